@@ -1,0 +1,64 @@
+"""Errors at the door: what was given, what was expected, what to do. Inside, the code trusts."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+
+def positive(name: str, value: Any) -> Any:
+    """A finite number > 0, or an array of them."""
+    array = _numbers(name, value)
+    if not (np.isfinite(array).all() and (array > 0).all()):
+        raise ValueError(f"{name} must be finite and > 0, got {value!r}")
+    return value if isinstance(value, float) else _plain(array.astype(float))
+
+
+def count(name: str, value: Any) -> Any:
+    """A whole number >= 1, or an array of them."""
+    array = _numbers(name, value)
+    if not ((array == np.floor(array)).all() and (array >= 1).all() and (array < 2**31).all()):
+        raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
+    return _plain(array.astype(int))
+
+
+def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
+    """One of a few words."""
+    allowed = tuple(allowed)
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
+    return value
+
+
+def vector(name: str, value: Any, dim: int | None = None) -> np.ndarray:
+    """A finite vector, float64, of length `dim` where that is known."""
+    array = np.atleast_1d(_numbers(name, value)).astype(float)
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"{name} must be a vector, got an array of shape {array.shape}")
+    if dim is not None and array.size != dim:
+        raise ValueError(f"{name} must have length {dim}, got {array.size}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got {array!r}")
+    return array
+
+
+def budget(value: Any, queries: int, iterations: int = 1) -> int:
+    """A whole number of queries that pays for at least `iterations` iterations of `queries` each."""
+    total = int(count("budget", value))
+    if total < queries * iterations:
+        raise ValueError(
+            f"a budget of {total} is too small: this method needs {queries * iterations} queries before its first "
+            "step; raise the budget, or lower batch or directions"
+        )
+    return total
+
+
+def _numbers(name: str, value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must be a number, got {value!r}")
+    return array
+
+
+def _plain(array: np.ndarray) -> Any:
+    return array.item() if array.ndim == 0 else array

@@ -1,0 +1,28 @@
+"""The command line: argument parsing only. Commands live one file a family and load when called."""
+
+import sys
+
+from cyclopts import App
+
+import driftopt
+
+app = App(name="driftopt", version=driftopt.__version__, help="Optimisation when the decision changes the data.")
+app.command("driftopt.cli.core:methods", name="methods")
+app.command("driftopt.cli.core:plan", name="plan")
+app.command("driftopt.cli.core:demo", name="demo")
+app.command("driftopt.cli.data:app", name="data")
+app.command("driftopt.cli.paper:reproduce", name="reproduce")
+app.command("driftopt.cli.paper:compare", name="compare")
+app.command("driftopt.cli.study:app", name="study")
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is a sentence on stderr and exit code 2, not a traceback."""
+    try:
+        app()
+    except (ValueError, FileNotFoundError, PermissionError) as error:
+        print(f"driftopt: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("driftopt: interrupted", file=sys.stderr)
+        sys.exit(130)

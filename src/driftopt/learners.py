@@ -1,0 +1,72 @@
+"""Online learners that choose the increment Δ inside the ball of radius D (`reach`).
+
+O2NC plays Δ_t, pays ⟨g_t, Δ_t⟩, and starts afresh at Δ = 0 with every block.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+from jax.typing import ArrayLike
+
+from driftopt.pytree import module
+
+
+class Round(NamedTuple):
+    """What a learner is told after one play."""
+
+    gradient: Array
+    reach: Array  # D
+    index: Array  # t = 0, 1, … over the whole run
+    block: ArrayLike  # M
+
+
+class Learner(ABC):
+    @abstractmethod
+    def init(self, x0: Array) -> Any:
+        """The learner's own memory, in the precision of x0."""
+
+    @abstractmethod
+    def update(self, memory: Any, increment: Array, told: Round) -> tuple[Any, Array]:
+        """The next increment within a block."""
+
+
+def project(vector: Array, reach: Array) -> Array:
+    """Π onto the ball of radius `reach` around 0."""
+    norm = jnp.sqrt(jnp.sum(vector * vector))
+    # An overflowing norm is inf: the scale is then 0, never NaN, while the vector itself is finite.
+    return vector * jnp.where(norm > reach, reach / norm, 1)
+
+
+@module
+class OGD(Learner):
+    """Projected online gradient descent, Algorithm 1: Δ_{t+1} = Π_{B(0,D)}(Δ_t − η g_t)."""
+
+    step: ArrayLike
+
+    def init(self, x0: Array) -> Any:
+        return ()
+
+    def update(self, memory: Any, increment: Array, told: Round) -> tuple[Any, Array]:
+        return memory, project(increment - self.step * told.gradient, told.reach)
+
+
+@module
+class AdaGradNorm(Learner):
+    """Scale-free: no step size and no bound on ‖g‖ is needed.
+
+        Δ_{t+1} = Π_{B(0,D)}(Δ_t − D √k / √(Σ_{s≤t} ‖g_s‖²) · g_t)      in block k
+
+    In the first block this is AdaGrad-norm; later blocks share the accumulator, averaged over blocks, so
+    that each block's steps are D/(G√M) with G² the mean ‖g‖² so far: the paper's η with G estimated.
+    """
+
+    def init(self, x0: Array) -> Array:
+        return jnp.zeros((), x0.dtype)
+
+    def update(self, memory: Any, increment: Array, told: Round) -> tuple[Any, Array]:
+        total = memory + jnp.sum(told.gradient * told.gradient)
+        blocks = (told.index // told.block + 1).astype(total.dtype)
+        step = jnp.where(total > 0, told.reach * jnp.sqrt(blocks / jnp.where(total > 0, total, 1)), 0)
+        return total, project(increment - step * told.gradient, told.reach)

@@ -1,0 +1,73 @@
+"""The contract every method keeps: four pure functions on arrays, and no oracle.
+
+A driver (`simulate`, `minimize`, `Study`) holds the oracle and repeats
+
+    state, query = method.ask(state)
+    values       = the mean of query.repeats fresh samples of F at each of query.points
+    state        = method.tell(state, values)
+
+All randomness comes from the key in the state and the count of answers told, so `ask` may be repeated
+(after a crash, say) and gives the same query until the next `tell`.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+from jax import Array
+from jax.typing import ArrayLike
+
+
+class Query(NamedTuple):
+    """What a method wants to know: `repeats` fresh samples, averaged, at each row of `points`."""
+
+    points: Array  # (p, d)
+    repeats: ArrayLike  # the paper's m: a count for the driver, not a shape
+
+
+class Method(ABC):
+    """A frozen pytree whose numbers are leaves; see the module's text for how it is driven.
+
+    A state is any pytree with the fields `key` (the run's randomness), `count` (answers told) and `x` (the
+    iterate, whose precision is the run's).
+    """
+
+    batch: ArrayLike
+    warmup: ClassVar[int] = 0  # answers needed before the first one that can move the iterate
+
+    @abstractmethod
+    def points(self, dim: int) -> int:
+        """p, the number of points in one query: known without running anything."""
+
+    @abstractmethod
+    def init(self, key: Array, x0: Array) -> Any:
+        """The state before the first query, at the start x0."""
+
+    @abstractmethod
+    def noise(self, key: Array, count: ArrayLike, dim: int) -> Any:
+        """All random numbers of the iteration after `count` answers, a pure function of (key, count).
+
+        `ask` and `tell` draw it themselves; a driver that runs thousands of iterations may draw it for
+        many at once and hand it in, which changes the speed and nothing else.
+        """
+
+    def drawn(self, state: Any, noise: Any) -> Any:
+        """The iteration's noise in the precision of the state: what was handed in, else drawn now."""
+        noise = self.noise(state.key, state.count, state.x.shape[0]) if noise is None else noise
+        return jax.tree.map(lambda a: a.astype(state.x.dtype), noise)
+
+    @abstractmethod
+    def ask(self, state: Any, noise: Any = None) -> tuple[Any, Query]:
+        """The next query."""
+
+    @abstractmethod
+    def tell(self, state: Any, values: Array, noise: Any = None) -> Any:
+        """The state after the (p,) mean values of the query last asked."""
+
+    @abstractmethod
+    def recommend(self, state: Any) -> Array:
+        """The decision to report: an iterate or a mean of iterates, never the best value seen."""
+
+    def queries(self, dim: int) -> Any:
+        """What one iteration costs: every single value of F counts."""
+        return self.points(dim) * self.batch

@@ -1,0 +1,93 @@
+"""ZO-O2NC, Algorithm 2 of the paper (and Algorithm 3 of its appendix for Option II).
+
+    Δ_1 = 0 in every block of M iterations;  D = δ/M
+    y_t = x_{t−1} + s_t Δ_t,  s_t ~ Unif[0, 1];   x_t = x_{t−1} + Δ_t
+    g_t ≈ ∇f_δ(y_t) from noisy values;            Δ_{t+1} = the learner's answer, ‖Δ‖ ≤ D
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.typing import ArrayLike
+
+from driftopt import outputs
+from driftopt.estimators import Estimator
+from driftopt.learners import Learner, Round
+from driftopt.method import Method, Query
+from driftopt.pytree import module, static
+
+
+class Noise(NamedTuple):
+    directions: Array
+    mix: Array  # s_t
+    pick: Any  # the reservoir's draw, where there is one
+
+
+class State(NamedTuple):
+    key: Array
+    count: Array
+    x: Array
+    increment: Array
+    learner: Any
+    previous: Array  # h_{t−1}, for the residual estimator
+    blocks: Any
+
+
+@module
+class O2NC(Method):
+    """Online-to-nonconvex conversion with any estimator and any online learner."""
+
+    radius: ArrayLike
+    block: ArrayLike
+    batch: ArrayLike
+    learner: Learner
+    estimator: Estimator
+    rule: str = static(default="final")
+
+    @property
+    def warmup(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.estimator.warmup
+
+    def points(self, dim: int) -> int:
+        return self.estimator.points(dim)
+
+    def init(self, key: Array, x0: Array) -> State:
+        zero = jnp.zeros_like(x0)
+        learner = self.learner.init(x0)
+        return State(key, jnp.int32(0), x0, zero, learner, zero[0], outputs.init(self.rule, x0))
+
+    def noise(self, key: Array, count: ArrayLike, dim: int) -> Noise:
+        key = jax.random.fold_in(key, count)
+        mix, pick = jax.random.uniform(jax.random.fold_in(key, 1), (2,), jnp.float32)
+        directions = self.estimator.directions(jax.random.fold_in(key, 0), dim)
+        return Noise(directions, mix, pick if self.rule == "random-block" else ())
+
+    def ask(self, state: State, noise: Noise | None = None) -> tuple[State, Query]:
+        noise = self.drawn(state, noise)
+        y = state.x + noise.mix * state.increment
+        return state, Query(self.estimator.queries(y, noise.directions, jnp.asarray(self.radius)), self.batch)
+
+    def tell(self, state: State, values: Array, noise: Noise | None = None) -> State:
+        noise = self.drawn(state, noise)
+        index = state.count - self.warmup
+        y = state.x + noise.mix * state.increment
+        radius = jnp.asarray(self.radius)
+        gradient = self.estimator.gradient(values, noise.directions, radius, state.previous)
+        if self.warmup:
+            gradient = jnp.where(index >= 0, gradient, 0)
+        told = Round(gradient, radius / self.block, index, self.block)
+        learner, increment = self.learner.update(state.learner, state.increment, told)
+        return State(
+            state.key,
+            state.count + 1,
+            state.x + state.increment,
+            jnp.where((index + 1) % self.block == 0, 0, increment),
+            learner,
+            values[0],
+            outputs.update(self.rule, state.blocks, y, index, self.block, noise.pick),
+        )
+
+    def recommend(self, state: State) -> Array:
+        return outputs.report(self.rule, state.blocks, state.x)

@@ -1,0 +1,73 @@
+"""Gradient descent on zeroth-order estimates: the four baselines and mini-batch SGD on f_δ.
+
+    x_{t+1} = x_t − η g_t,   g_t ≈ ∇f_δ(x_t)
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.typing import ArrayLike
+
+from driftopt import outputs
+from driftopt.estimators import Estimator
+from driftopt.method import Method, Query
+from driftopt.pytree import module, static
+
+
+class Noise(NamedTuple):
+    directions: Array
+    pick: Any
+
+
+class State(NamedTuple):
+    key: Array
+    count: Array
+    x: Array
+    previous: Array
+    blocks: Any
+
+
+@module
+class SGD(Method):
+    """Plain steps along any estimator without warm-up. A block is `block` iterates, for the output rule alone."""
+
+    radius: ArrayLike
+    step: ArrayLike
+    block: ArrayLike
+    batch: ArrayLike
+    estimator: Estimator
+    rule: str = static(default="final")
+
+    def points(self, dim: int) -> int:
+        return self.estimator.points(dim)
+
+    def init(self, key: Array, x0: Array) -> State:
+        return State(key, jnp.int32(0), x0, jnp.zeros_like(x0)[0], outputs.init(self.rule, x0))
+
+    def noise(self, key: Array, count: ArrayLike, dim: int) -> Noise:
+        key = jax.random.fold_in(key, count)
+        directions = self.estimator.directions(jax.random.fold_in(key, 0), dim)
+        draws = self.rule == "random-block"
+        return Noise(directions, jax.random.uniform(jax.random.fold_in(key, 1)) if draws else ())
+
+    def ask(self, state: State, noise: Noise | None = None) -> tuple[State, Query]:
+        noise = self.drawn(state, noise)
+        points = self.estimator.queries(state.x, noise.directions, jnp.asarray(self.radius))
+        return state, Query(points, self.batch)
+
+    def tell(self, state: State, values: Array, noise: Noise | None = None) -> State:
+        noise = self.drawn(state, noise)
+        radius = jnp.asarray(self.radius)
+        gradient = self.estimator.gradient(values, noise.directions, radius, state.previous)
+        return State(
+            state.key,
+            state.count + 1,
+            state.x - self.step * gradient,
+            values[0],
+            outputs.update(self.rule, state.blocks, state.x, state.count, self.block, noise.pick),
+        )
+
+    def recommend(self, state: State) -> Array:
+        return outputs.report(self.rule, state.blocks, state.x)

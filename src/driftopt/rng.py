@@ -1,0 +1,36 @@
+"""Seeds at the door: an int or a NumPy Generator in, a JAX key out."""
+
+from typing import Any
+
+import jax
+import numpy as np
+from jax import Array
+
+
+def as_seed(rng: Any) -> int:
+    """A whole number that reproduces the run: the int itself, a Generator's next draw, or a fresh one."""
+    if rng is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(2**32))
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and 0 <= int(rng) < 2**63:
+        return int(rng)
+    raise ValueError(f"rng must be a whole number >= 0, a numpy.random.Generator or None; got {rng!r}")
+
+
+def as_key(seed: int) -> Array:
+    """The JAX key of a seed: both 32-bit halves count, whether or not 64-bit types are on."""
+    return jax.random.wrap_key_data(np.array([seed >> 32, seed & 0xFFFFFFFF], np.uint32), impl="threefry2x32")
+
+
+def run_keys(key: Array) -> tuple[Array, Array]:
+    """The method's key and the oracle's key of one run."""
+    return jax.random.fold_in(key, 0), jax.random.fold_in(key, 1)
+
+
+def query_key(oracle: Array, row: Any, point: Any) -> Array:
+    """The oracle's key for one value: the `row`-th sample drawn at each point, at the `point`-th point.
+
+    Rows number the samples over the whole run: iteration t with `repeats` m draws rows t·m … t·m + m − 1.
+    """
+    return jax.random.fold_in(jax.random.fold_in(oracle, row), point)
