@@ -18,8 +18,7 @@ class Round(NamedTuple):
 
     gradient: Array
     reach: Array  # D
-    index: Array  # t = 0, 1, … over the whole run
-    block: ArrayLike  # M
+    ends: Array  # whether this round is the last of its block
 
 
 class Learner(ABC):
@@ -62,11 +61,12 @@ class AdaGradNorm(Learner):
     that each block's steps are D/(G√M) with G² the mean ‖g‖² so far: the paper's η with G estimated.
     """
 
-    def init(self, x0: Array) -> Array:
-        return jnp.zeros((), x0.dtype)
+    def init(self, x0: Array) -> Any:
+        return jnp.zeros((), x0.dtype), jnp.ones((), x0.dtype)
 
     def update(self, memory: Any, increment: Array, told: Round) -> tuple[Any, Array]:
-        total = memory + jnp.sum(told.gradient * told.gradient)
-        blocks = (told.index // told.block + 1).astype(total.dtype)
-        step = jnp.where(total > 0, told.reach * jnp.sqrt(blocks / jnp.where(total > 0, total, 1)), 0)
-        return total, project(increment - step * told.gradient, told.reach)
+        total, block = memory
+        total = total + jnp.sum(told.gradient * told.gradient)
+        known = total > 0
+        step = jnp.where(known, told.reach * jnp.sqrt(block / jnp.where(known, total, 1)), 0)
+        return (total, block + told.ends), project(increment - step * told.gradient, told.reach)

@@ -15,26 +15,24 @@ RULES = ("final", "last-block", "random-block")
 
 class Blocks(NamedTuple):
     total: Array  # Σ y over the running block
+    finished: Array  # blocks completed
     chosen: Array  # the mean to report
 
 
 def init(rule: str, x0: Array) -> Any:
     """No memory at all for the final iterate."""
-    return () if rule == "final" else Blocks(jnp.zeros_like(x0), x0)
+    return () if rule == "final" else Blocks(jnp.zeros_like(x0), jnp.zeros((), x0.dtype), x0)
 
 
-def update(rule: str, blocks: Any, y: Array, index: Array, block: ArrayLike, pick: Any) -> Any:
-    """Take in y_t, t = index = 0, 1, …; `pick` ~ Unif[0, 1) decides the reservoir draw. t < 0 is a warm-up."""
+def update(rule: str, blocks: Any, y: Array, counts: Any, ends: Any, block: ArrayLike, pick: Any) -> Any:
+    """Take in y_t where `counts`; `ends` closes a block; `pick` ~ Unif[0, 1) decides the reservoir draw."""
     if rule == "final":
         return blocks
-    started = index >= 0
-    total = jnp.where(index % block == 0, 0, blocks.total) + y
-    ends = started & ((index + 1) % block == 0)
-    if rule == "random-block":
-        finished = (index + 1) // block
-        ends = ends & (pick * finished < 1)
-    chosen = jnp.where(ends, total / block, blocks.chosen)
-    return Blocks(jnp.where(started, total, 0), chosen)
+    total = blocks.total + jnp.where(counts, y, 0)
+    finished = blocks.finished + ends
+    taken = ends & (pick * finished < 1) if rule == "random-block" else ends
+    chosen = jnp.where(taken, total / block, blocks.chosen)
+    return Blocks(jnp.where(ends, 0, total), finished, chosen)
 
 
 def report(rule: str, blocks: Any, x: Array) -> Array:

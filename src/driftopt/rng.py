@@ -19,8 +19,20 @@ def as_seed(rng: Any) -> int:
 
 
 def as_key(seed: int) -> Array:
-    """The JAX key of a seed: both 32-bit halves count, whether or not 64-bit types are on."""
-    return jax.random.wrap_key_data(np.array([seed >> 32, seed & 0xFFFFFFFF], np.uint32), impl="threefry2x32")
+    """The JAX key of a seed."""
+    return as_keys(np.array(seed, np.uint64))
+
+
+def as_keys(seeds: np.ndarray) -> Array:
+    """The JAX keys of an array of seeds: both 32-bit halves count, whether or not 64-bit types are on."""
+    seeds = np.asarray(seeds, np.uint64)
+    halves = np.stack([seeds >> np.uint64(32), seeds & np.uint64(0xFFFFFFFF)], axis=-1).astype(np.uint32)
+    return jax.random.wrap_key_data(halves, impl="threefry2x32")
+
+
+def lane_seed(seed: int, instance: int) -> int:
+    """The seed of a run on the `instance`-th of several problems: instance 0 has the seed itself."""
+    return (seed + (instance << 32)) % 2**63
 
 
 def run_keys(key: Array) -> tuple[Array, Array]:

@@ -16,7 +16,9 @@ __all__ = ["Entry", "describe", "entry", "get", "names"]
 
 
 def _o2nc(estimator: Estimator) -> Callable[..., Method]:
-    def build(radius: Any, step: Any = None, block: Any = 10, batch: Any = 1, output: str = "final") -> Method:
+    def build(
+        radius: Any, step: Any = None, block: Any = 10, batch: Any = 1, output: str = "final"
+    ) -> Method:
         learner = AdaGradNorm() if step is None else OGD(checks.positive("step", step))
         return O2NC(
             radius=checks.positive("radius", radius),
@@ -54,7 +56,12 @@ def _directed(law: str, default_output: str = "final") -> Callable[..., Method]:
     """SGD whose cost is set by `directions`, averaged in one estimate."""
 
     def build(
-        radius: Any, step: Any, directions: Any = 1, batch: Any = 1, block: Any = 1, output: str = default_output
+        radius: Any,
+        step: Any,
+        directions: Any = 1,
+        batch: Any = 1,
+        block: Any = 1,
+        output: str = default_output,
     ) -> Method:
         estimator = TwoPoint(count=int(checks.count("directions", directions)), law=law)
         return _sgd(estimator, radius, step, block, batch, output)
@@ -116,7 +123,9 @@ def get(name: str, **params: Any) -> Method:
     line = entry(name)
     unknown = sorted(set(params) - set(line.parameters))
     if unknown:
-        raise ValueError(f"{name} has no parameter {', '.join(unknown)}; it takes {', '.join(line.parameters)}")
+        raise ValueError(
+            f"{name} has no parameter {', '.join(unknown)}; it takes {', '.join(line.parameters)}"
+        )
     try:
         return line.build(**params)
     except TypeError as error:

@@ -1,8 +1,8 @@
 """ZO-O2NC, Algorithm 2 of the paper (and Algorithm 3 of its appendix for Option II).
 
-    Δ_1 = 0 in every block of M iterations;  D = δ/M
-    y_t = x_{t−1} + s_t Δ_t,  s_t ~ Unif[0, 1];   x_t = x_{t−1} + Δ_t
-    g_t ≈ ∇f_δ(y_t) from noisy values;            Δ_{t+1} = the learner's answer, ‖Δ‖ ≤ D
+Δ_1 = 0 in every block of M iterations;  D = δ/M
+y_t = x_{t−1} + s_t Δ_t,  s_t ~ Unif[0, 1];   x_t = x_{t−1} + Δ_t
+g_t ≈ ∇f_δ(y_t) from noisy values;            Δ_{t+1} = the learner's answer, ‖Δ‖ ≤ D
 """
 
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ class State(NamedTuple):
     count: Array
     x: Array
     increment: Array
+    position: Array  # iterations told in the running block
     learner: Any
     previous: Array  # h_{t−1}, for the residual estimator
     blocks: Any
@@ -55,8 +56,9 @@ class O2NC(Method):
 
     def init(self, key: Array, x0: Array) -> State:
         zero = jnp.zeros_like(x0)
+        nothing = jnp.zeros((), jnp.int32)
         learner = self.learner.init(x0)
-        return State(key, jnp.int32(0), x0, zero, learner, zero[0], outputs.init(self.rule, x0))
+        return State(key, nothing, x0, zero, nothing, learner, zero[0], outputs.init(self.rule, x0))
 
     def noise(self, key: Array, count: ArrayLike, dim: int) -> Noise:
         key = jax.random.fold_in(key, count)
@@ -71,22 +73,25 @@ class O2NC(Method):
 
     def tell(self, state: State, values: Array, noise: Noise | None = None) -> State:
         noise = self.drawn(state, noise)
-        index = state.count - self.warmup
+        started = state.count >= self.warmup
         y = state.x + noise.mix * state.increment
         radius = jnp.asarray(self.radius)
         gradient = self.estimator.gradient(values, noise.directions, radius, state.previous)
         if self.warmup:
-            gradient = jnp.where(index >= 0, gradient, 0)
-        told = Round(gradient, radius / self.block, index, self.block)
+            gradient = jnp.where(started, gradient, 0)
+        position = state.position + started.astype(jnp.int32)
+        ends = position == self.block
+        told = Round(gradient, radius / self.block, ends)
         learner, increment = self.learner.update(state.learner, state.increment, told)
         return State(
             state.key,
             state.count + 1,
             state.x + state.increment,
-            jnp.where((index + 1) % self.block == 0, 0, increment),
+            jnp.where(ends, 0, increment),
+            jnp.where(ends, 0, position),
             learner,
             values[0],
-            outputs.update(self.rule, state.blocks, y, index, self.block, noise.pick),
+            outputs.update(self.rule, state.blocks, y, started, ends, self.block, noise.pick),
         )
 
     def recommend(self, state: State) -> Array:

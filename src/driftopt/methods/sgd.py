@@ -1,6 +1,6 @@
 """Gradient descent on zeroth-order estimates: the four baselines and mini-batch SGD on f_δ.
 
-    x_{t+1} = x_t − η g_t,   g_t ≈ ∇f_δ(x_t)
+x_{t+1} = x_t − η g_t,   g_t ≈ ∇f_δ(x_t)
 """
 
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ class State(NamedTuple):
     key: Array
     count: Array
     x: Array
+    position: Array  # iterates in the running block
     previous: Array
     blocks: Any
 
@@ -44,7 +45,8 @@ class SGD(Method):
         return self.estimator.points(dim)
 
     def init(self, key: Array, x0: Array) -> State:
-        return State(key, jnp.int32(0), x0, jnp.zeros_like(x0)[0], outputs.init(self.rule, x0))
+        nothing = jnp.zeros((), jnp.int32)
+        return State(key, nothing, x0, nothing, jnp.zeros((), x0.dtype), outputs.init(self.rule, x0))
 
     def noise(self, key: Array, count: ArrayLike, dim: int) -> Noise:
         key = jax.random.fold_in(key, count)
@@ -61,12 +63,15 @@ class SGD(Method):
         noise = self.drawn(state, noise)
         radius = jnp.asarray(self.radius)
         gradient = self.estimator.gradient(values, noise.directions, radius, state.previous)
+        position = state.position + 1
+        ends = position == self.block
         return State(
             state.key,
             state.count + 1,
             state.x - self.step * gradient,
+            jnp.where(ends, 0, position),
             values[0],
-            outputs.update(self.rule, state.blocks, state.x, state.count, self.block, noise.pick),
+            outputs.update(self.rule, state.blocks, state.x, True, ends, self.block, noise.pick),
         )
 
     def recommend(self, state: State) -> Array:
