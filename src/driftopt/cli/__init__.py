@@ -2,11 +2,13 @@
 
 import sys
 
-from cyclopts import App
+from cyclopts import App, CycloptsError
 
 import driftopt
 
-app = App(name="driftopt", version=driftopt.__version__, help="Optimisation when the decision changes the data.")
+app = App(
+    name="driftopt", version=driftopt.__version__, help="Optimisation when the decision changes the data."
+)
 app.command("driftopt.cli.core:methods", name="methods")
 app.command("driftopt.cli.core:plan", name="plan")
 app.command("driftopt.cli.core:demo", name="demo")
@@ -19,7 +21,9 @@ app.command("driftopt.cli.study:app", name="study")
 def main() -> None:
     """Run the command line; a user's mistake is a sentence on stderr and exit code 2, not a traceback."""
     try:
-        app()
+        app(exit_on_error=False)
+    except CycloptsError:
+        sys.exit(2)  # cyclopts has printed its sentence
     except (ValueError, FileNotFoundError, PermissionError) as error:
         print(f"driftopt: {error}", file=sys.stderr)
         sys.exit(2)
