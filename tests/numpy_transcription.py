@@ -1,0 +1,122 @@
+"""Every algorithm once more, in plain NumPy and in the paper's order, to hold the JAX methods to.
+
+A transcription gets the start, the random numbers of each iteration (`noise[t]`, drawn by the method) and the
+recorded values of the oracle (`values[t]`), and returns the points it would have queried, its iterates
+x_0 … x_T and the decision it reports. It shares no code with driftopt.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Run(NamedTuple):
+    points: np.ndarray  # (answers, p, d)
+    iterates: np.ndarray  # (T + 1, d)
+    report: np.ndarray  # (d,)
+
+
+def _report(rule, x, ys, picks, block, x0):
+    """Brute force: keep every block's mean, then choose."""
+    if rule == "final":
+        return x
+    means = [np.mean(ys[k * block : (k + 1) * block], axis=0) for k in range(len(ys) // block)]
+    if rule == "last-block":
+        return means[-1] if means else x0
+    chosen = x0
+    for k, mean in enumerate(means, start=1):
+        if picks[k * block - 1] < 1 / k:
+            chosen = mean
+    return chosen
+
+
+def _two_sided(y, us, radius):
+    return np.array([y + radius * u for u in us] + [y - radius * u for u in us])
+
+
+def two_point_sphere(values, us, radius, previous):
+    n, d = us.shape
+    return sum(d / (2 * radius) * (values[j] - values[n + j]) * us[j] for j in range(n)) / n
+
+
+def two_point_gaussian(values, us, radius, previous):
+    n = len(us)
+    return sum(1 / (2 * radius) * (values[j] - values[n + j]) * us[j] for j in range(n)) / n
+
+
+def one_point(values, us, radius, previous):
+    return len(us[0]) / radius * values[0] * us[0]
+
+
+def residual(values, us, radius, previous):
+    return len(us[0]) / radius * (values[0] - previous) * us[0]
+
+
+def coordinate(values, us, radius, previous):
+    d = len(us)
+    return np.array([(values[i] - values[d + i]) / (2 * radius) for i in range(d)])
+
+
+def _one_sided(y, us, radius):
+    return np.array([y + radius * us[0]])
+
+
+def o2nc(place, estimate, warmup):
+    """Algorithm 2; with `warmup`, its Option II, whose h_0 is queried around y_0 = x_0."""
+
+    def run(x0, noise, values, *, radius, step=None, block=10, output="final", **_):
+        reach, x, points, previous = radius / block, np.array(x0), [], None
+        if warmup:
+            points.append(place(x, noise[0].directions, radius))
+            previous = values[0][0]
+            noise, values = noise[1:], values[1:]
+        iterates, ys, squares = [x], [], 0.0
+        for t in range(1, len(values) + 1):
+            draw, h = noise[t - 1], values[t - 1]
+            if (t - 1) % block == 0:
+                increment = np.zeros_like(x)
+            y = x + draw.mix * increment
+            x = x + increment
+            points.append(place(y, draw.directions, radius))
+            g = estimate(h, draw.directions, radius, previous)
+            previous = h[0]
+            squares += np.dot(g, g)
+            k = (t - 1) // block + 1
+            rate = reach * np.sqrt(k / squares) if step is None else step
+            increment = increment - rate * g
+            length = np.linalg.norm(increment)
+            if length > reach:
+                increment = increment * (reach / length)
+            iterates.append(x)
+            ys.append(y)
+        picks = [draw.pick for draw in noise]
+        return Run(np.array(points), np.array(iterates), _report(output, x, ys, picks, block, x0))
+
+    return run
+
+
+def sgd(place, estimate, default_output="final"):
+    """x_{t+1} = x_t − η g_t."""
+
+    def run(x0, noise, values, *, radius, step, block=1, output=default_output, **_):
+        x, points = np.array(x0), []
+        iterates = [x]
+        for draw, h in zip(noise, values, strict=True):
+            points.append(place(x, draw.directions, radius))
+            x = x - step * estimate(h, draw.directions, radius, None)
+            iterates.append(x)
+        picks = [draw.pick for draw in noise]
+        return Run(np.array(points), np.array(iterates), _report(output, x, iterates[:-1], picks, block, x0))
+
+    return run
+
+
+TRANSCRIPTIONS = {
+    "zo-o2nc-2pt": o2nc(_two_sided, two_point_sphere, warmup=False),
+    "zo-o2nc-1pt": o2nc(_one_sided, residual, warmup=True),
+    "zo-co": sgd(_two_sided, coordinate),
+    "zo-sph": sgd(_two_sided, two_point_sphere),
+    "zo-ga": sgd(_two_sided, two_point_gaussian),
+    "zo-og": sgd(_one_sided, one_point),
+    "zo-sgd": sgd(_two_sided, two_point_sphere, default_output="random-block"),
+}
