@@ -1,1 +1,16 @@
-"""."""
+"""Where real data comes from: download, checksum, cache. NumPy only; nothing here imports JAX."""
+
+from driftopt.data.credit import CreditTable, load_credit, split_credit
+from driftopt.data.prices import load_week, read_prices, synthetic_prices, weeks
+from driftopt.data.provenance import Provenance
+
+__all__ = [
+    "CreditTable",
+    "Provenance",
+    "load_credit",
+    "load_week",
+    "read_prices",
+    "split_credit",
+    "synthetic_prices",
+    "weeks",
+]

@@ -1,0 +1,240 @@
+"""Multi-product pricing: buyers choose among products by a multinomial logit, the seller sets all prices.
+
+A decision x holds the prices of n products. Each of m buyers takes product i with probability
+
+    p_i(x) = exp{γ_i(θ_i − x_i)} / (a_0 + Σ_j exp{γ_j(θ_j − x_j)})
+
+or none. The demand ξ is multinomial, the loss is the negative profit F(x; ξ) = −Σ x_i ξ_i + Σ c_i(ξ_i), and
+making z pieces of product i costs, with the marginal costs 2w, w and 3w below l, up to u and above,
+
+    c_i(z) = w_i (2z − (z − l)₊ + 2(z − u)₊),     l = 0.5 m/n,  u = 1.5 m/n.
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
+from scipy.optimize import minimize as scipy_minimize
+from scipy.special import gammaln
+
+from driftopt import checks
+from driftopt.data.prices import load_week, read_prices, synthetic_prices
+from driftopt.data.provenance import Provenance
+from driftopt.problem import Problem
+from driftopt.pytree import module, static
+from driftopt.rng import as_key, as_seed
+
+
+class Demand(NamedTuple):
+    """What prices lead to, in expectation."""
+
+    sales: Array  # (n,) pieces of each product
+    nothing: Array  # buyers who take none
+    revenue: Array
+    cost: Array
+    profit: Array
+
+
+class Optimum(NamedTuple):
+    """The best prices found, and the exact objective there."""
+
+    x: np.ndarray
+    value: float
+
+
+@module
+class Pricing(Problem):
+    """f(x) = −m Σ x_i p_i(x) + Σ_i E[c_i(Binomial(m, p_i(x)))], finite for every finite x.
+
+    Instances with as many products and buyers stack leaf by leaf. Use `from_prices`, `from_week` or `synthetic`.
+    """
+
+    theta: Array  # (n,) reference prices θ
+    gamma: Array  # (n,) how sharply buyers react
+    unit_cost: Array  # (n,) w
+    outside: ArrayLike  # a_0, the weight of buying nothing
+    buyers: int = static(default=120)
+    provenance: Provenance = static(default=Provenance("prices"))
+
+    @classmethod
+    def from_prices(
+        cls,
+        prices: Any,
+        cost_seed: int = 0,
+        buyers: int = 120,
+        products: int | None = None,
+        provenance: Provenance | None = None,
+    ) -> "Pricing":
+        """The paper's instance around a list of prices, or a file of them: the first `products`, or all.
+
+        θ = prices, min-max scaled into [0.1, 0.9]; γ_i = 2π/(√6 θ_i); a_0 = 0.1n; w_i = ρ_i θ_i with
+        ρ_i ~ Unif[0.25, 0.5] from `default_rng(cost_seed)`.
+
+        >>> Pricing.from_prices([100, 300, 200], buyers=12).theta.round(3).tolist()
+        [0.10000000149011612, 0.8999999761581421, 0.5]
+        """
+        if isinstance(prices, str | Path):
+            provenance = provenance or Provenance("prices", f"{Path(prices).name}, costs {cost_seed}")
+            prices = read_prices(prices)
+        array = checks.vector("prices", prices)
+        if products is not None:
+            if array.size < checks.count("products", products):
+                raise ValueError(f"{products} products were asked for, but there are {array.size} prices")
+            array = array[:products]
+        if array.size < 2 or array.min() == array.max():
+            raise ValueError("prices must hold at least two different numbers: they are min-max scaled")
+        theta = 0.1 + 0.8 * (array - array.min()) / (array.max() - array.min())
+        rho = np.random.default_rng(checks.seed("cost_seed", cost_seed)).uniform(0.25, 0.5, theta.size)
+        return cls(
+            theta=jnp.asarray(theta, jnp.float32),
+            gamma=jnp.asarray(2 * np.pi / (np.sqrt(6) * theta), jnp.float32),
+            unit_cost=jnp.asarray(rho * theta, jnp.float32),
+            outside=jnp.float32(0.1 * theta.size),
+            buyers=int(checks.count("buyers", buyers)),
+            provenance=provenance or Provenance("prices", f"costs {cost_seed}"),
+        )
+
+    @classmethod
+    def from_week(
+        cls, week: str = "2022-08", cost_seed: int | None = None, buyers: int = 120, products: int = 30
+    ) -> "Pricing":
+        """A published week of retail prices, from the cache; costs are seeded by the week unless told otherwise."""
+        prices = load_week(week)
+        cost_seed = int(week.replace("-", "")) if cost_seed is None else cost_seed
+        where = Provenance("prices", f"week {week}, costs {cost_seed}")
+        return cls.from_prices(prices, cost_seed, buyers, products, where)
+
+    @classmethod
+    def synthetic(cls, seed: int = 0, buyers: int = 120, products: int = 30) -> "Pricing":
+        """Generated prices with the moments of the published weeks; prices and costs both follow the seed."""
+        prices = synthetic_prices(checks.seed("seed", seed), int(checks.count("products", products)))
+        return cls.from_prices(
+            prices, seed, buyers, provenance=Provenance("prices (stand-in)", f"seed {seed}")
+        )
+
+    @property
+    def dim(self) -> int:
+        """n, the number of products."""
+        return self.theta.shape[-1]
+
+    @property
+    def x0(self) -> Array:
+        """All prices one half, where the paper's runs start."""
+        return jnp.full(self.dim, 0.5, jnp.float32)
+
+    @property
+    def thresholds(self) -> tuple[float, float]:
+        """l and u, where the marginal cost changes."""
+        return 0.5 * self.buyers / self.dim, 1.5 * self.buyers / self.dim
+
+    def noise(self, key: Array) -> Array:
+        """The buyers' uniform numbers, in the middle of 2²³ equal cells so that none is 0 or 1."""
+        cells = jax.random.bits(key, (self.buyers,), jnp.uint32) >> 9
+        return (cells.astype(jnp.float32) + 0.5) * jnp.float32(2.0**-23)
+
+    def respond(self, noise: Array, x: Array) -> Array:
+        """The demand: a buyer whose number lies between two cumulative probabilities takes that product."""
+        weights, outside = self._weights(x)
+        below = jnp.cumsum(weights, axis=0)
+        edges = below / (below[-1] + outside)
+        chosen = jnp.sum(noise[None, :] < edges[:, None], axis=1, dtype=jnp.int32).astype(x.dtype)
+        return chosen - jnp.concatenate([jnp.zeros_like(chosen[:1]), chosen[:-1]])
+
+    def value(self, x: Array, xi: Array) -> Array:
+        """The negative profit."""
+        low, high = self.thresholds
+        steps = 2 * xi - jnp.maximum(xi - low, 0) + 2 * jnp.maximum(xi - high, 0)
+        return jnp.sum(self.unit_cost.astype(x.dtype) * steps, axis=0) - self._revenue(x, xi)
+
+    def objective(self, x: Array) -> Array:
+        """The exact f(x): sales are binomial one by one, and expectation is linear."""
+        return -self.demand(x).profit
+
+    def demand(self, x: Array) -> Demand:
+        """Expected sales, revenue, cost and profit at the prices x."""
+        weights, outside = self._weights(x)
+        total = jnp.sum(weights) + outside
+        share = weights / total
+        sales = self.buyers * share
+        revenue = self._revenue(x, sales)
+        cost = jnp.sum(self.unit_cost.astype(x.dtype) * self._expected_steps(x))
+        return Demand(sales, self.buyers * outside / total, revenue, cost, revenue - cost)
+
+    def objective_monte_carlo(self, x: Array, n: int, key: Any = 0) -> Array:
+        """The mean of n fresh samples, as the paper evaluates a point; `key` is a JAX key or a seed."""
+        count = int(checks.count("n", n))
+        key = key if isinstance(key, jax.Array) else as_key(as_seed(key))
+        keys = jax.random.split(key, count)
+        return jnp.mean(jax.lax.map(lambda one: self.sample(one, x), keys, batch_size=min(count, 250)))
+
+    def optimum(self, starts: int = 8, seed: int = 0) -> Optimum:
+        """The best of several L-BFGS runs on the exact objective, in float64: deterministic for given arguments."""
+        rng = np.random.default_rng(checks.seed("seed", seed))
+        theta = np.asarray(self.theta, float)
+        first = [np.full(self.dim, 0.5), theta, 1.5 * theta]
+        more = [theta * rng.uniform(0.5, 2.5) + rng.uniform(0, 0.3, self.dim) for _ in range(starts)]
+        with jax.enable_x64(True):
+            slope = jax.jit(jax.value_and_grad(lambda x: self.objective(x)))
+
+            def both(x: np.ndarray) -> tuple[float, np.ndarray]:
+                value, gradient = slope(jnp.asarray(x, jnp.float64))
+                return float(value), np.asarray(gradient)
+
+            runs = [
+                scipy_minimize(
+                    both, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000, "ftol": 1e-14}
+                )
+                for start in (first + more)[: int(checks.count("starts", starts))]
+            ]
+        best = min(runs, key=lambda run: run.fun)
+        return Optimum(np.asarray(best.x), float(best.fun))
+
+    def _logits(self, x: Array) -> Array:
+        """γ(θ − x), capped so that no finite price overflows."""
+        return jnp.minimum(self.gamma.astype(x.dtype) * (self.theta.astype(x.dtype) - x), 1e30)
+
+    def _weights(self, x: Array) -> tuple[Array, Array]:
+        """The products' and the outside option's weights, scaled so that the largest is 1."""
+        logits, outside = self._logits(x), jnp.log(jnp.asarray(self.outside, x.dtype))
+        largest = jnp.maximum(jnp.max(logits, axis=0), outside)
+        return jnp.exp(logits - largest), jnp.exp(outside - largest)
+
+    def _revenue(self, x: Array, sold: Array) -> Array:
+        """Σ x_i sold_i, held at the largest float where finite prices would overflow.
+
+        The sum is taken on a smaller scale, a power of two, so that only a price that is itself infinite or NaN
+        makes it so.
+        """
+        scale = 2.0 ** -int(np.ceil(np.log2(2 * self.buyers)))
+        total = jnp.sum(x * (sold * scale), axis=0)
+        most = float(jnp.finfo(x.dtype).max)
+        return jnp.where(jnp.isfinite(total), jnp.clip(total, -most * scale, most * scale), total) / scale
+
+    def _expected_steps(self, x: Array) -> Array:
+        """E[2B − (B − l)₊ + 2(B − u)₊] for B ~ Binomial(m, p_i), for every product.
+
+        (B − k)₊ = B − k + (k − B)₊, and E[(k − B)₊] needs the law of B below k only:
+        3mp + l − 2u − E[(l − B)₊] + 2E[(u − B)₊].
+        """
+        low, high = self.thresholds
+        few = np.arange(min(int(np.ceil(high)), self.buyers + 1), dtype=float)[:, None]
+        choose = gammaln(self.buyers + 1) - gammaln(few + 1) - gammaln(self.buyers - few + 1)
+        short = 2 * np.maximum(high - few, 0) - np.maximum(low - few, 0)
+        weights, outside = self._weights(x)
+        total = jnp.sum(weights) + outside
+        share = weights / total
+        # log p and log(1 − p), held above −10⁴: every power of e below that is 0 anyway, and 0·(−∞) is not.
+        logits = self._logits(x)
+        largest = jnp.maximum(jnp.max(logits), jnp.log(jnp.asarray(self.outside, x.dtype)))
+        log_share = jnp.maximum(logits - largest - jnp.log(total), -1e4)
+        log_rest = jnp.maximum(jnp.log1p(-share), -1e4)
+        law = jnp.exp(
+            jnp.asarray(choose, x.dtype)
+            + jnp.asarray(few, x.dtype) * log_share
+            + jnp.asarray(self.buyers - few, x.dtype) * log_rest
+        )
+        return 3 * self.buyers * share + low - 2 * high + jnp.sum(jnp.asarray(short, x.dtype) * law, axis=0)

@@ -1,0 +1,251 @@
+"""Strategic classification: people change their features to be approved, and the classifier sees them after.
+
+A decision is a linear classifier x = (w, b). A person with features a and label y = ±1 has the score
+s = wᵀa + b. One who is turned down (s < 0) moves to the boundary if that is worth it:
+
+    ã = a − (s/‖w‖²) w   where   s < 0,  ‖w‖ > 0  and  s²/‖w‖² ≤ τ;   otherwise ã = a
+
+so the score after the response is exactly 0 for those who moved and s for the others. The loss is
+max(0, 1 − y·score) (hinge, the paper's) or log(1 + exp(−y·score)) (logistic).
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
+
+from driftopt import checks
+from driftopt.data.credit import CreditTable, load_credit, split_credit
+from driftopt.data.provenance import Provenance
+from driftopt.problem import Problem
+from driftopt.pytree import module, static
+
+LOSSES = ("hinge", "logistic")
+
+
+class Person(NamedTuple):
+    """One row of the data, before it responds."""
+
+    features: Array  # (k,)
+    label: Array  # ±1
+
+
+class Response(NamedTuple):
+    """What the classifier sees of a person after the response."""
+
+    score: Array
+    label: Array
+
+
+class Metrics(NamedTuple):
+    """How good a classifier is; the test figures are NaN where there is no test set."""
+
+    train_loss: Array
+    test_loss: Array
+    test_accuracy: Array
+    test_auc: Array
+    moved: Array  # how many of the training rows moved
+
+
+@module
+class StrategicClassification(Problem):
+    """f(x) = the mean loss over all training rows after the response to x = (w, b).
+
+    Instances of one shape stack leaf by leaf. Use `from_credit`, `from_arrays` or `stand_in`.
+    """
+
+    features: Array  # (n, k)
+    labels: Array  # (n,), ±1
+    test_features: Array  # (n_test, k)
+    test_labels: Array  # (n_test,)
+    tau: ArrayLike = 2.0  # τ, what approval is worth in squared distance
+    loss: str = static(default="hinge")
+    provenance: Provenance = static(default=Provenance("arrays"))
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        y: Any,
+        X_test: Any = None,
+        y_test: Any = None,
+        tau: float = 2.0,
+        loss: str = "hinge",
+        provenance: Provenance | None = None,
+    ) -> "StrategicClassification":
+        """Any data: X (n, k) is used as given (standardise it first), y is ±1.
+
+        >>> problem = StrategicClassification.from_arrays([[1.0], [-2.0]], [1, -1])
+        >>> float(problem.objective(jnp.array([1.0, 0.0])))  # the second is too far away to move
+        0.0
+        """
+        features, labels = _table("X", X, "y", y)
+        if (X_test is None) != (y_test is None):
+            raise ValueError("X_test and y_test come together: give both or neither")
+        if X_test is None:
+            test_features, test_labels = features[:0], labels[:0]
+        else:
+            test_features, test_labels = _table("X_test", X_test, "y_test", y_test)
+        if test_features.shape[1] != features.shape[1]:
+            raise ValueError(
+                f"X has {features.shape[1]} columns and X_test {test_features.shape[1]}: they must agree"
+            )
+        return cls(
+            *(jnp.asarray(a, jnp.float32) for a in (features, labels, test_features, test_labels)),
+            tau=jnp.float32(checks.positive("tau", tau)),
+            loss=checks.choice("loss", loss, LOSSES),
+            provenance=provenance or Provenance("arrays"),
+        )
+
+    @classmethod
+    def from_credit(
+        cls,
+        split_seed: int = 101,
+        tau: float = 2.0,
+        loss: str = "hinge",
+        table: CreditTable | None = None,
+    ) -> "StrategicClassification":
+        """The paper's instance: 12,272 training and 1,000 test rows of the credit data, 11 features.
+
+        The data comes from the cache (`driftopt data fetch credit`), or from a `table` already loaded.
+        """
+        table = load_credit() if table is None else table
+        split = split_credit(table, split_seed)
+        where = Provenance(table.provenance.source, f"split {split_seed}")
+        return cls.from_arrays(*split, tau=tau, loss=loss, provenance=where)
+
+    @classmethod
+    def stand_in(
+        cls, split_seed: int = 101, tau: float = 2.0, loss: str = "hinge"
+    ) -> "StrategicClassification":
+        """The same instance on generated data of the same shape and similar moments; its provenance says so."""
+        from driftopt.data.stand_in import generate
+
+        return cls.from_credit(split_seed, tau, loss, generate())
+
+    @property
+    def dim(self) -> int:
+        """One weight a feature, and the intercept."""
+        return self.features.shape[-1] + 1
+
+    @property
+    def x0(self) -> Array:
+        """All ones, where the paper's runs start."""
+        return jnp.ones(self.dim, jnp.float32)
+
+    def noise(self, key: Array) -> Person:
+        """A uniformly drawn training row."""
+        index = uniform_index(key, self.labels.shape[0])
+        return Person(self.features[index], self.labels[index])
+
+    def respond(self, noise: Person, x: Array) -> Response:
+        """The person's score and label after the response."""
+        weights, features = x[:-1], noise.features.astype(x.dtype)
+        score = jnp.sum(weights * features, axis=0) + x[-1]
+        moves = self._moves(score, jnp.sum(weights * weights, axis=0))
+        return Response(jnp.where(moves, 0, score), noise.label.astype(x.dtype))
+
+    def value(self, x: Array, xi: Response) -> Array:
+        """The loss of one person; NaN stays NaN."""
+        return self._loss(xi.score, xi.label)
+
+    def objective(self, x: Array) -> Array:
+        """The exact mean loss over the training rows."""
+        return self._loss_after_response(x, self.features, self.labels)
+
+    def best_response(self, x: Array, features: Array) -> Array:
+        """ã for each row of features (…, k): where the person stands after seeing the classifier."""
+        features, weights = jnp.asarray(features, x.dtype), x[:-1]
+        score = self._scores(x, features)
+        norm = jnp.sum(weights * weights)
+        moves = self._moves(score, norm)
+        shift = jnp.where(moves, score, 0) / jnp.where(norm > 0, norm, 1)
+        return features - shift[..., None] * weights
+
+    def metrics(self, x: Array) -> Metrics:
+        """Exact losses, and how the classifier does on the test rows after their response; vmaps over x.
+
+        A score of 0 or more predicts +1. The AUC ranks by the score after the response, where all who moved
+        tie at 0: a tie counts one half.
+        """
+        scores = self._scores(x, self.features)
+        moved = jnp.sum(self._moves(scores, jnp.sum(x[:-1] ** 2)))
+        train = self.objective(x)
+        if self.test_labels.shape[0] == 0:
+            unknown = jnp.full_like(train, jnp.nan)
+            return Metrics(train, unknown, unknown, unknown, moved)
+        labels = self.test_labels.astype(x.dtype)
+        after = self._after(x, self.test_features)
+        right = jnp.where(after >= 0, 1, -1) == labels
+        accuracy = jnp.where(jnp.isnan(after).any(), jnp.nan, jnp.mean(right, dtype=x.dtype))
+        return Metrics(train, jnp.mean(self._loss(after, labels)), accuracy, auc(after, labels), moved)
+
+    def _scores(self, x: Array, features: Array) -> Array:
+        # HIGHEST: GPUs would otherwise multiply with 10-bit mantissas.
+        product = jnp.matmul(features.astype(x.dtype), x[:-1], precision=jax.lax.Precision.HIGHEST)
+        return product + x[-1]
+
+    def _moves(self, score: Array, norm: Array) -> Array:
+        """s < 0 and s² ≤ τ‖w‖², false for w = 0; where ‖w‖² overflows nobody moves, and the loss is huge."""
+        bound = jnp.asarray(self.tau, score.dtype) * norm
+        return (score < 0) & (score * score <= bound) & (bound > 0) & (bound < jnp.inf)
+
+    def _after(self, x: Array, features: Array) -> Array:
+        scores = self._scores(x, features)
+        return jnp.where(self._moves(scores, jnp.sum(x[:-1] ** 2)), 0, scores)
+
+    def _loss(self, score: Array, label: Array) -> Array:
+        margin = label * score
+        return (
+            jnp.maximum(1 - margin, 0)
+            if self.loss == "hinge"
+            else jnp.logaddexp(-margin, jnp.zeros_like(margin))
+        )
+
+    def _loss_after_response(self, x: Array, features: Array, labels: Array) -> Array:
+        return jnp.mean(self._loss(self._after(x, features), labels.astype(x.dtype)))
+
+
+def uniform_index(key: Array, size: int) -> Array:
+    """A uniform draw from 0 … size − 1: the high word of (32 random bits) × size.
+
+    Each index has ⌊2³²/size⌋ or ⌈2³²/size⌉ of the 2³² equally likely words, a relative bias below size/2³².
+    The product is taken in 16-bit halves, because 64-bit integers are off by default.
+    """
+    bits = jax.random.bits(key, dtype=jnp.uint32)
+    high, low = bits >> 16, bits & 0xFFFF
+    size_high, size_low = jnp.uint32(size >> 16), jnp.uint32(size & 0xFFFF)
+    cross, other = high * size_low, low * size_high
+    carry = (low * size_low >> 16) + (cross & 0xFFFF) + (other & 0xFFFF)
+    return high * size_high + (cross >> 16) + (other >> 16) + (carry >> 16)
+
+
+def auc(scores: Array, labels: Array) -> Array:
+    """P(score of a +1 > score of a −1) + ½ P(equal), over all pairs; NaN without both classes or with NaN scores.
+
+    >>> float(auc(jnp.array([0.0, 0.0, 1.0, -1.0]), jnp.array([1.0, -1.0, 1.0, -1.0])))
+    0.875
+    """
+    order = jnp.argsort(scores)
+    ranked, negative = scores[order], (labels[order] < 0).astype(scores.dtype)
+    below = jnp.concatenate([jnp.zeros_like(negative[:1]), jnp.cumsum(negative)])
+    first = jnp.searchsorted(ranked, ranked, side="left")
+    last = jnp.searchsorted(ranked, ranked, side="right")
+    negatives, positives = below[-1], jnp.sum(1 - negative)
+    wins = jnp.sum((1 - negative) * (below[first] + below[last]) / (2 * negatives))
+    return jnp.where(jnp.isnan(scores).any() | (positives == 0), jnp.nan, wins / positives)
+
+
+def _table(x_name: str, x: Any, y_name: str, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    features = np.asarray(x)
+    if features.dtype.kind not in "iufb" or features.ndim != 2 or 0 in features.shape:
+        raise ValueError(f"{x_name} must be a table of numbers (rows, features), got shape {features.shape}")
+    if not np.isfinite(features).all():
+        raise ValueError(f"{x_name} must be finite: fill or drop the missing values first")
+    labels = checks.vector(y_name, y, features.shape[0])
+    if not np.isin(labels, (-1.0, 1.0)).all():
+        raise ValueError(f"{y_name} must be +1 or -1, got {np.unique(labels)[:5]}; map your labels first")
+    return features.astype(float), labels
