@@ -22,6 +22,13 @@ def count(name: str, value: Any) -> Any:
     return _plain(array.astype(int))
 
 
+def seed(name: str, value: Any) -> int:
+    """A whole number >= 0 that NumPy's generators take."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or int(value) < 0:
+        raise ValueError(f"{name} must be a whole number >= 0, got {value!r}")
+    return int(value)
+
+
 def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     """One of a few words."""
     allowed = tuple(allowed)
@@ -47,8 +54,8 @@ def budget(value: Any, queries: int, iterations: int = 1) -> int:
     total = int(count("budget", value))
     if total < queries * iterations:
         raise ValueError(
-            f"a budget of {total} is too small: this method needs {queries * iterations} queries before its first "
-            "step; raise the budget, or lower batch or directions"
+            f"a budget of {total} is too small: this method needs {queries * iterations} queries "
+            "before its first step; raise the budget, or lower batch or directions"
         )
     return total
 

@@ -13,7 +13,7 @@ class DataError(ValueError):
 
 
 def folder() -> Path:
-    """DRIFTOPT_DATA where it is set, else driftopt's own among the platform's caches. It may not exist yet."""
+    """DRIFTOPT_DATA where it is set, else our own among the platform's caches. It may not exist yet."""
     if chosen := os.environ.get("DRIFTOPT_DATA"):
         return Path(chosen).expanduser()
     if sys.platform == "win32":

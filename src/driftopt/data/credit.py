@@ -3,8 +3,9 @@
 Read from the raw table or from the processed one, whichever the cache holds; both give the same arrays.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -83,7 +84,7 @@ def read_raw(path: Path) -> CreditTable:
     # −2 and −1 mean that nothing was due or all was paid.
     overdue = np.maximum(np.stack([column[f"PAY_{month}"] for month in (0, 2, 3, 4, 5, 6)], axis=1), 0)
     late = overdue > 0
-    features = {
+    features: dict[str, Any] = {
         "EducationLevel": 3 * column["EDUCATION_1"] + 2 * column["EDUCATION_2"] + column["EDUCATION_3"],
         "MaxBillAmountOverLast6Months": np.maximum(bills.max(axis=1), 0),
         "MaxPaymentAmountOverLast6Months": np.maximum(payments.max(axis=1), 0),
@@ -113,9 +114,8 @@ def split_credit(table: CreditTable, split_seed: int) -> Split:
        (the class +1 takes what rounding leaves);
     3. every feature minus the training mean, over the training standard deviation (ddof 0).
     """
-    order = np.random.default_rng(checks.seed("split_seed", split_seed)).permutation(len(table.labels))[
-        :SAMPLE
-    ]
+    rng = np.random.default_rng(checks.seed("split_seed", split_seed))
+    order = rng.permutation(len(table.labels))[:SAMPLE]
     positive = table.labels[order] > 0
     negatives = round(TEST * float(np.mean(~positive)))
     rank = np.where(positive, np.cumsum(positive), np.cumsum(~positive))
@@ -133,6 +133,6 @@ def _columns(path: Path) -> dict[str, np.ndarray]:
     return dict(zip(names, values.T, strict=True))
 
 
-def _table(columns: dict[str, np.ndarray], paid: np.ndarray) -> CreditTable:
+def _table(columns: Mapping[str, Any], paid: np.ndarray) -> CreditTable:
     features = np.stack([columns[name].astype(float) for name in FEATURES], axis=1)
     return CreditTable(features, np.where(paid > 0, 1.0, -1.0), Provenance("credit"))

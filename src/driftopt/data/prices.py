@@ -41,10 +41,10 @@ def load_week(week: str, *, allow_fetch: bool = False) -> np.ndarray:
 
 
 def synthetic_prices(seed: int, products: int = 30) -> np.ndarray:
-    """Whole prices whose logarithms follow a shifted gamma law with the published mean, deviation and skewness.
+    """Whole prices whose logarithms have the published mean, standard deviation and skewness.
 
-    A gamma law with shape k has skewness 2/√k, so k = 4/skewness²; scale and shift follow. Prices stay
-    within the published range.
+    The law is a shifted gamma: with shape k its skewness is 2/√k, so k = 4/skewness²; scale and shift
+    follow. Prices stay within the published range.
     """
     shape = 4 / LOG_SKEWNESS**2
     scale = LOG_DEVIATION / np.sqrt(shape)

@@ -1,7 +1,7 @@
 """A generated table in place of the credit data, for work without a network. Never mistaken for it.
 
-Correlated normal variables, pushed through the published quantiles of each feature (a Gaussian copula): shape,
-means, spreads and correlations are like those of the real table; no row is a real person's.
+Correlated normal variables, pushed through the published quantiles of each feature (a Gaussian copula):
+shape, means, spreads and correlations are like those of the real table; no row is a real person's.
 """
 
 import numpy as np
@@ -12,50 +12,12 @@ from driftopt.data.provenance import Provenance
 
 SEED, ROWS = 20_090_101, 30_000
 
-# Money features: values at these quantiles, linear in between.
+# Money features: tens of dollars at these quantiles, linear in between.
 _QUANTILES = (0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.9995, 1)
-_MAX_BILL = (
-    0,
-    20,
-    60,
-    220,
-    430,
-    640,
-    950,
-    1470,
-    1980,
-    2980,
-    4790,
-    6620,
-    9270,
-    11320,
-    13310,
-    15460,
-    18740,
-    50810,
-)
-_MAX_PAYMENT = (0, 10, 40, 60, 80, 110, 150, 210, 310, 500, 1120, 2200, 3940, 5480, 7020, 9470, 12940, 51430)
-_LAST_BILL = (
-    0,
-    0,
-    10,
-    60,
-    180,
-    410,
-    680,
-    1130,
-    1590,
-    2550,
-    4340,
-    6140,
-    8620,
-    10690,
-    12670,
-    14900,
-    17370,
-    29450,
-)
-_LAST_PAYMENT = (0, 0, 0, 10, 40, 50, 60, 90, 130, 190, 310, 560, 1220, 2030, 3050, 5010, 7990, 26670)
+_BILL_MAX = (0, 2, 6, 22, 43, 64, 95, 147, 198, 298, 479, 662, 927, 1132, 1331, 1546, 1874, 5081)
+_PAYMENT_MAX = (0, 1, 4, 6, 8, 11, 15, 21, 31, 50, 112, 220, 394, 548, 702, 947, 1294, 5143)
+_BILL_LAST = (0, 0, 1, 6, 18, 41, 68, 113, 159, 255, 434, 614, 862, 1069, 1267, 1490, 1737, 2945)
+_PAYMENT_LAST = (0, 0, 0, 1, 4, 5, 6, 9, 13, 19, 31, 56, 122, 203, 305, 501, 799, 2667)
 
 # Counts: the share of people at or below each value.
 _EDUCATION = (0.0156, 0.1795, 0.6472, 1)
@@ -67,8 +29,8 @@ _OVERDUE_MONTHS = (0.6644, 0.7199, 0.8120, 0.8369, 0.8714, 0.9084, 0.9385, 0.950
 _OVERDUE_VALUES = (0, 1, 2, 3, 4, 6, 8, 9, 12, 14, 19, 30)
 _DEFAULTS = 0.2212
 
-# Correlations of the normal variables, below the diagonal: the ten features above in the table's order, then the
-# label. Fitted so that the generated table has the real one's correlations.
+# Correlations of the normal variables, below the diagonal: ten features in the table's order, then the label.
+# Fitted so that the generated table has the real one's correlations.
 _CORRELATIONS = (
     (),
     (0.01,),
@@ -89,7 +51,7 @@ def generate(seed: int = SEED) -> CreditTable:
     uniform = _correlated_uniforms(seed)
 
     def money(column: int, values: tuple[int, ...]) -> np.ndarray:
-        return 10 * np.round(np.interp(uniform[:, column], _QUANTILES, values) / 10)
+        return 10 * np.round(np.interp(uniform[:, column], _QUANTILES, values))
 
     def count(column: int, shares: tuple[float, ...]) -> np.ndarray:
         return np.minimum(np.searchsorted(shares, uniform[:, column]), len(shares) - 1).astype(float)
@@ -98,13 +60,13 @@ def generate(seed: int = SEED) -> CreditTable:
     months = np.array(_OVERDUE_VALUES, float)[count(9, _OVERDUE_MONTHS).astype(int)]
     features = (
         count(0, _EDUCATION),
-        money(1, _MAX_BILL),
-        money(2, _MAX_PAYMENT),
+        money(1, _BILL_MAX),
+        money(2, _PAYMENT_MAX),
         count(3, _ZERO_BALANCE),
         count(4, _LOW_SPENDING),
         count(5, _HIGH_SPENDING),
-        money(6, _LAST_BILL),
-        money(7, _LAST_PAYMENT),
+        money(6, _BILL_LAST),
+        money(7, _PAYMENT_LAST),
         runs,
         months,
         (runs > 0).astype(float),

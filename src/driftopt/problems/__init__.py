@@ -1,17 +1,32 @@
 """Simulated problems whose exact objectives are known. Names load when first used."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_HOMES = {
-    "Pricing": "driftopt.problems.pricing",
-    "StrategicClassification": "driftopt.problems.strategic",
-}
+if TYPE_CHECKING:
+    from driftopt.problems.pricing import Pricing
+    from driftopt.problems.strategic import StrategicClassification
+    from driftopt.problems.synthetic import Kink, LocationShift, TwoWells, kink, location_shift, two_wells
 
-__all__ = sorted(_HOMES)
+__all__ = [
+    "Kink",
+    "LocationShift",
+    "Pricing",
+    "StrategicClassification",
+    "TwoWells",
+    "kink",
+    "location_shift",
+    "two_wells",
+]
+
+_HOMES = {"Pricing": "pricing", "StrategicClassification": "strategic"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'driftopt.problems' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(f"driftopt.problems.{_HOMES.get(name, 'synthetic')}"), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

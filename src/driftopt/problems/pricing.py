@@ -50,7 +50,7 @@ class Optimum(NamedTuple):
 class Pricing(Problem):
     """f(x) = −m Σ x_i p_i(x) + Σ_i E[c_i(Binomial(m, p_i(x)))], finite for every finite x.
 
-    Instances with as many products and buyers stack leaf by leaf. Use `from_prices`, `from_week` or `synthetic`.
+    Instances of one size stack leaf by leaf. Make them with `from_prices`, `from_week` or `synthetic`.
     """
 
     theta: Array  # (n,) reference prices θ
@@ -102,7 +102,7 @@ class Pricing(Problem):
     def from_week(
         cls, week: str = "2022-08", cost_seed: int | None = None, buyers: int = 120, products: int = 30
     ) -> "Pricing":
-        """A published week of retail prices, from the cache; costs are seeded by the week unless told otherwise."""
+        """A published week of prices, from the cache; the week seeds the costs unless told otherwise."""
         prices = load_week(week)
         cost_seed = int(week.replace("-", "")) if cost_seed is None else cost_seed
         where = Provenance("prices", f"week {week}, costs {cost_seed}")
@@ -172,7 +172,7 @@ class Pricing(Problem):
         return jnp.mean(jax.lax.map(lambda one: self.sample(one, x), keys, batch_size=min(count, 250)))
 
     def optimum(self, starts: int = 8, seed: int = 0) -> Optimum:
-        """The best of several L-BFGS runs on the exact objective, in float64: deterministic for given arguments."""
+        """The best of several L-BFGS runs on the exact objective, in float64; the same on every call."""
         rng = np.random.default_rng(checks.seed("seed", seed))
         theta = np.asarray(self.theta, float)
         first = [np.full(self.dim, 0.5), theta, 1.5 * theta]
@@ -206,8 +206,8 @@ class Pricing(Problem):
     def _revenue(self, x: Array, sold: Array) -> Array:
         """Σ x_i sold_i, held at the largest float where finite prices would overflow.
 
-        The sum is taken on a smaller scale, a power of two, so that only a price that is itself infinite or NaN
-        makes it so.
+        The sum is taken on a smaller scale, a power of two, so that only a price that is itself infinite or
+        NaN makes it so.
         """
         scale = 2.0 ** -int(np.ceil(np.log2(2 * self.buyers)))
         total = jnp.sum(x * (sold * scale), axis=0)

@@ -121,7 +121,7 @@ class StrategicClassification(Problem):
     def stand_in(
         cls, split_seed: int = 101, tau: float = 2.0, loss: str = "hinge"
     ) -> "StrategicClassification":
-        """The same instance on generated data of the same shape and similar moments; its provenance says so."""
+        """The same instance on generated data with similar moments; its provenance says so."""
         from driftopt.data.stand_in import generate
 
         return cls.from_credit(split_seed, tau, loss, generate())
@@ -224,7 +224,9 @@ def uniform_index(key: Array, size: int) -> Array:
 
 
 def auc(scores: Array, labels: Array) -> Array:
-    """P(score of a +1 > score of a −1) + ½ P(equal), over all pairs; NaN without both classes or with NaN scores.
+    """P(score of a +1 > score of a −1) + ½ P(equal), over all pairs.
+
+    NaN where a score is NaN, or where one class is missing.
 
     >>> float(auc(jnp.array([0.0, 0.0, 1.0, -1.0]), jnp.array([1.0, -1.0, 1.0, -1.0])))
     0.875
