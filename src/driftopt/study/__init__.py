@@ -1,1 +1,33 @@
-"""."""
+"""Live studies: ask and tell over days, through a database, with nothing lost."""
+
+from driftopt.study.errors import (
+    BudgetSpent,
+    Conflict,
+    FormatError,
+    NoSuchStudy,
+    NothingToAsk,
+    ReplayError,
+    StudyError,
+    StudyExists,
+    UnknownTrial,
+)
+from driftopt.study.recommendation import Recommendation
+from driftopt.study.study import Study
+from driftopt.study.summary import Summary
+from driftopt.study.trial import Trial
+
+__all__ = [
+    "BudgetSpent",
+    "Conflict",
+    "FormatError",
+    "NoSuchStudy",
+    "NothingToAsk",
+    "Recommendation",
+    "ReplayError",
+    "Study",
+    "StudyError",
+    "StudyExists",
+    "Summary",
+    "Trial",
+    "UnknownTrial",
+]

@@ -1,0 +1,141 @@
+"""From the user's arguments to a Spec: everything is checked and every default decided once, at creation."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from driftopt import checks
+from driftopt.box import Box
+from driftopt.defaults import block_length
+from driftopt.study import safety
+from driftopt.study.spec import Spec
+
+
+def design(
+    *,
+    x0: Any,
+    names: Sequence[str] | None,
+    method: str,
+    params: Mapping[str, Any] | None,
+    budget: int,
+    bounds: Any,
+    direction: str,
+    rng: Any,
+    parallel: int,
+    lease: float | None,
+    max_failures: int,
+    tolerance: float | None,
+    max_change: float | None,
+    control_every: int | None,
+    reserve: int,
+) -> Spec:
+    """The specification of a new study."""
+    from driftopt.rng import as_seed
+
+    start = checks.vector("x0", x0)
+    box = Box.parse(bounds, start.size)
+    if box is not None:
+        box.check(start)
+    if reserve != 0:
+        reserve = int(checks.count("reserve", reserve))
+    usable = int(checks.count("budget", budget)) - reserve
+    limit = None if max_change is None else float(checks.positive("max_change", max_change))
+    built, given = _method(
+        method, dict(params or {}), start.size, usable, int(checks.count("parallel", parallel)), limit
+    )
+    points, repeats = built.points(start.size), int(built.batch)
+    checks.budget(max(usable, 1), points * repeats, 1 + built.warmup)
+    radius = float(built.radius)
+    return Spec(
+        x0=start.tolist(),
+        names=_names(names, start.size),
+        method=method,
+        params=given,
+        budget=int(budget),
+        bounds=None if box is None else _pairs(box),
+        direction=checks.choice("direction", direction, ("minimize", "maximize")),
+        seed=as_seed(rng),
+        parallel=int(parallel),
+        lease=None if lease is None else float(checks.positive("lease", lease)),
+        max_failures=int(checks.count("max_failures", max_failures)),
+        tolerance=0.1 * radius if tolerance is None else float(checks.positive("tolerance", tolerance)),
+        max_change=limit,
+        control_every=None if control_every is None else int(checks.count("control_every", control_every)),
+        reserve=reserve,
+        radius=radius,
+        reach=_reach(built),
+        points=points,
+        repeats=repeats,
+    )
+
+
+def _method(
+    name: str, params: dict[str, Any], dim: int, budget: int, parallel: int, max_change: float | None
+) -> tuple[Any, dict[str, Any]]:
+    """The method and the parameters that build it again, all written out."""
+    from driftopt import methods
+
+    known = methods.entry(name).parameters
+    if parallel > 1:
+        if "directions" not in known:
+            raise ValueError(f"{name} cannot be widened: parallel must be 1, or choose zo-o2nc-2pt")
+        if params.setdefault("directions", parallel) != parallel:
+            raise ValueError(
+                f"parallel={parallel} sets directions: leave directions={params['directions']} out"
+            )
+    if "budget" in known:
+        params.setdefault("budget", budget)
+    if "radius" in known and "radius" not in params and max_change is None:
+        raise ValueError(
+            "a study needs a radius, how far a deployment may stray from the present decision: "
+            "params={'radius': …}, or max_change=…"
+        )
+    # Shapes and the block's length do not depend on the radius: a first build tells them.
+    shape = methods.get(name, **{"radius": 1.0, **params})
+    if hasattr(shape, "learner") and "block" in known and "block" not in params:
+        params["block"] = block_length(max(1, budget // int(shape.queries(dim))))
+    if max_change is not None:
+        _limit_radius(name, params, shape, max_change)
+    return methods.get(name, **params), _plain(params)
+
+
+def _limit_radius(name: str, params: dict[str, Any], shape: Any, max_change: float) -> None:
+    if not hasattr(shape, "learner"):
+        raise ValueError(
+            f"max_change needs a method whose steps are bounded, such as zo-o2nc-2pt; {name} is not one"
+        )
+    block = int(params.get("block", getattr(shape, "block", 1)))
+    if "radius" in params:
+        safety.check_radius(float(params["radius"]), max_change, block)
+    params.setdefault("radius", safety.widest_radius(max_change, block))
+
+
+def _reach(method: Any) -> float | None:
+    return float(method.radius) / int(method.block) if hasattr(method, "learner") else None
+
+
+def _plain(params: dict[str, Any]) -> dict[str, Any]:
+    """Numbers as JSON knows them; an array would be many studies in one."""
+    for key, value in params.items():
+        if isinstance(value, np.generic):
+            params[key] = value.item()
+        elif value is not None and not isinstance(value, int | float | str):
+            raise ValueError(f"params[{key!r}] must be a single number or word, got {value!r}")
+    return params
+
+
+def _names(names: Sequence[str] | None, dim: int) -> list[str]:
+    if names is None:
+        return [f"x{i}" for i in range(dim)]
+    listed = [str(name) for name in names]
+    if len(listed) != dim or len(set(listed)) != dim:
+        raise ValueError(f"names must be {dim} different names, one for each coordinate of x0; got {listed}")
+    return listed
+
+
+def _pairs(box: Box) -> list[list[float | None]]:
+    return [
+        [low if np.isfinite(low) else None, high if np.isfinite(high) else None]
+        for low, high in zip(box.lower.tolist(), box.upper.tolist(), strict=True)
+    ]

@@ -1,0 +1,61 @@
+"""Deployments beside the method's own: confirming the recommendation, and measuring how stationary it is.
+
+Both belong to one recommendation, named by the number of closed iterations, and come in pairs numbered
+by `point`: confirm pairs are (start, recommendation), stationarity pairs (x + δu, x − δu).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftopt.study.spec import Spec
+from driftopt.study.trial import Trial
+
+_STREAM = 0x57A7  # sets these directions apart from every other use of the study's seed
+
+
+@dataclass(frozen=True)
+class Slot:
+    point: int
+    sample: int
+    expired: int | None = None  # a trial to take back first
+
+
+def next_slot(trials: Sequence[Trial], max_failures: int, now: float) -> Slot:
+    """The first slot that failed or whose lease ran out, else a fresh one."""
+    slots: dict[tuple[int, int], list[Trial]] = {}
+    for trial in trials:
+        slots.setdefault((trial.point, trial.sample), []).append(trial)
+    for (point, sample), tries in sorted(slots.items()):
+        if any(trial.state == "complete" for trial in tries) or len(tries) >= max_failures:
+            continue
+        pending = [trial for trial in tries if trial.state == "pending"]
+        if not pending:
+            return Slot(point, sample)
+        if pending[0].expires_at is not None and pending[0].expires_at <= now:
+            return Slot(point, sample, expired=pending[0].id)
+    point = max((point for point, _ in slots), default=0)
+    for fresh in ((point, 0), (point, 1), (point + 1, 0)):
+        if fresh not in slots:
+            return Slot(*fresh)
+    raise AssertionError("a pair beyond the last is always fresh")
+
+
+def direction(spec: Spec, pair: int) -> np.ndarray:
+    """The pair's direction, uniform on the sphere, a function of the study's seed."""
+    u = np.random.default_rng([spec.seed, _STREAM, pair]).standard_normal(spec.dim)
+    return u / np.linalg.norm(u)
+
+
+def place(spec: Spec, purpose: str, center: np.ndarray, slot: Slot) -> np.ndarray:
+    """The point to deploy."""
+    if purpose == "confirm":
+        return spec.start if slot.sample == 0 else center
+    side = spec.radius * direction(spec, slot.point)
+    return spec.fold(center + side if slot.sample == 0 else center - side)
+
+
+def spread(spec: Spec, purpose: str) -> float:
+    """How far from the recommendation or the start these points lie."""
+    return spec.radius if purpose == "stationarity" else 0.0

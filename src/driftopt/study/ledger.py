@@ -1,0 +1,142 @@
+"""The rows of the log folded, as they come, into what `ask` must know. Plain Python: no JAX, no clock."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from driftopt.study.errors import Holding
+from driftopt.study.schema import events, iterations, trials
+from driftopt.study.spec import Spec
+
+# What happened to the method's state, in order: the (p,) mean values of an iteration, or None for a redraw.
+Step = np.ndarray | None
+
+
+@dataclass
+class Round:
+    """One draw of one iteration. A slot is one deployment: slot = sample · p + point.
+
+    So the points are asked in turn, and repeats of a point come a round later: a world that drifts
+    slowly then biases both sides of a difference alike.
+    """
+
+    iteration: int
+    draw: int
+    count: int  # p
+    repeats: int
+    values: list[float | None] = field(init=False)
+    failures: list[int] = field(init=False)
+    out: dict[int, Holding] = field(init=False, default_factory=dict[int, Holding])
+    missing: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.missing = self.count * self.repeats
+        self.values = [None] * self.missing
+        self.failures = [0] * self.missing
+
+    def slot(self, point: int, sample: int) -> int:
+        return sample * self.count + point
+
+    def place(self, slot: int) -> tuple[int, int]:
+        """(point, sample) of a slot."""
+        return slot % self.count, slot // self.count
+
+    def free(self) -> list[int]:
+        """Slots that need a deployment and have none out."""
+        return [s for s, value in enumerate(self.values) if value is None and s not in self.out]
+
+    def means(self) -> np.ndarray:
+        """Over the repeats, in the order of samples, not of arrival: the sum's last bit stays the same."""
+        told = np.array(self.values, dtype=np.float64).reshape(self.repeats, self.count)
+        return np.add.reduce(told, axis=0) / self.repeats
+
+
+class Ledger:
+    """Everything in the log up to the last `sync`."""
+
+    def __init__(self, study_id: int, spec: Spec):
+        self._study = study_id
+        self._spec = spec
+        self._seen = {"iterations": 0, "trials": 0, "events": 0}
+        self._rounds: dict[tuple[int, int], Round] = {}
+        self.spent = 0
+        self.since_control: int | None = None  # deployments since the last control; None before the first
+        self.steps: list[Step] = []
+        self.closed = 0  # iterations whose values are all in
+
+    @property
+    def open(self) -> Round | None:
+        """The draw now being answered, if one is."""
+        return next(reversed(self._rounds.values()), None)
+
+    def sync(self, connection: sa.Connection) -> None:
+        """Take in the rows added since the last time."""
+        self._read_iterations(connection)
+        self._read_trials(connection)
+        self._read_events(connection)
+        self._drain()
+
+    def _new(self, connection: sa.Connection, what: str, query: Any, key: Any) -> Any:
+        rows = connection.execute(query.order_by(key)).all()
+        if rows:
+            self._seen[what] = rows[-1][0]
+        return rows
+
+    def _read_iterations(self, connection: sa.Connection) -> None:
+        c = iterations.c
+        query = sa.select(c.id, c.iteration, c.draw, c.count, c.repeats)
+        query = query.where(c.study_id == self._study, c.id > self._seen["iterations"])
+        for _, iteration, draw, count, repeats in self._new(connection, "iterations", query, c.id):
+            self._rounds[iteration, draw] = Round(iteration, draw, count, repeats)
+
+    def _read_trials(self, connection: sa.Connection) -> None:
+        c = trials.c
+        query = sa.select(c.id, c.kind, c.iteration, c.draw, c.point, c.sample, c.holder, c.expires_at)
+        query = query.where(c.study_id == self._study, c.id > self._seen["trials"])
+        for row in self._new(connection, "trials", query, c.id):
+            id, kind, iteration, draw, point, sample, holder, expires_at = row
+            self.spent += 1
+            if kind == "control":
+                self.since_control = 0
+            elif self.since_control is not None:
+                self.since_control += 1
+            if kind == "method":
+                turn = self._rounds[iteration, draw]
+                turn.out[turn.slot(point, sample)] = Holding(id, holder, expires_at)
+
+    def _read_events(self, connection: sa.Connection) -> None:
+        c, t = events.c, trials.c
+        query = sa.select(c.id, c.trial_id, c.kind, c.value, t.iteration, t.draw, t.point, t.sample)
+        query = query.join_from(events, trials, c.trial_id == t.id)
+        query = query.where(c.study_id == self._study, c.id > self._seen["events"], t.kind == "method")
+        for _, trial, kind, value, iteration, draw, point, sample in self._new(
+            connection, "events", query, c.id
+        ):
+            turn = self._rounds.get((iteration, draw))
+            if turn is None:
+                continue  # an iteration that is over: nothing said about it changes the state
+            slot = turn.slot(point, sample)
+            holding = turn.out.get(slot)
+            held = holding is not None and holding.id == trial
+            if held:
+                del turn.out[slot]
+            if kind == "complete" and turn.values[slot] is None:
+                turn.values[slot] = self._spec.sign * value
+                turn.missing -= 1
+            elif kind in ("failed", "expired") and held:
+                turn.failures[slot] += 1
+
+    def _drain(self) -> None:
+        """Rounds that are over become steps of the method's state."""
+        for key in list(self._rounds):
+            turn = self._rounds[key]
+            if (turn.iteration, turn.draw + 1) in self._rounds:
+                self.steps.append(None)
+            elif turn.missing == 0:
+                self.steps.append(turn.means())
+                self.closed += 1
+            else:
+                return
+            del self._rounds[key]

@@ -1,0 +1,88 @@
+"""The recommended decision, with what is honestly known of its improvement: never the best value seen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftopt.study.spec import Spec
+from driftopt.study.trial import Trial
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean of n told values and its standard error."""
+
+    mean: float
+    sem: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """How much better the recommendation is than the start, in the study's direction: positive is better."""
+
+    mean: float
+    sem: float
+    recommended: Mean
+    start: Mean
+    basis: str
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendation:
+    """What to deploy when the study is over, or now."""
+
+    x: np.ndarray
+    names: tuple[str, ...]
+    iterations: int
+    spent: int
+    improvement: Improvement | None
+    note: str
+
+    @property
+    def as_dict(self) -> dict[str, float]:
+        """The decision by name."""
+        return dict(zip(self.names, self.x.tolist(), strict=True))
+
+
+def mean_of(trials: Sequence[Trial]) -> Mean | None:
+    """The mean of the told values; one value alone has the error that came with it, if one did."""
+    told = [trial for trial in trials if trial.state == "complete" and trial.value is not None]
+    if not told:
+        return None
+    values = np.array([trial.value for trial in told])
+    if len(told) > 1:
+        return Mean(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(told))), len(told))
+    return Mean(float(values[0]), told[0].sem, 1)
+
+
+def recommend(
+    spec: Spec, x: np.ndarray, iterations: int, spent: int, others: Sequence[Trial]
+) -> Recommendation:
+    """`others` are the study's control and confirm trials."""
+    improvement = _improvement(spec, iterations, others)
+    if iterations == 0:
+        note = "no iteration is complete: this is the start"
+    elif improvement is None:
+        note = "improvement over the start is unknown: ask with purpose='confirm' to measure it"
+    else:
+        note = f"improvement over the start, from {improvement.basis}"
+    return Recommendation(x, tuple(spec.names), iterations, spent, improvement, note)
+
+
+def _improvement(spec: Spec, iterations: int, others: Sequence[Trial]) -> Improvement | None:
+    """Fresh values at the recommendation against values at the start.
+
+    The start's values from the same pairs are preferred: they saw the same weeks. Controls from the whole
+    study stand in where there are none.
+    """
+    confirm = [trial for trial in others if trial.kind == "confirm" and trial.iteration == iterations]
+    here = mean_of([trial for trial in confirm if trial.sample == 1])
+    paired = mean_of([trial for trial in confirm if trial.sample == 0])
+    controls = mean_of([trial for trial in others if trial.kind == "control"])
+    for start, basis in ((paired, "confirming pairs"), (controls, "confirming and control deployments")):
+        if here is not None and start is not None and here.sem is not None and start.sem is not None:
+            gain = -spec.sign * (here.mean - start.mean)
+            return Improvement(gain, float(np.hypot(here.sem, start.sem)), here, start, basis)
+    return None

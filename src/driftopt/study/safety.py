@@ -1,0 +1,47 @@
+"""How far apart two consecutive deployments can be, and the radius that keeps them within `max_change`.
+
+O2NC with radius δ and reach D = δ/M queries y_t ± δu. Since y_t lies between x_{t−1} and x_t, and both
+‖Δ_t‖, ‖Δ_{t+1}‖ ≤ D,
+
+    ‖y_{t+1} − y_t‖ ≤ 2D,   so any two points of one iteration or of two neighbours are at most
+    2δ + 2D = 2δ(1 + 1/M) apart,
+
+in whatever order they are asked, and asked again. Folding into bounds never lengthens a distance.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from driftopt.study.spec import Spec
+
+# Directions are unit vectors in float32: their length is 1 up to 1e-7.
+_ROUNDING = 1 + 1e-6
+
+
+def widest_radius(max_change: float, block: int) -> float:
+    """The largest δ with 2δ(1 + 1/M) ≤ max_change."""
+    return max_change / (2 * (1 + 1 / block) * _ROUNDING)
+
+
+def check_radius(radius: float, max_change: float, block: int) -> None:
+    """A radius chosen by hand must keep the promise too."""
+    widest = widest_radius(max_change, block)
+    if radius > widest:
+        raise ValueError(
+            f"radius {radius:g} would move consecutive deployments by up to {2 * radius * (1 + 1 / block):g}, more "
+            f"than max_change {max_change:g}: lower it to {widest:g} or leave it out"
+        )
+
+
+def excursion_allowed(spec: Spec, iterate: Any, center: np.ndarray, spread: float = 0.0) -> bool:
+    """May points within `spread` of `center` be deployed between the method's own points?
+
+    Those lie within δ + 2D of the present iterate x, before and after: the excursion must be within
+    max_change of all of them, ‖center − x‖ + spread + δ + 2D ≤ max_change, and within itself.
+    """
+    if spec.max_change is None:
+        return True
+    away = float(np.linalg.norm(center - np.asarray(iterate)))
+    span = away + spread + spec.radius + 2 * (spec.reach or 0.0)
+    return max(span, 2 * spread) <= spec.max_change

@@ -1,0 +1,77 @@
+"""What a study is, fixed at its creation: stored as JSON, with every default written out."""
+
+import json
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from driftopt.box import Box
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The unchanging part of a study. `radius` and `reach` stand beside `params` so that answering needs no JAX."""
+
+    x0: list[float]
+    names: list[str]
+    method: str
+    params: dict[str, Any]
+    budget: int
+    bounds: list[list[float | None]] | None
+    direction: str
+    seed: int
+    parallel: int
+    lease: float | None
+    max_failures: int
+    tolerance: float
+    max_change: float | None
+    control_every: int | None
+    reserve: int
+    radius: float
+    reach: float | None  # how far the iterate can move in one iteration; None: no limit
+    points: int
+    repeats: int
+
+    @property
+    def dim(self) -> int:
+        return len(self.x0)
+
+    @property
+    def size(self) -> int:
+        """Deployments in one iteration."""
+        return self.points * self.repeats
+
+    @property
+    def sign(self) -> float:
+        """Values are multiplied by this before the method, which minimises, sees them."""
+        return -1.0 if self.direction == "maximize" else 1.0
+
+    @cached_property
+    def start(self) -> np.ndarray:
+        return np.array(self.x0)
+
+    @cached_property
+    def box(self) -> Box | None:
+        return Box.parse(self.bounds, self.dim)
+
+    def fold(self, points: np.ndarray) -> np.ndarray:
+        """What the world sees of the method's points."""
+        return points if self.box is None else self.box.fold(points)
+
+    def as_json(self) -> str:
+        return json.dumps(asdict(self), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Spec":
+        return cls(**json.loads(text))
+
+
+def vector_as_json(x: np.ndarray) -> str:
+    """No bit is lost: the shortest decimals that read back to the same binary64."""
+    return json.dumps(x.tolist(), allow_nan=False)
+
+
+def vector_from_json(text: str) -> np.ndarray:
+    return np.array(json.loads(text), dtype=np.float64)

@@ -1,0 +1,208 @@
+"""Transactions on SQLite and PostgreSQL: one writer to a study at a time, readers on a snapshot."""
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.pool import StaticPool
+
+from driftopt.study import schema
+from driftopt.study.errors import FormatError, NoSuchStudy, StudyExists
+
+T = TypeVar("T")
+
+# A writer waits this long for the others, here and again for each retry, before it gives up.
+_BUSY_SECONDS = 60
+_RETRIES = 20
+
+
+def as_url(url: str | os.PathLike[str]) -> sa.URL:
+    """A database URL, or the path of an SQLite file."""
+    text = os.fspath(url)
+    if not text:
+        raise ValueError(
+            "url must be a database URL (sqlite:///file.db, postgresql://…) or a file's path; got ''"
+        )
+    parsed = sa.make_url(text) if "://" in text else sa.URL.create("sqlite", database=str(Path(text)))
+    if parsed.get_backend_name() not in ("sqlite", "postgresql"):
+        raise ValueError(
+            f"a study is stored in SQLite or PostgreSQL, not {parsed.get_backend_name()!r}: {text}"
+        )
+    if parsed.drivername == "postgresql":
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    return parsed
+
+
+class Store:
+    """A database that holds studies."""
+
+    def __init__(self, url: str | os.PathLike[str]):
+        self.url = as_url(url)
+        self.label = self.url.render_as_string()  # the password stays hidden
+        self.sqlite = self.url.get_backend_name() == "sqlite"
+        self._pid = os.getpid()
+        self._engine = _sqlite(self.url) if self.sqlite else sa.create_engine(self.url, pool_pre_ping=True)
+
+    @property
+    def engine(self) -> sa.Engine:
+        """The connections; those of a parent process are never used after a fork."""
+        if self._pid != os.getpid():
+            self._engine.dispose(close=False)
+            self._pid = os.getpid()
+        return self._engine
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self._engine.dispose()
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A snapshot: several statements see one moment."""
+        options: dict[str, Any] = {} if self.sqlite else {"isolation_level": "REPEATABLE READ"}
+        with self.engine.connect().execution_options(**options) as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[sa.Connection]:
+        with self.engine.connect().execution_options(driftopt_write=True) as connection, connection.begin():
+            yield connection
+
+    def read(self, work: Callable[[sa.Connection], T]) -> T:
+        """Run `work` on a snapshot."""
+
+        def attempt() -> T:
+            with self.reading() as connection:
+                return work(connection)
+
+        return self._patiently(attempt)
+
+    def write(self, study_id: int, work: Callable[[sa.Connection], T]) -> T:
+        """Run `work` as the only writer of the study; all of it is committed, or nothing."""
+
+        def attempt() -> T:
+            with self._writing() as connection:
+                if not self.sqlite:
+                    lock = (
+                        sa.select(schema.studies.c.id)
+                        .where(schema.studies.c.id == study_id)
+                        .with_for_update()
+                    )
+                    connection.execute(lock)
+                return work(connection)
+
+        return self._patiently(attempt)
+
+    def _patiently(self, attempt: Callable[[], T]) -> T:
+        """A locked SQLite database is waited for. Nothing was committed, so all of it is done again."""
+        for retry in range(_RETRIES):
+            try:
+                return attempt()
+            except sa.exc.OperationalError as error:
+                message = str(error.orig)
+                if not self.sqlite or not ("locked" in message or "busy" in message) or retry == _RETRIES - 1:
+                    raise
+                time.sleep(random.uniform(0, 0.01 * 2 ** min(retry, 6)))
+        raise AssertionError("unreachable")
+
+    def prepare(self) -> None:
+        """Make the tables where there are none, and check the format of those that stand."""
+
+        def work(connection: sa.Connection) -> None:
+            if not self.sqlite:
+                # Two creators at once: the second waits for the first's tables.
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(0x64726966)))
+            schema.metadata.create_all(connection)
+            if connection.execute(sa.select(schema.versions.c.version)).first() is None:
+                connection.execute(sa.insert(schema.versions).values(version=schema.FORMAT))
+            self._check_format(connection)
+
+        def attempt() -> None:
+            with self._writing() as connection:
+                work(connection)
+
+        if self.sqlite:
+            self._patiently(self._use_wal)
+        self._patiently(attempt)
+
+    def _use_wal(self) -> None:
+        """WAL is a property of the file: set once, kept for ever."""
+        raw = self.engine.raw_connection()
+        try:
+            raw.cursor().execute("PRAGMA journal_mode=WAL")
+        except Exception as error:
+            raise sa.exc.OperationalError("PRAGMA journal_mode=WAL", None, error) from error
+        finally:
+            raw.close()
+
+    def _check_format(self, connection: sa.Connection) -> None:
+        version = connection.execute(sa.select(schema.versions.c.version)).scalar_one()
+        if version != schema.FORMAT:
+            raise FormatError(
+                f"{self.label} is in format {version}; this driftopt reads format {schema.FORMAT}: "
+                "use the version that wrote it, or a newer one"
+            )
+
+    def add(self, name: str, spec: str, now: float) -> int:
+        """A new study's id."""
+        self.prepare()
+
+        def attempt() -> int:
+            with self._writing() as connection:
+                row = sa.insert(schema.studies).values(name=name, created_at=now, spec=spec)
+                return connection.execute(row.returning(schema.studies.c.id)).scalar_one()
+
+        try:
+            return self._patiently(attempt)
+        except sa.exc.IntegrityError as error:
+            raise StudyExists(
+                f"{self.label} already holds a study {name!r}: open it, or choose another name"
+            ) from error
+
+    def find(self, name: str) -> tuple[int, str]:
+        """A study's id and specification."""
+        database = self.url.database
+        if self.sqlite and database and database != ":memory:" and not Path(database).exists():
+            raise NoSuchStudy(f"there is no file {database}; create a study first")
+
+        def work(connection: sa.Connection) -> tuple[int, str]:
+            if not sa.inspect(connection).has_table(schema.versions.name):
+                raise NoSuchStudy(f"{self.label} holds no studies; create one first")
+            self._check_format(connection)
+            table = schema.studies.c
+            row = connection.execute(sa.select(table.id, table.spec).where(table.name == name)).first()
+            if row is None:
+                known = connection.execute(sa.select(table.name).order_by(table.id)).scalars().all()
+                raise NoSuchStudy(
+                    f"{self.label} holds no study {name!r}; it holds {', '.join(known) or 'none'}"
+                )
+            return row.id, row.spec
+
+        return self.read(work)
+
+
+def _sqlite(url: sa.URL) -> sa.Engine:
+    memory = url.database in (None, "", ":memory:")
+    pool: dict[str, Any] = {"poolclass": StaticPool} if memory else {}
+    engine = sa.create_engine(
+        url, connect_args={"timeout": _BUSY_SECONDS, "check_same_thread": False}, **pool
+    )
+
+    def connected(dbapi_connection: Any, _: Any) -> None:
+        # SQLAlchemy's begin event opens transactions, not the driver's guess at when one is needed.
+        dbapi_connection.isolation_level = None
+        dbapi_connection.execute("PRAGMA synchronous=FULL")
+        dbapi_connection.execute("PRAGMA foreign_keys=ON")
+
+    def begun(connection: sa.Connection) -> None:
+        # A write lock from the start: a read lock upgraded later could fail at once, whatever the timeout.
+        write = connection.get_execution_options().get("driftopt_write", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    sa.event.listen(engine, "connect", connected)
+    sa.event.listen(engine, "begin", begun)
+    return engine
