@@ -1,0 +1,1 @@
+"""The parts of `driftopt.sweep`: grids, chunks of work, the folder of finished chunks, progress."""

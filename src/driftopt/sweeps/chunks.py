@@ -1,0 +1,228 @@
+"""A sweep cut into chunks: each one call of one compiled program, whole on its own, and picklable.
+
+Configurations that differ in numbers alone share a program. They are grouped by their static structure (the
+number of directions sets an array's shape) and by batch, because lanes that share a batch share their noise.
+"""
+
+import hashlib
+import inspect
+import re
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import driftopt
+from driftopt.method import Method
+from driftopt.problem import Problem
+from driftopt.rng import lane_seed
+from driftopt.simulation import simulate_many, stack
+from driftopt.sweeps.grid import Grid
+from driftopt.sweeps.store import Arrays
+
+FORMAT = 1  # of the chunk files; a new number makes old ones invisible
+MEMORY = 1 << 30  # bytes that one chunk's evaluation may take
+LANES = 1 << 14  # and no more runs than so many at once
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all runs of a sweep have in common."""
+
+    budget: int
+    x0: tuple[float, ...] | None = None
+    evaluate_every: int | None = None
+    metrics: bool = False  # the problem's own `metrics` at every reported decision
+
+
+class Task(ABC):
+    """One chunk's work: `run` gives arrays over (instances, seeds, configurations), `key` names it."""
+
+    @abstractmethod
+    def run(self) -> Arrays: ...
+
+    @property
+    @abstractmethod
+    def key(self) -> str: ...
+
+
+class Source(ABC):
+    """The problem instances of a sweep, and how work on them is packed."""
+
+    names: tuple[str, ...]
+    dim: int
+
+    @abstractmethod
+    def task(self, method: Method, instance: int | None, seeds: Sequence[int], settings: Settings) -> Task:
+        """The runs of stacked configurations on one instance, or on all of them."""
+
+    @abstractmethod
+    def width(self, instances: int, seeds: int) -> int:
+        """How many configurations of so many instances and seeds fit into one chunk."""
+
+    @abstractmethod
+    def checksums(self) -> dict[str, str]:
+        """A checksum of each instance's data."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Which runs a task does: rows of the final table."""
+
+    label: str
+    configurations: tuple[int, ...]
+    instance: int | None
+    seeds: tuple[int, ...]
+    queries: int
+    task: Task
+
+
+class Simulated(Source):
+    """Instances of one Problem class and shape."""
+
+    def __init__(self, problems: Sequence[Problem], names: Sequence[str]):
+        self.names = tuple(names)
+        self.problems = [jax.tree.map(np.asarray, problem) for problem in problems]
+        self.stacked = jax.tree.map(np.asarray, stack(list(problems)))
+        self.dim = int(jax.eval_shape(lambda p: p.x0, self.problems[0]).shape[0])
+
+    def task(
+        self, method: Method, instance: int | None, seeds: Sequence[int], settings: Settings
+    ) -> "Simulation":
+        if instance is None:
+            return Simulation(method, self.stacked, tuple(seeds), settings)
+        # Alone in its stack, instance k must still have the random numbers of the k-th lane.
+        one = jax.tree.map(lambda leaf: leaf[instance : instance + 1], self.stacked)
+        return Simulation(method, one, tuple(lane_seed(s, instance) for s in seeds), settings)
+
+    def width(self, instances: int, seeds: int) -> int:
+        # An exact evaluation may need a temporary as large as the instance's data, for one seed at a time.
+        data = sum(leaf.nbytes for leaf in jax.tree.leaves(self.problems[0]))
+        return max(1, min(MEMORY // (instances * max(data, 4096)), LANES // (instances * seeds)))
+
+    def checksums(self) -> dict[str, str]:
+        return {n: digest_of(p)[:16] for n, p in zip(self.names, self.problems, strict=True)}
+
+
+@dataclass(frozen=True)
+class Simulation(Task):
+    """Runs of a Problem inside one compiled program."""
+
+    method: Method
+    problems: Problem
+    seeds: tuple[int, ...]
+    settings: Settings
+
+    @property
+    def key(self) -> str:
+        return digest_of(self.method, self.problems, self.seeds, self.settings)
+
+    def run(self) -> Arrays:
+        problems = jax.tree.map(jnp.asarray, self.problems)
+        s = self.settings
+        trace = simulate_many(
+            self.method,
+            problems,
+            budget=s.budget,
+            seeds=self.seeds,
+            x0=s.x0,
+            evaluate_every=s.evaluate_every,
+        )
+        result = {
+            "x": np.asarray(trace.x, np.float32),
+            "objective": np.asarray(trace.fun, np.float64),
+            "queries": np.asarray(trace.queries, np.int64),
+        }
+        if s.evaluate_every is not None:
+            # The batch is one for all lanes, so they are all evaluated at the same counts.
+            result["curve_at"] = np.asarray(trace.evaluated_at[0, 0, 0], np.int64)
+            result["curve"] = np.asarray(trace.objective, np.float32)
+        if s.metrics:
+            result |= {f"metric_{name}": value for name, value in _metrics(problems, trace.x).items()}
+        return result
+
+
+@jax.jit
+def _measure(problems: Any, x: Any) -> Any:
+    return jax.vmap(jax.vmap(jax.vmap(lambda p, x: p.metrics(x), (None, 0)), (None, 0)))(problems, x)
+
+
+def _metrics(problems: Any, x: np.ndarray) -> dict[str, np.ndarray]:
+    measured = _measure(problems, jnp.asarray(x))
+    return {name: np.asarray(value, np.float64) for name, value in measured._asdict().items()}
+
+
+def run_task(task: Task) -> Arrays:
+    """What executors call: importable by name on any worker."""
+    return task.run()
+
+
+def feasible(method: Method, dim: int, budget: int) -> bool:
+    """Whether the budget pays for the first iteration that can move the iterate."""
+    return method.points(dim) * int(method.batch) * (1 + method.warmup) <= budget  # pyright: ignore[reportArgumentType]
+
+
+def cut(
+    grid: Grid,
+    source: Source,
+    settings: Settings,
+    seeds: Sequence[int],
+    configurations: Sequence[int],
+    instance: int | None = None,
+) -> Iterator[Chunk]:
+    """The chunks of a grid's feasible configurations on one instance, or on all."""
+    groups: dict[Any, list[int]] = {}
+    built = {index: grid.method(index) for index in configurations}
+    for index, method in built.items():
+        if feasible(method, source.dim, settings.budget):
+            groups.setdefault((jax.tree.structure(method), int(np.asarray(method.batch))), []).append(index)
+    count = len(source.names) if instance is None else 1
+    for (_, batch), members in groups.items():
+        width = source.width(count, len(seeds))
+        parts = -(-len(members) // width)
+        for part in np.array_split(np.array(members), parts):
+            stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *(built[i] for i in part))
+            # One batch for all lanes, as a scalar: they then share their noise.
+            method = replace(stacked, batch=batch) if "batch" in _fields(stacked) else stacked
+            # What every run of this chunk spends: whole iterations within the budget.
+            cost = method.points(source.dim) * batch
+            spent = settings.budget // cost * cost * len(part) * len(seeds) * count
+            task = source.task(method, instance, seeds, settings)
+            yield Chunk(grid.label, tuple(int(i) for i in part), instance, tuple(seeds), spent, task)
+
+
+def _fields(method: Any) -> set[str]:
+    return {field.name for field in fields(method)} if is_dataclass(method) else set()
+
+
+def digest_of(*parts: Any) -> str:
+    """The SHA-256 of pytrees, settings and numbers: their data, structure, and the code of their classes."""
+    made_by = f"{FORMAT} {driftopt.__version__} {jax.__version__} {jax.default_backend()}"
+    sha = hashlib.sha256(made_by.encode())
+    for part in parts:
+        leaves, structure = jax.tree.flatten(part)
+        # Addresses of functions differ from run to run; what they do is in the module's text.
+        sha.update(re.sub(r" at 0x[0-9a-f]+", "", str(structure)).encode())
+        sha.update(_code(type(part)))
+        for leaf in leaves:
+            array = np.asarray(leaf)
+            described = repr(leaf) if array.dtype.kind == "O" else f"{array.dtype}{array.shape}"
+            sha.update(re.sub(r" at 0x[0-9a-f]+", "", described).encode())
+            if array.dtype.kind != "O":
+                sha.update(np.ascontiguousarray(array).tobytes())
+    return sha.hexdigest()
+
+
+def _code(kind: type) -> bytes:
+    """The text of the module that defines a class outside driftopt (whose version stands for its own)."""
+    if kind.__module__.partition(".")[0] in ("driftopt", "builtins"):
+        return b""
+    try:
+        return inspect.getsource(sys.modules[kind.__module__]).encode()
+    except (OSError, TypeError, KeyError):
+        return b""

@@ -1,0 +1,59 @@
+"""Chunks run here or by any executor; each is kept the moment it is finished."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from typing import Any
+
+from driftopt.sweeps.chunks import Chunk, run_task
+from driftopt.sweeps.progress import Progress
+from driftopt.sweeps.store import Arrays, Store
+
+IN_FLIGHT = 64  # chunks handed to an executor at once
+
+
+def execute(
+    chunks: Sequence[Chunk], store: Store, executor: Executor | None, shown: Progress
+) -> tuple[list[Arrays], int]:
+    """The chunks' arrays in order, and how many were found finished."""
+    found = [store.get(chunk.task.key) for chunk in chunks]
+    missing = [i for i, arrays in enumerate(found) if arrays is None]
+    for i, arrays in enumerate(found):
+        if arrays is not None:
+            shown.skip(chunks[i].queries)
+
+    def finish(i: int, arrays: Arrays) -> None:
+        found[i] = arrays
+        store.put(chunks[i].task.key, arrays)
+        shown.advance(chunks[i].queries)
+
+    try:
+        if executor is None:
+            for i in missing:
+                finish(i, run_task(chunks[i].task))
+        else:
+            _submit(executor, [(i, chunks[i].task) for i in missing], finish)
+    except KeyboardInterrupt:
+        done = sum(arrays is not None for arrays in found)
+        kept = f"are safe in {store.folder}" if store.folder else "are lost: no results folder was given"
+        how = "; give the same command again to go on from there" if store.folder else ""
+        shown.note(f"interrupted: {done} of {len(chunks)} parts are finished and {kept}{how}")
+        raise
+    return [arrays for arrays in found if arrays is not None], len(chunks) - len(missing)
+
+
+def _submit(
+    executor: Executor, tasks: Sequence[tuple[int, Any]], finish: Callable[[int, Arrays], None]
+) -> None:
+    """A window of tasks in flight; results are kept as they come."""
+    waiting = list(reversed(tasks))
+    running: dict[Future[Arrays], int] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < IN_FLIGHT:
+                i, task = waiting.pop()
+                running[executor.submit(run_task, task)] = i
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                finish(running.pop(future), future.result())
+    finally:
+        for future in running:
+            future.cancel()
