@@ -80,7 +80,8 @@ def pay(spec: Spec, left: int, price: int, what: str) -> None:
     if left < price:
         kept = f", {spec.reserve} of them in reserve" if spec.reserve else ""
         raise BudgetSpent(
-            f"{max(left, 0)} of {spec.budget} deployments are left{kept}: {what} needs {price}. Ask for the recommendation"
+            f"{max(left, 0)} of {spec.budget} deployments are left{kept}: {what} needs {price}. "
+            "Ask for the recommendation"
         )
 
 

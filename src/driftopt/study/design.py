@@ -41,9 +41,8 @@ def design(
         reserve = int(checks.count("reserve", reserve))
     usable = int(checks.count("budget", budget)) - reserve
     limit = None if max_change is None else float(checks.positive("max_change", max_change))
-    built, given = _method(
-        method, dict(params or {}), start.size, usable, int(checks.count("parallel", parallel)), limit
-    )
+    width = int(checks.count("parallel", parallel))
+    built, given = _method(method, dict(params or {}), start.size, usable, width, limit)
     points, repeats = built.points(start.size), int(built.batch)
     checks.budget(max(usable, 1), points * repeats, 1 + built.warmup)
     radius = float(built.radius)
@@ -56,7 +55,7 @@ def design(
         bounds=None if box is None else _pairs(box),
         direction=checks.choice("direction", direction, ("minimize", "maximize")),
         seed=as_seed(rng),
-        parallel=int(parallel),
+        parallel=width,
         lease=None if lease is None else float(checks.positive("lease", lease)),
         max_failures=int(checks.count("max_failures", max_failures)),
         tolerance=0.1 * radius if tolerance is None else float(checks.positive("tolerance", tolerance)),
@@ -81,9 +80,7 @@ def _method(
         if "directions" not in known:
             raise ValueError(f"{name} cannot be widened: parallel must be 1, or choose zo-o2nc-2pt")
         if params.setdefault("directions", parallel) != parallel:
-            raise ValueError(
-                f"parallel={parallel} sets directions: leave directions={params['directions']} out"
-            )
+            raise ValueError(f"parallel={parallel} sets directions: leave {params['directions']} out")
     if "budget" in known:
         params.setdefault("budget", budget)
     if "radius" in known and "radius" not in params and max_change is None:
@@ -103,7 +100,7 @@ def _method(
 def _limit_radius(name: str, params: dict[str, Any], shape: Any, max_change: float) -> None:
     if not hasattr(shape, "learner"):
         raise ValueError(
-            f"max_change needs a method whose steps are bounded, such as zo-o2nc-2pt; {name} is not one"
+            f"max_change needs a method with bounded steps, such as zo-o2nc-2pt; {name} has none"
         )
     block = int(params.get("block", getattr(shape, "block", 1)))
     if "radius" in params:
@@ -135,7 +132,7 @@ def _names(names: Sequence[str] | None, dim: int) -> list[str]:
 
 
 def _pairs(box: Box) -> list[list[float | None]]:
-    return [
-        [low if np.isfinite(low) else None, high if np.isfinite(high) else None]
-        for low, high in zip(box.lower.tolist(), box.upper.tolist(), strict=True)
-    ]
+    def side(value: float) -> float | None:
+        return value if np.isfinite(value) else None
+
+    return [[side(low), side(high)] for low, high in zip(box.lower.tolist(), box.upper.tolist(), strict=True)]

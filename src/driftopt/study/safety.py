@@ -29,8 +29,8 @@ def check_radius(radius: float, max_change: float, block: int) -> None:
     widest = widest_radius(max_change, block)
     if radius > widest:
         raise ValueError(
-            f"radius {radius:g} would move consecutive deployments by up to {2 * radius * (1 + 1 / block):g}, more "
-            f"than max_change {max_change:g}: lower it to {widest:g} or leave it out"
+            f"radius {radius:g} moves consecutive deployments by up to {2 * radius * (1 + 1 / block):g}, "
+            f"more than max_change {max_change:g}: lower it to {widest:g} or leave it out"
         )
 
 

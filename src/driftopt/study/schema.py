@@ -30,6 +30,7 @@ FORMAT = 1
 metadata = MetaData()
 
 
+# Every table asks SQLite for AUTOINCREMENT: an id is never used again, even were rows to go from the end.
 def _id() -> Column[int]:
     return Column("id", Integer, primary_key=True, autoincrement=True)
 
@@ -37,9 +38,6 @@ def _id() -> Column[int]:
 def _study() -> Column[int]:
     return Column("study_id", Integer, ForeignKey("driftopt_studies.id"), nullable=False)
 
-
-# AUTOINCREMENT in SQLite: an id is never used again, even when rows are lost from the end of the table.
-_NEVER_REUSE = {"sqlite_autoincrement": True}
 
 versions = Table(
     "driftopt_format", metadata, Column("version", Integer, primary_key=True, autoincrement=False)
@@ -52,7 +50,7 @@ studies = Table(
     Column("name", String(200), nullable=False, unique=True),
     Column("created_at", Double, nullable=False),
     Column("spec", Text, nullable=False),
-    **_NEVER_REUSE,
+    sqlite_autoincrement=True,
 )
 
 iterations = Table(
@@ -67,7 +65,7 @@ iterations = Table(
     Column("repeats", Integer, nullable=False),
     Column("opened_at", Double, nullable=False),
     UniqueConstraint("study_id", "iteration", "draw"),
-    **_NEVER_REUSE,
+    sqlite_autoincrement=True,
 )
 
 trials = Table(
@@ -84,7 +82,7 @@ trials = Table(
     Column("holder", String(200), nullable=False),
     Column("asked_at", Double, nullable=False),
     Column("expires_at", Double),
-    **_NEVER_REUSE,
+    sqlite_autoincrement=True,
 )
 Index("driftopt_trials_by_study", trials.c.study_id, trials.c.id)
 Index("driftopt_trials_by_slot", trials.c.study_id, trials.c.kind, trials.c.iteration, trials.c.draw)
@@ -103,6 +101,6 @@ events = Table(
     Column("at", Double, nullable=False),
     # A trial is told once, fails once, expires once.
     UniqueConstraint("trial_id", "kind"),
-    **_NEVER_REUSE,
+    sqlite_autoincrement=True,
 )
 Index("driftopt_events_by_study", events.c.study_id, events.c.id)

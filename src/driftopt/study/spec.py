@@ -12,7 +12,7 @@ from driftopt.box import Box
 
 @dataclass(frozen=True)
 class Spec:
-    """The unchanging part of a study. `radius` and `reach` stand beside `params` so that answering needs no JAX."""
+    """The unchanging part of a study. What follows from the method is written out: answering needs no JAX."""
 
     x0: list[float]
     names: list[str]

@@ -3,12 +3,13 @@
 import os
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy import event, exc
 from sqlalchemy.pool import StaticPool
 
 from driftopt.study import schema
@@ -61,14 +62,14 @@ class Store:
         self._engine.dispose()
 
     @contextmanager
-    def reading(self) -> Iterator[sa.Connection]:
+    def reading(self) -> Generator[sa.Connection]:
         """A snapshot: several statements see one moment."""
         options: dict[str, Any] = {} if self.sqlite else {"isolation_level": "REPEATABLE READ"}
         with self.engine.connect().execution_options(**options) as connection, connection.begin():
             yield connection
 
     @contextmanager
-    def _writing(self) -> Iterator[sa.Connection]:
+    def _writing(self) -> Generator[sa.Connection]:
         with self.engine.connect().execution_options(driftopt_write=True) as connection, connection.begin():
             yield connection
 
@@ -102,7 +103,7 @@ class Store:
         for retry in range(_RETRIES):
             try:
                 return attempt()
-            except sa.exc.OperationalError as error:
+            except exc.OperationalError as error:
                 message = str(error.orig)
                 if not self.sqlite or not ("locked" in message or "busy" in message) or retry == _RETRIES - 1:
                     raise
@@ -135,7 +136,7 @@ class Store:
         try:
             raw.cursor().execute("PRAGMA journal_mode=WAL")
         except Exception as error:
-            raise sa.exc.OperationalError("PRAGMA journal_mode=WAL", None, error) from error
+            raise exc.OperationalError("PRAGMA journal_mode=WAL", None, error) from error
         finally:
             raw.close()
 
@@ -158,7 +159,7 @@ class Store:
 
         try:
             return self._patiently(attempt)
-        except sa.exc.IntegrityError as error:
+        except exc.IntegrityError as error:
             raise StudyExists(
                 f"{self.label} already holds a study {name!r}: open it, or choose another name"
             ) from error
@@ -203,6 +204,6 @@ def _sqlite(url: sa.URL) -> sa.Engine:
         write = connection.get_execution_options().get("driftopt_write", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
-    sa.event.listen(engine, "connect", connected)
-    sa.event.listen(engine, "begin", begun)
+    event.listen(engine, "connect", connected)
+    event.listen(engine, "begin", begun)
     return engine

@@ -74,7 +74,8 @@ def record(connection: sa.Connection, trial: Any, answer: Answer, now: float) ->
     if told is not None:
         if not answer.same(told):
             raise Conflict(
-                f"trial {trial.id} was already told {_words(told)}; it cannot also be {_words(answer)}. Nothing was changed"
+                f"trial {trial.id} was already told {_words(told)}; it cannot also be {_words(answer)}. "
+                "Nothing was changed"
             )
         return state_of([event.kind for event in before])
     siblings = _siblings(connection, trial)
