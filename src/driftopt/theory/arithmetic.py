@@ -24,6 +24,14 @@ def exact(name: str, value: Any, zero: bool = False) -> Fraction:
     return number
 
 
+def dimension(value: Any) -> int:
+    """d, a whole number."""
+    number = exact("dim", value)
+    if number.denominator != 1:
+        raise ValueError(f"dim must be a whole number, got {value!r}")
+    return int(number)
+
+
 def root(number: Fraction) -> Fraction:
     """√number: exact where it is rational, else to 100 digits."""
     top, bottom = isqrt(number.numerator), isqrt(number.denominator)

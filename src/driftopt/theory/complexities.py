@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from driftopt import checks
-from driftopt.theory.arithmetic import exact, table
+from driftopt.theory.arithmetic import dimension, exact, table
 
 SETTINGS = {
     "nonsmooth": "a (δ, ε)-Goldstein stationary point",
@@ -76,5 +76,5 @@ class Comparison:
 
 def compare(dim: int, epsilon: Any, delta: Any) -> Comparison:
     """The published complexities of Table 1 at these numbers: orders without constants."""
-    number = int(checks.count("dim", dim))
+    number = dimension(dim)
     return Comparison(number, float(exact("epsilon", epsilon)), float(exact("delta", delta)))

@@ -6,7 +6,7 @@ from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any
 
 from driftopt import checks
-from driftopt.theory.arithmetic import ROOT_2PI, exact, root, table
+from driftopt.theory.arithmetic import ROOT_2PI, dimension, exact, root, table
 
 if TYPE_CHECKING:
     from driftopt.method import Method
@@ -139,7 +139,7 @@ def minibatch_sgd(
     The universal constant c (`constant`) of prop:f-delta-smooth(d) is not stated by the paper; 1 is this
     function's default, and T is proportional to it.
     """
-    dim = int(checks.count("dim", dim))
+    dim = dimension(dim)
     slope, sigma = exact("lipschitz", lipschitz), exact("noise", noise, zero=True)
     drop, target, radius = exact("gap", gap, zero=True), exact("epsilon", epsilon), exact("delta", delta)
     moment = _moment("I", dim, slope, sigma, radius * radius)
@@ -158,7 +158,7 @@ def _o2nc(
     target: Fraction, radius: Fraction, square: Fraction,
 ) -> Plan:  # fmt: skip
     option = checks.choice("option", option, ("I", "II"))
-    dim = int(checks.count("dim", dim))
+    dim = dimension(dim)
     slope, sigma = exact("lipschitz", lipschitz), exact("noise", noise, zero=True)
     moment = _moment(option, dim, slope, sigma, square)
     block = ceil(16 * moment / target**2)

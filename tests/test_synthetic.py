@@ -1,0 +1,125 @@
+"""Problems with known answers: the answers checked against quadrature, differentiation and sampling."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from driftopt.problems import synthetic
+
+MAKERS = (synthetic.location_shift, synthetic.kink, synthetic.two_wells)
+every = pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+SAMPLES = 200_000
+
+
+def zscore(samples, mean):
+    samples = np.asarray(samples, np.float64)
+    return (samples.mean() - float(mean)) / (samples.std() / np.sqrt(len(samples)))
+
+
+@every
+def test_objective_is_the_mean_of_samples(make):
+    problem = make(4)
+    x = problem.x0 + jnp.asarray([0.3, -0.2, 0.1, 0.5], jnp.float32)
+    keys = jax.random.split(jax.random.key(0), SAMPLES)
+    values = jax.vmap(problem.sample, (0, None))(keys, x)
+    assert abs(zscore(values, problem.objective(x))) < norm.isf(0.5e-6)
+    assert abs(zscore(values * 1.02, problem.objective(x))) > norm.isf(0.5e-6), "a bias of 2 % must be seen"
+    drawn = jax.vmap(lambda key: problem.value(x, problem.draw(key, x)))(keys[:50])
+    np.testing.assert_allclose(drawn, values[:50], rtol=1e-5)  # sample is value after draw
+
+
+@every
+def test_noise_reacts_to_the_decision(make):
+    """The same noise, another decision: another ξ."""
+    problem = make(4)
+    noise = problem.noise(jax.random.key(1))
+    assert not np.allclose(problem.respond(noise, problem.x0), problem.respond(noise, problem.x0 + 1))
+
+
+@every
+def test_optimum_is_a_minimum(make):
+    """No perturbation of any size tried goes below it."""
+    problem = make(4)
+    best = jnp.asarray(problem.optimum(), jnp.float32)
+    moves = jax.random.normal(jax.random.key(2), (4000, 4)) * jnp.logspace(-3, 1, 4000)[:, None]
+    values = jax.vmap(problem.objective)(best[None] + moves)
+    assert float(values.min()) >= float(problem.objective(best)) - 1e-6
+
+
+def test_the_stable_point_is_another_point():
+    """Retraining on one's own data converges to the stable point, and f is lower at the optimum."""
+    problem = synthetic.location_shift(4, rng=3)
+    stable, best = problem.stable_point(), problem.optimum()
+    x = np.zeros(4)
+    for _ in range(200):  # argmin_z ½‖z − E ξ‖² + ½ρ‖z‖² = E ξ/(1 + ρ)
+        x = np.asarray(problem.mean(jnp.asarray(x, jnp.float32))) / (1 + float(problem.ridge))
+    np.testing.assert_allclose(x, stable, atol=1e-5)
+    assert np.linalg.norm(stable - best) > 0.05
+    assert problem.objective(jnp.asarray(best, jnp.float32)) < problem.objective(
+        jnp.asarray(stable, jnp.float32)
+    )
+    gradient = jax.grad(problem.objective)(jnp.asarray(best, jnp.float32))
+    np.testing.assert_allclose(gradient, 0, atol=1e-5)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 8])
+@pytest.mark.parametrize("z", [-2.0, -0.6, -0.05, 0.0, 0.3, 0.69, 1.5])
+def test_smoothed_sign_against_quadrature(dim, z):
+    """E sign(z + δu) with the density (1 − t²)^((d−1)/2) of one coordinate of the ball, and with N(0, 1)."""
+    radius = 0.7
+
+    def density(t):
+        return (1 - t * t) ** ((dim - 1) / 2)
+
+    edge = np.clip(-z / radius, -1, 1)
+    below, above = quad(density, -1, edge)[0], quad(density, edge, 1)[0]
+    at = jnp.full(dim, z, jnp.float32)
+    ball = synthetic.smoothed_sign(at, jnp.float32(radius))
+    np.testing.assert_allclose(ball, (above - below) / (above + below), atol=2e-6)
+    gaussian = synthetic.smoothed_sign(at, jnp.float32(radius), "gaussian")
+    np.testing.assert_allclose(gaussian, 1 - 2 * norm.cdf(-z / radius), atol=2e-6)
+
+
+@every
+@pytest.mark.parametrize("law", ["ball", "gaussian"])
+def test_smoothed_gradient_is_the_mean_gradient_nearby(make, law):
+    problem, radius = make(3), 0.6
+    x = jnp.asarray(problem.optimum() + np.array([0.45, 0.2, -0.3]), jnp.float32)
+    u = jax.random.normal(jax.random.key(4), (SAMPLES, 3))
+    if law == "ball":
+        lengths = jax.random.uniform(jax.random.key(5), (SAMPLES, 1)) ** (1 / 3)
+        u = u / jnp.sqrt(jnp.sum(u * u, axis=1, keepdims=True)) * lengths
+    gradients = jax.vmap(jax.grad(problem.objective))(x[None] + radius * u)
+    truth = problem.smoothed_gradient(x, jnp.float32(radius), law)
+    z = [zscore(gradients[:, i], truth[i]) for i in range(3)]
+    assert np.max(np.abs(z)) < norm.isf(0.5e-6 / 3)
+    wrong = problem.smoothed_gradient(x + 0.05, jnp.float32(radius), law)
+    z = [zscore(gradients[:, i], wrong[i]) for i in range(3)]
+    assert np.max(np.abs(z)) > norm.isf(0.5e-6 / 3), "the gradient at another point must not pass"
+
+
+def test_two_wells_equals_its_kinks():
+    problem = synthetic.two_wells(1, width=1.2, height=0.4)
+    z = jnp.linspace(-2, 3, 501)[:, None]
+    direct = jax.vmap(problem.objective)(problem.center[None] + z)
+    kinks = sum(c * jnp.abs(z[:, 0] - t) for c, t in problem.kinks()) + (problem.height - problem.width) / 2
+    np.testing.assert_allclose(direct, kinks, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: synthetic.kink(0), "dim must be"),
+        (lambda: synthetic.kink(2, noise=-1), "noise must be"),
+        (lambda: synthetic.two_wells(2, width=1, height=1), "height must be below width"),
+        (lambda: synthetic.location_shift(2, strength=float("nan")), "strength must be"),
+        (lambda: synthetic.location_shift(2, rng="x"), "rng must be"),
+        (lambda: synthetic.kink(2).smoothed_gradient(jnp.zeros(2), 1.0, "cube"), "law must be"),
+    ],
+)
+def test_bad_arguments(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
