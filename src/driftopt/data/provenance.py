@@ -17,7 +17,7 @@ class Provenance:
     """
 
     source: str
-    detail: str = field(default="", compare=False)
+    detail: str = field(default="", compare=False, repr=False)
 
     @property
     def stand_in(self) -> bool:

