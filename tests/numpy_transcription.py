@@ -45,11 +45,12 @@ def two_point_gaussian(values, us, radius, previous):
 
 
 def one_point(values, us, radius, previous):
-    return len(us[0]) / radius * values[0] * us[0]
+    n, d = us.shape
+    return sum(d / radius * values[j] * us[j] for j in range(n)) / n
 
 
 def residual(values, us, radius, previous):
-    return len(us[0]) / radius * (values[0] - previous) * us[0]
+    return one_point(values - previous, us, radius, None)
 
 
 def coordinate(values, us, radius, previous):
@@ -58,7 +59,7 @@ def coordinate(values, us, radius, previous):
 
 
 def _one_sided(y, us, radius):
-    return np.array([y + radius * us[0]])
+    return np.array([y + radius * u for u in us])
 
 
 def o2nc(place, estimate, warmup):
@@ -68,7 +69,7 @@ def o2nc(place, estimate, warmup):
         reach, x, points, previous = radius / block, np.array(x0), [], None
         if warmup:
             points.append(place(x, noise[0].directions, radius))
-            previous = values[0][0]
+            previous = values[0].mean()
             noise, values = noise[1:], values[1:]
         iterates, ys, squares = [x], [], 0.0
         for t in range(1, len(values) + 1):
@@ -79,7 +80,7 @@ def o2nc(place, estimate, warmup):
             x = x + increment
             points.append(place(y, draw.directions, radius))
             g = estimate(h, draw.directions, radius, previous)
-            previous = h[0]
+            previous = h.mean()
             squares += np.dot(g, g)
             k = (t - 1) // block + 1
             rate = reach * np.sqrt(k / squares) if step is None else step

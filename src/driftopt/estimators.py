@@ -34,11 +34,11 @@ class Estimator(ABC):
 
     @abstractmethod
     def gradient(self, values: Array, directions: Array, radius: Array, previous: Array) -> Array:
-        """The estimate, (d,), from the p values; `previous` is the first value of the query before."""
+        """The estimate, (d,), from the p values; `previous` is the mean value of the query before."""
 
 
 def _both_sides(center: Array, directions: Array, radius: Array) -> Array:
-    return jnp.concatenate([center + radius * directions, center - radius * directions])
+    return jnp.concatenate([center[None] + radius * directions, center[None] - radius * directions])
 
 
 def _mean_along(slopes: Array, directions: Array) -> Array:
@@ -74,16 +74,18 @@ class TwoPoint(Estimator):
 
 @module
 class OnePoint(Estimator):
-    """g = d/δ · F(y + δu; ξ) u, u on the sphere."""
+    """g = 1/n Σ_j d/δ · F(y + δu_j; ξ_j) u_j, u_j on the sphere; one direction unless widened."""
+
+    count: int = static(default=1)
 
     def points(self, dim: int) -> int:
-        return 1
+        return self.count
 
     def directions(self, key: Array, dim: int) -> Array:
-        return directions.sphere(key, 1, dim)
+        return directions.sphere(key, self.count, dim)
 
     def queries(self, center: Array, directions: Array, radius: Array) -> Array:
-        return center + radius * directions
+        return center[None] + radius * directions
 
     def gradient(self, values: Array, directions: Array, radius: Array, previous: Array) -> Array:
         return _mean_along(values * (directions.shape[1] / radius), directions)
@@ -93,7 +95,8 @@ class OnePoint(Estimator):
 class Residual(OnePoint):
     """eq:one_point_estimator: g_t = d/δ · (h_t − h_{t−1}) u_t, where h_t = F(y_t + δu_t; ξ_t).
 
-    h_0 costs one query before the first iteration.
+    h_0 costs one query before the first iteration. With n directions h_{t−1} is the mean of n values: it
+    is independent of u_t, so the estimate stays unbiased.
     """
 
     warmup: ClassVar[int] = 1

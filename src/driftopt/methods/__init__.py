@@ -15,9 +15,14 @@ from driftopt.methods.sgd import SGD
 __all__ = ["Entry", "describe", "entry", "get", "names"]
 
 
-def _o2nc(estimator: Estimator) -> Callable[..., Method]:
+def _o2nc(estimator: Callable[..., Estimator]) -> Callable[..., Method]:
     def build(
-        radius: Any, step: Any = None, block: Any = 10, batch: Any = 1, output: str = "final"
+        radius: Any,
+        step: Any = None,
+        block: Any = 10,
+        batch: Any = 1,
+        output: str = "final",
+        directions: Any = 1,
     ) -> Method:
         learner = AdaGradNorm() if step is None else OGD(checks.positive("step", step))
         return O2NC(
@@ -25,7 +30,7 @@ def _o2nc(estimator: Estimator) -> Callable[..., Method]:
             block=checks.count("block", block),
             batch=checks.count("batch", batch),
             learner=learner,
-            estimator=estimator,
+            estimator=estimator(count=int(checks.count("directions", directions))),
             rule=checks.choice("output", output, outputs.RULES),
         )
 
@@ -79,13 +84,13 @@ class Entry:
     example: Mapping[str, Any] = field(default_factory=lambda: {"radius": 0.5, "step": 0.01})
 
 
-_O2NC = ("radius", "step", "block", "batch", "output")
+_O2NC = ("radius", "step", "block", "batch", "output", "directions")
 _BATCHED = ("radius", "step", "batch", "block", "output")
 _DIRECTED = ("radius", "step", "directions", "batch", "block", "output")
 
 _REGISTRY: dict[str, Entry] = {
-    "zo-o2nc-2pt": Entry(_o2nc(TwoPoint()), "ZO-O2NC, Option I: two points on the sphere", _O2NC),
-    "zo-o2nc-1pt": Entry(_o2nc(Residual()), "ZO-O2NC, Option II: one-point residual", _O2NC),
+    "zo-o2nc-2pt": Entry(_o2nc(TwoPoint), "ZO-O2NC, Option I: two points on the sphere", _O2NC),
+    "zo-o2nc-1pt": Entry(_o2nc(Residual), "ZO-O2NC, Option II: one-point residual", _O2NC),
     "zo-co": Entry(_batched(Coordinate()), "SGD on coordinate differences", _BATCHED),
     "zo-sph": Entry(_directed("sphere"), "SGD on two points, sphere", _DIRECTED),
     "zo-ga": Entry(_directed("gaussian"), "SGD on two points, Gaussian", _DIRECTED),
