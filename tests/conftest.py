@@ -1,5 +1,21 @@
-"""Strict numerics in every test: no silent widening of dtypes or ranks."""
+"""What every test runs under: strict dtypes and ranks, and two CPU devices as on a two-core machine."""
 
-import os
+import jax
+import pytest
 
-os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
+from driftopt import methods
+
+jax.config.update("jax_num_cpu_devices", 2)
+jax.config.update("jax_numpy_rank_promotion", "raise")
+
+
+@pytest.fixture(params=methods.names())
+def name(request: pytest.FixtureRequest) -> str:
+    """Every method of the registry: a new one joins every shared test by joining the registry."""
+    return request.param
+
+
+@pytest.fixture
+def method(name: str) -> methods.Method:
+    """The method with numbers that run anywhere."""
+    return methods.get(name, **methods.entry(name).example)

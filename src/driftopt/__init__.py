@@ -4,38 +4,50 @@ Names load when first used, so that `driftopt --help` and `import driftopt` stay
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from driftopt import methods, problems, theory
+    from driftopt.method import Method, Query
+    from driftopt.minimization import MinimizeError, MinimizeInterrupted, minimize, scipy_method
+    from driftopt.problem import Problem
+    from driftopt.simulation import Trace, simulate, simulate_many, stack
 
 __version__ = "0.1.0"
 
-# The public names, one by one, and the module each lives in.
-_HOMES = {
-    "Method": "driftopt.method",
-    "Query": "driftopt.method",
-    "Problem": "driftopt.problem",
-    "methods": "driftopt.methods",
-    "problems": "driftopt.problems",
-    "theory": "driftopt.theory",
-    "Trace": "driftopt.simulation",
-    "simulate": "driftopt.simulation",
-    "simulate_many": "driftopt.simulation",
-    "stack": "driftopt.simulation",
-    "minimize": "driftopt.minimization",
-    "scipy_method": "driftopt.minimization",
-    "MinimizeError": "driftopt.minimization",
-    "Study": "driftopt.study",
-    "stationarity": "driftopt.stationarity",
-    "sweep": "driftopt.sweep",
-}
+__all__ = [
+    "Method",
+    "MinimizeError",
+    "MinimizeInterrupted",
+    "Problem",
+    "Query",
+    "Trace",
+    "__version__",
+    "methods",
+    "minimize",
+    "problems",
+    "scipy_method",
+    "simulate",
+    "simulate_many",
+    "stack",
+    "theory",
+]
 
-__all__ = ["__version__", *_HOMES]
+_HOMES = {
+    "driftopt.method": ["Method", "Query"],
+    "driftopt.minimization": ["MinimizeError", "MinimizeInterrupted", "minimize", "scipy_method"],
+    "driftopt.problem": ["Problem"],
+    "driftopt.simulation": ["Trace", "simulate", "simulate_many", "stack"],
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'driftopt' has no attribute {name!r}")
-    home = import_module(_HOMES[name])
-    return home if home.__name__ == f"driftopt.{name}" else getattr(home, name)
+    if name in _HOME_OF:
+        return getattr(import_module(_HOME_OF[name]), name)
+    if name in __all__:
+        return import_module(f"driftopt.{name}")
+    raise AttributeError(f"module 'driftopt' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

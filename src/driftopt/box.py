@@ -30,7 +30,9 @@ class Box:
         else:
             pairs: Sequence[Any] = list(bounds)
             if len(pairs) != dim or any(len(pair) != 2 for pair in pairs):
-                raise ValueError(f"bounds must be {dim} pairs (low, high), one for each coordinate; got {bounds!r}")
+                raise ValueError(
+                    f"bounds must be {dim} pairs (low, high), one for each coordinate; got {bounds!r}"
+                )
             lower = np.array([-np.inf if low is None else low for low, _ in pairs], float)
             upper = np.array([np.inf if high is None else high for _, high in pairs], float)
         if not (lower < upper).all():

@@ -3,6 +3,7 @@
 What `minimize` and `Study` share: both hold a live oracle, ask for a few points and tell their values.
 """
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -22,22 +23,33 @@ def with_precision(method: Method, dtype: Any) -> Method:
     return jax.tree.map(cast, method)
 
 
-@jax.jit
-def _start(method: Method, key: Any, x0: Any) -> Any:
-    state = method.init(key, x0)
-    return state, method.ask(state)[1]
+AHEAD = 256  # iterations whose random numbers are drawn at once
+
+
+@partial(jax.jit, static_argnames="dim")
+def _draw(method: Method, key: Any, first: Any, dim: int) -> Any:
+    """The noise of iterations first … first + AHEAD: one more than is told, for the query that follows."""
+    return jax.vmap(lambda told: method.noise(key, told, dim))(first + jnp.arange(AHEAD + 1))
 
 
 @jax.jit
-def _step(method: Method, state: Any, values: Any) -> Any:
-    state = method.tell(state, values)
-    return state, method.ask(state)[1]
+def _advance(method: Method, state: Any, noise: Any, values: Any, first: Any, stop: Any) -> Any:
+    """Tell rows first … stop − 1 of `values`, then ask.
+
+    One program for a single tell and for a replay: the loop's body is compiled once, so a state rebuilt from
+    a log is the state that wrote it, bit for bit.
+    """
+
+    def at(index: Any) -> Any:
+        return jax.tree.map(lambda leaf: leaf[index], noise)
+
+    state = jax.lax.fori_loop(first, stop, lambda i, s: method.tell(s, values[i], at(i)), state)
+    return state, method.ask(state, at(stop))[1].points
 
 
 @jax.jit
-def _replay(method: Method, state: Any, values: Any) -> Any:
-    state, _ = jax.lax.scan(lambda s, v: (method.tell(s, v), None), state, values)
-    return state, method.ask(state)[1]
+def _init(method: Method, key: Any, x0: Any) -> Any:
+    return method.init(key, x0)
 
 
 @jax.jit
@@ -49,39 +61,51 @@ class Host:
     """The state of one run: `points` to query now, `tell` their mean values, `recommend` at any time."""
 
     def __init__(self, method: Method, x0: np.ndarray, seed: int):
+        self._dim = len(x0)
         with jax.enable_x64(True):
             self.method = with_precision(method, jnp.float64)
-            key, _ = run_keys(as_key(seed))
-            self.state, self._query = _start(self.method, key, jnp.asarray(x0, jnp.float64))
+            self._key, _ = run_keys(as_key(seed))
+            self.state = _init(self.method, self._key, jnp.asarray(x0, jnp.float64))
+            self.told = 0
+            self.repeats = int(np.asarray(self.method.batch))  # fresh samples to average at each point
+            self._values = np.zeros((AHEAD, method.points(self._dim)))
+            self._refill()
+            self._run(0, 0)
 
     @property
     def points(self) -> np.ndarray:
         """The (p, d) points of the iteration now open."""
-        return np.asarray(self._query.points)
+        return np.asarray(self._points)
 
-    @property
-    def repeats(self) -> int:
-        """How many fresh samples to average at each point."""
-        return int(self._query.repeats)
-
-    def tell(self, values: np.ndarray) -> None:
+    def tell(self, values: Any) -> None:
         """Close the iteration with the (p,) mean values."""
-        with jax.enable_x64(True):
-            self.state, self._query = _step(self.method, self.state, np.asarray(values, np.float64))
+        self.replay(np.asarray(values, np.float64)[None])
 
     def replay(self, values: np.ndarray) -> None:
-        """Tell many iterations at once, (n, p): the same state as n single tells, in one program.
-
-        Cut into powers of two, so that any n is served by a handful of compilations.
-        """
-        values = np.asarray(values, np.float64)
+        """Tell many iterations, (n, p): the same state, bit for bit, as n single tells."""
+        done = 0
         with jax.enable_x64(True):
-            while len(values):
-                size = 1 << (len(values).bit_length() - 1)
-                self.state, self._query = _replay(self.method, self.state, values[:size])
-                values = values[size:]
+            while done < len(values):
+                first = self.told % AHEAD
+                stop = min(AHEAD, first + len(values) - done)
+                self._values[first:stop] = values[done : done + stop - first]
+                self._run(first, stop)
+                done += stop - first
+                self.told += stop - first
+                if stop == AHEAD:
+                    self._refill()
 
     def recommend(self) -> np.ndarray:
         """The decision to report."""
         with jax.enable_x64(True):
             return np.asarray(_recommend(self.method, self.state))
+
+    def _refill(self) -> None:
+        self._noise = _draw(self.method, self._key, np.int32(self.told), self._dim)
+
+    def _run(self, first: int, stop: int) -> None:
+        # A copy, because the program may still be reading it when the next tell writes.
+        values = self._values.copy()
+        self.state, self._points = _advance(
+            self.method, self.state, self._noise, values, np.int32(first), np.int32(stop)
+        )

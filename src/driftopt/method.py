@@ -28,7 +28,7 @@ class Query(NamedTuple):
 class Method(ABC):
     """A frozen pytree whose numbers are leaves; see the module's text for how it is driven.
 
-    A state is any pytree with the fields `key` (the run's randomness), `count` (answers told) and `x` (the
+    A state is any pytree with the fields `key` (the run's randomness), `told` (answers taken in) and `x` (the
     iterate, whose precision is the run's).
     """
 
@@ -53,7 +53,7 @@ class Method(ABC):
 
     def drawn(self, state: Any, noise: Any) -> Any:
         """The iteration's noise in the precision of the state: what was handed in, else drawn now."""
-        noise = self.noise(state.key, state.count, state.x.shape[0]) if noise is None else noise
+        noise = self.noise(state.key, state.told, state.x.shape[0]) if noise is None else noise
         return jax.tree.map(lambda a: a.astype(state.x.dtype), noise)
 
     @abstractmethod

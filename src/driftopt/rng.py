@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
@@ -27,7 +28,7 @@ def as_keys(seeds: np.ndarray) -> Array:
     """The JAX keys of an array of seeds: both 32-bit halves count, whether or not 64-bit types are on."""
     seeds = np.asarray(seeds, np.uint64)
     halves = np.stack([seeds >> np.uint64(32), seeds & np.uint64(0xFFFFFFFF)], axis=-1).astype(np.uint32)
-    return jax.random.wrap_key_data(halves, impl="threefry2x32")
+    return jax.random.wrap_key_data(jnp.asarray(halves), impl="threefry2x32")
 
 
 def lane_seed(seed: int, instance: int) -> int:
@@ -40,9 +41,10 @@ def run_keys(key: Array) -> tuple[Array, Array]:
     return jax.random.fold_in(key, 0), jax.random.fold_in(key, 1)
 
 
-def query_key(oracle: Array, row: Any, point: Any) -> Array:
-    """The oracle's key for one value: the `row`-th sample drawn at each point, at the `point`-th point.
+def query_key(oracle: Array, query: Any) -> Array:
+    """The oracle's key for one value of F, by its number in the run.
 
-    Rows number the samples over the whole run: iteration t with `repeats` m draws rows t·m … t·m + m − 1.
+    An iteration with p points and m repeats asks for every point once, m times over: query
+    (t·m + r)·p + i is the r-th sample at the i-th point of iteration t.
     """
-    return jax.random.fold_in(jax.random.fold_in(oracle, row), point)
+    return jax.random.fold_in(oracle, query)

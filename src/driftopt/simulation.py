@@ -169,7 +169,8 @@ def _program(method: Method, problems: Problem, keys: Array, start: Any, plan: _
         return method.init(key, problem.x0.astype(jnp.float32) if start is None else start)
 
     def oracle_noise(problem: Problem, key: Array, row: Array) -> Any:
-        return jax.vmap(lambda point: problem.noise(query_key(key, row, point)))(jnp.arange(plan.points))
+        queries = row * plan.points + jnp.arange(plan.points)
+        return jax.vmap(lambda query: problem.noise(query_key(key, query)))(queries)
 
     def method_noise(method: Method, _: Problem, key: Array, row: Array) -> Any:
         return method.noise(key, row // method.batch, plan.dim)

@@ -27,7 +27,7 @@ class Noise(NamedTuple):
 
 class State(NamedTuple):
     key: Array
-    count: Array
+    told: Array  # answers taken in
     x: Array
     increment: Array
     position: Array  # iterations told in the running block
@@ -67,16 +67,16 @@ class O2NC(Method):
         return Noise(directions, mix, pick if self.rule == "random-block" else ())
 
     def ask(self, state: State, noise: Noise | None = None) -> tuple[State, Query]:
-        noise = self.drawn(state, noise)
-        y = state.x + noise.mix * state.increment
-        return state, Query(self.estimator.queries(y, noise.directions, jnp.asarray(self.radius)), self.batch)
+        drawn: Noise = self.drawn(state, noise)
+        y = state.x + drawn.mix * state.increment
+        return state, Query(self.estimator.queries(y, drawn.directions, jnp.asarray(self.radius)), self.batch)
 
     def tell(self, state: State, values: Array, noise: Noise | None = None) -> State:
-        noise = self.drawn(state, noise)
-        started = state.count >= self.warmup
-        y = state.x + noise.mix * state.increment
+        drawn: Noise = self.drawn(state, noise)
+        started = state.told >= self.warmup
+        y = state.x + drawn.mix * state.increment
         radius = jnp.asarray(self.radius)
-        gradient = self.estimator.gradient(values, noise.directions, radius, state.previous)
+        gradient = self.estimator.gradient(values, drawn.directions, radius, state.previous)
         if self.warmup:
             gradient = jnp.where(started, gradient, 0)
         position = state.position + started.astype(jnp.int32)
@@ -85,13 +85,13 @@ class O2NC(Method):
         learner, increment = self.learner.update(state.learner, state.increment, told)
         return State(
             state.key,
-            state.count + 1,
+            state.told + 1,
             state.x + state.increment,
             jnp.where(ends, 0, increment),
             jnp.where(ends, 0, position),
             learner,
-            values[0],
-            outputs.update(self.rule, state.blocks, y, started, ends, self.block, noise.pick),
+            jnp.sum(values) / values.shape[0],
+            outputs.update(self.rule, state.blocks, y, started, ends, self.block, drawn.pick),
         )
 
     def recommend(self, state: State) -> Array:

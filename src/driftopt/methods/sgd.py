@@ -23,7 +23,7 @@ class Noise(NamedTuple):
 
 class State(NamedTuple):
     key: Array
-    count: Array
+    told: Array  # answers taken in
     x: Array
     position: Array  # iterates in the running block
     previous: Array
@@ -32,7 +32,7 @@ class State(NamedTuple):
 
 @module
 class SGD(Method):
-    """Plain steps along any estimator without warm-up. A block is `block` iterates, for the output rule alone."""
+    """Plain steps along any estimator without warm-up; `block` serves the output rule alone."""
 
     radius: ArrayLike
     step: ArrayLike
@@ -52,26 +52,28 @@ class SGD(Method):
         key = jax.random.fold_in(key, count)
         directions = self.estimator.directions(jax.random.fold_in(key, 0), dim)
         draws = self.rule == "random-block"
-        return Noise(directions, jax.random.uniform(jax.random.fold_in(key, 1)) if draws else ())
+        return Noise(
+            directions, jax.random.uniform(jax.random.fold_in(key, 1), (), jnp.float32) if draws else ()
+        )
 
     def ask(self, state: State, noise: Noise | None = None) -> tuple[State, Query]:
-        noise = self.drawn(state, noise)
-        points = self.estimator.queries(state.x, noise.directions, jnp.asarray(self.radius))
+        drawn: Noise = self.drawn(state, noise)
+        points = self.estimator.queries(state.x, drawn.directions, jnp.asarray(self.radius))
         return state, Query(points, self.batch)
 
     def tell(self, state: State, values: Array, noise: Noise | None = None) -> State:
-        noise = self.drawn(state, noise)
+        drawn: Noise = self.drawn(state, noise)
         radius = jnp.asarray(self.radius)
-        gradient = self.estimator.gradient(values, noise.directions, radius, state.previous)
+        gradient = self.estimator.gradient(values, drawn.directions, radius, state.previous)
         position = state.position + 1
         ends = position == self.block
         return State(
             state.key,
-            state.count + 1,
+            state.told + 1,
             state.x - self.step * gradient,
             jnp.where(ends, 0, position),
             values[0],
-            outputs.update(self.rule, state.blocks, state.x, True, ends, self.block, noise.pick),
+            outputs.update(self.rule, state.blocks, state.x, True, ends, self.block, drawn.pick),
         )
 
     def recommend(self, state: State) -> Array:

@@ -1,0 +1,282 @@
+"""`minimize`: the front door for a noisy Python function, with SciPy's manners.
+
+Each call of the function is one query. The function need not repeat itself: at the same point it may answer
+differently, and its noise may depend on the point.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from driftopt import checks, defaults
+from driftopt.box import Box
+from driftopt.host import Host
+from driftopt.rng import as_seed
+
+MESSAGES = {
+    0: "The budget is spent.",
+    1: "The function failed.",
+    2: "Interrupted.",
+    99: "`callback` raised `StopIteration`.",
+}
+
+
+class MinimizeError(RuntimeError):
+    """The function failed or gave no finite number; `result` holds everything up to that query."""
+
+    def __init__(self, message: str, result: OptimizeResult):
+        super().__init__(message)
+        self.result = result
+
+
+class MinimizeInterrupted(KeyboardInterrupt):
+    """Ctrl-C; `result` holds everything up to the last query."""
+
+    def __init__(self, result: OptimizeResult):
+        super().__init__("minimize was interrupted")
+        self.result = result
+
+
+def minimize(
+    fun: Callable[..., Any],
+    x0: Any,
+    *,
+    budget: int,
+    radius: Any = None,
+    method: str = "zo-o2nc-2pt",
+    params: Mapping[str, Any] | None = None,
+    bounds: Any = None,
+    direction: str = "minimize",
+    vectorized: bool = False,
+    final_queries: int = 0,
+    rng: Any = None,
+    callback: Callable[..., Any] | None = None,
+    progress: bool = False,
+    args: tuple[Any, ...] = (),
+) -> OptimizeResult:
+    """Minimise E[fun(x)] with `budget` noisy values of fun.
+
+    Parameters
+    ----------
+    fun : x of shape (d,) → a number. With `vectorized`, points of shape (n, d) → n numbers.
+    x0 : where to start.
+    budget : how many values of `fun` may be spent, `final_queries` included. Never passed.
+    radius : how far a trial decision may be from the current one, in the units of x.
+    method, params : a name of `driftopt.methods.names()` and its numbers. Without a step the scale-free
+        learner is used; without a block length, block = T^(2/3) for T iterations.
+    bounds : pairs (low, high) or scipy's Bounds; every queried point is inside them.
+    direction : "minimize" or "maximize".
+    final_queries : spend so many of the budget at the reported x: `fun` is their mean, `fun_sem` its
+        standard error. Without them `fun` is None: the best value seen is only the luckiest draw.
+    rng : a whole number or a numpy Generator; None draws a seed, reported in `params`.
+    callback : SciPy's `callback(intermediate_result)`, or `callback(x)`, after each iteration;
+        StopIteration ends the run.
+
+    Returns scipy's OptimizeResult: x, fun, fun_sem, nfev, nit, success, status, message, params (all numbers
+    used) and history (points x, their values, and the iteration of each).
+
+    >>> import numpy as np
+    >>> noise = np.random.default_rng(0)
+    >>> def fun(x):
+    ...     return abs(x - 1).sum() + noise.normal()
+    >>> result = minimize(fun, [0.0, 3.0], budget=4000, radius=0.5, rng=0)
+    >>> result.nfev, bool(abs(result.x - 1).max() < 0.3)
+    (4000, True)
+    """
+    run = _Run(fun, args, checks.vector("x0", x0), bounds, direction, vectorized)
+    total = int(checks.count("budget", budget))
+    if final_queries not in range(total):
+        raise ValueError(f"final_queries must be a whole number from 0 to budget - 1, got {final_queries!r}")
+    chosen, numbers = defaults.resolve(
+        method, dim=run.dim, budget=total - int(final_queries), radius=radius, params=params
+    )
+    cost = int(chosen.queries(run.dim))
+    iterations = checks.budget(total - int(final_queries), cost, 1 + chosen.warmup) // cost
+    seed = as_seed(rng)
+    run.params = {"method": method, **numbers, "seed": seed}
+    run.host = Host(chosen, run.x0, seed)
+    report = _reporter(callback)
+
+    with _progress(progress, total) as advance:
+        for _ in range(iterations):
+            advance(run.iterate())
+            if report(run):
+                return run.result(99)
+        if final_queries:
+            advance(run.confirm(int(final_queries)))
+    return run.result(0)
+
+
+class _Run:
+    """One run's oracle and everything spent on it."""
+
+    host: Host
+    params: dict[str, Any]
+
+    def __init__(self, fun: Any, args: Any, x0: np.ndarray, bounds: Any, direction: str, vectorized: bool):
+        self.sign = (
+            -1.0 if checks.choice("direction", direction, ("minimize", "maximize")) == "maximize" else 1.0
+        )
+        self.box = Box.parse(bounds, len(x0))
+        self.x0 = x0 if self.box is None else self.box.check(x0)
+        self.dim = len(x0)
+        self._fun, self._args, self._vectorized = fun, args, vectorized
+        self._points: list[np.ndarray] = []
+        self._values: list[np.ndarray] = []
+        self._when: list[np.ndarray] = []
+        self.spent = 0
+        self.final: np.ndarray | None = None
+
+    def iterate(self) -> int:
+        """One iteration; returns the queries it cost."""
+        before = self.spent
+        points, repeats = self._inside(self.host.points), self.host.repeats
+        values = self._query(np.tile(points, (repeats, 1)) if repeats > 1 else points)
+        means = values if repeats == 1 else values.reshape(repeats, len(points)).mean(axis=0)
+        self.host.tell(self.sign * means)
+        return self.spent - before
+
+    def confirm(self, count: int) -> int:
+        """Spend `count` queries at the reported decision."""
+        self.final = self._query(np.tile(self.x, (count, 1)))
+        return count
+
+    @property
+    def x(self) -> np.ndarray:
+        return self._inside(self.host.recommend())
+
+    @property
+    def latest(self) -> float:
+        """The mean value of the last iteration: noisy, around the iterate, no estimate of f(x)."""
+        return float(self._values[-1].mean())
+
+    def result(self, status: int) -> OptimizeResult:
+        """Everything so far in SciPy's form."""
+        mean = None if self.final is None else float(self.final.mean())
+        several = self.final is not None and self.final.size > 1
+        sem = float(self.final.std(ddof=1) / np.sqrt(self.final.size)) if several else None  # pyright: ignore[reportOptionalMemberAccess]
+        empty = np.zeros(0)
+        history = {
+            "x": np.concatenate([np.zeros((0, self.dim)), *self._points]),
+            "value": np.concatenate([empty, *self._values]),
+            "iteration": np.concatenate([empty.astype(int), *self._when]),
+        }
+        return OptimizeResult(
+            x=self.x,
+            fun=mean,
+            fun_sem=sem,
+            nfev=self.spent,
+            nit=self.host.told,
+            success=status == 0,
+            status=status,
+            message=MESSAGES[status],
+            params=self.params,
+            history=history,
+        )
+
+    def _inside(self, points: np.ndarray) -> np.ndarray:
+        return np.array(points) if self.box is None else self.box.fold(points)
+
+    def _query(self, points: np.ndarray) -> np.ndarray:
+        """The values at all points; each is kept as soon as it is there, so that a failure loses none."""
+        if self._vectorized:
+            answers = self._call(points)
+            answers = self._checked(answers, len(points))
+            return self._keep(points, answers)
+        return np.concatenate([self._keep(p[None], self._checked(self._call(p), None)) for p in points])
+
+    def _call(self, point: np.ndarray) -> Any:
+        try:
+            return self._fun(point.copy(), *self._args)
+        except KeyboardInterrupt as stop:
+            raise MinimizeInterrupted(self.result(2)) from stop
+        except Exception as error:
+            raise self._failure(f"raised {type(error).__name__}: {error}") from error
+
+    def _checked(self, answer: Any, count: int | None) -> np.ndarray:
+        try:
+            array = np.asarray(answer)
+        except Exception as error:
+            raise self._failure(f"gave {answer!r}, which is no number") from error
+        if array.dtype.kind not in "iufb":
+            raise self._failure(f"gave {answer!r}, which is no real number")
+        array = array.astype(float).ravel()
+        if array.size != (1 if count is None else count):
+            raise self._failure(f"gave {array.size} values, expected {count or 1}")
+        if not np.isfinite(array).all():
+            raise self._failure(f"gave {answer!r}; values must be finite")
+        return array
+
+    def _keep(self, points: np.ndarray, values: np.ndarray) -> np.ndarray:
+        self._points.append(points)
+        self._values.append(values)
+        self._when.append(np.full(len(values), self.host.told))
+        self.spent += len(values)
+        return values
+
+    def _failure(self, what: str) -> MinimizeError:
+        return MinimizeError(f"query {self.spent + 1}: the function {what}", self.result(1))
+
+
+def _reporter(callback: Callable[..., Any] | None) -> Callable[[_Run], bool]:
+    """Call the user's callback in the style it asks for; True means stop."""
+    if callback is None:
+        return lambda run: False
+    whole = "intermediate_result" in inspect.signature(callback).parameters
+
+    def report(run: _Run) -> bool:
+        so_far = OptimizeResult(x=run.x, fun=run.latest, nfev=run.spent, nit=run.host.told)
+        try:
+            callback(intermediate_result=so_far) if whole else callback(so_far.x)
+        except StopIteration:
+            return True
+        return False
+
+    return report
+
+
+class _progress:
+    """A progress bar over queries, or nothing."""
+
+    def __init__(self, show: bool, total: int):
+        self._show, self._total = show, total
+
+    def __enter__(self) -> Callable[[int], None]:
+        if not self._show:
+            return lambda spent: None
+        from rich.progress import Progress
+
+        self._bar = Progress(transient=True)
+        self._bar.start()
+        task = self._bar.add_task("queries", total=self._total)
+        return lambda spent: self._bar.update(task, advance=spent)
+
+    def __exit__(self, *exc: object) -> None:
+        if self._show:
+            self._bar.stop()
+
+
+def scipy_method(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: tuple[Any, ...] = (),
+    *,
+    bounds: Any = None,
+    callback: Callable[..., Any] | None = None,
+    constraints: Any = (),
+    **options: Any,
+) -> OptimizeResult:
+    """`minimize` as a method of scipy: `scipy.optimize.minimize(fun, x0, method=driftopt.scipy_method,
+    options=dict(budget=…, radius=…))`.
+    """
+    unused = [name for name in ("jac", "hess", "hessp") if options.pop(name, None) not in (None, False)]
+    unused += ["constraints"] if constraints else []
+    if unused:
+        raise ValueError(f"a zeroth-order method takes no {', '.join(unused)}")
+    if options.pop("tol", None) is not None:
+        raise ValueError("tol has no meaning under noise: set the budget")
+
+    return minimize(fun, x0, args=args, bounds=bounds, callback=callback, **options)

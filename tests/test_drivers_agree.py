@@ -1,0 +1,87 @@
+"""One definition, several drivers: the same key and the same noise give the same iterates."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import driftopt
+import driftopt.host
+from driftopt.rng import as_key, query_key, run_keys
+from test_simulate import bowl, with_batch
+
+
+def recorded_oracle(problem, seed):
+    """The simulator's own noise as a plain Python function: query by query, in the simulator's order."""
+    _, oracle = run_keys(as_key(seed))
+    sample = jax.jit(problem.sample)
+    queries = iter(range(10**9))
+
+    def fun(x):
+        return float(sample(query_key(oracle, next(queries)), jnp.asarray(x, jnp.float32)))
+
+    return fun
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_simulate_and_minimize_walk_the_same_path(name, batch):
+    """To 2e-3 relative: the simulator computes in float32, minimize in float64."""
+    method, problem, seed = with_batch(name, batch), bowl(), 11
+    simulated = driftopt.simulate(method, problem, budget=200, rng=seed, evaluate_every=64)
+    host = driftopt.host.Host(method, np.zeros(3), seed)
+    fun = recorded_oracle(problem, seed)
+    for _ in range(200 // int(method.queries(3))):
+        rows = np.array([[fun(point) for point in host.points] for _ in range(host.repeats)])
+        host.tell(rows.mean(axis=0))
+    np.testing.assert_allclose(host.recommend(), simulated.x, rtol=2e-3, atol=1e-4)
+
+
+def test_minimize_is_the_host_loop(name):
+    """The front door adds checks and a history, nothing else."""
+    entry = driftopt.methods.entry(name)
+    params = {key: value for key, value in entry.example.items() if key not in ("radius", "budget")}
+    method = driftopt.methods.get(name, **entry.example)
+    problem, seed = bowl(), 2
+    budget = entry.example.get("budget", 200)
+    result = driftopt.minimize(
+        recorded_oracle(problem, seed),
+        np.zeros(3),
+        budget=budget,
+        radius=entry.example["radius"],
+        method=name,
+        params=params,
+        rng=seed,
+    )
+    simulated = driftopt.simulate(method, problem, budget=budget, rng=seed, evaluate_every=64)
+    assert result.nfev == simulated.queries
+    np.testing.assert_allclose(result.x, simulated.x, rtol=2e-3, atol=1e-4)
+
+
+def test_a_replayed_host_is_the_host_bit_for_bit(method):
+    answers = np.random.default_rng(0).normal(size=(600, method.points(3)))
+    steps, replay = (driftopt.host.Host(method, np.ones(3), 7) for _ in range(2))
+    for row in answers:
+        steps.tell(row)
+    replay.replay(answers[:100])
+    replay.replay(answers[100:])
+    np.testing.assert_array_equal(steps.points, replay.points)
+    np.testing.assert_array_equal(steps.recommend(), replay.recommend())
+
+
+def test_asking_twice_is_asking_once(method):
+    """Nothing moves until an answer is told: a crashed asker may ask again."""
+    key = as_key(3)
+    state = method.init(key, jnp.ones(4, jnp.float32))
+    (state1, first), (_, second) = method.ask(state), method.ask(method.ask(state)[0])
+    np.testing.assert_array_equal(first.points, second.points)
+    assert first.points.shape == (method.points(4), 4)
+    told = method.tell(state1, jnp.zeros(method.points(4), jnp.float32))
+    assert int(told.told) == 1
+
+
+def test_a_method_is_a_frozen_pytree_whose_numbers_are_leaves(method):
+    leaves = jax.tree.leaves(method)
+    assert leaves
+    assert all(np.isscalar(leaf) for leaf in leaves)
+    with pytest.raises(AttributeError):
+        method.batch = 3

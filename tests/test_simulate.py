@@ -1,0 +1,192 @@
+"""The simulator: exact counting, one compilation, and lanes that equal single runs."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import driftopt
+import driftopt.host
+from driftopt import methods, simulation
+from driftopt.problem import Problem
+from driftopt.pytree import module
+from driftopt.rng import lane_seed
+
+
+RUN = {"budget": 200, "evaluate_every": 64}  # one shape for most tests, so that they share compilations
+
+
+@module
+class Bowl(Problem):
+    """f(x) = Σ (x_i − c_i)², with noise whose level depends on x."""
+
+    center: jax.Array
+
+    @property
+    def dim(self) -> int:
+        return self.center.shape[-1]
+
+    def draw(self, key, x):
+        return (1 + jnp.sum(jnp.abs(x))) * jax.random.normal(key, (), jnp.float32)
+
+    def value(self, x, xi):
+        return self.objective(x) + 0.1 * xi.astype(x.dtype)
+
+    def objective(self, x):
+        return jnp.sum((x - self.center.astype(x.dtype)) ** 2)
+
+
+def bowl(seed: int = 0, dim: int = 3) -> Bowl:
+    return Bowl(jnp.asarray(np.random.default_rng(seed).normal(size=dim), jnp.float32))
+
+
+def with_batch(name: str, batch: int) -> methods.Method:
+    params = dict(methods.entry(name).example)
+    if "batch" in methods.entry(name).parameters:
+        params["batch"] = batch
+    return methods.get(name, **params)
+
+
+@pytest.mark.parametrize("budget", [97, 200])
+def test_queries_are_counted_exactly(name, budget):
+    method = with_batch(name, 3)
+    trace = driftopt.simulate(method, bowl(), budget=budget, rng=1, evaluate_every=64)
+    cost = method.queries(3)
+    assert trace.queries == budget // cost * cost
+    assert trace.evaluated_at[-1] == trace.queries
+    assert (np.diff(trace.evaluated_at) >= 0).all()
+    assert trace.objective[-1] == trace.fun
+
+
+def test_the_state_has_been_told_exactly_the_reported_queries(method):
+    """The count that the trace reports against a host loop that counts every value it draws."""
+    problem, budget = bowl(), 200
+    trace = driftopt.simulate(method, problem, budget=budget, rng=3, evaluate_every=64)
+    drawn = []
+
+    def fun(x):
+        drawn.append(x)
+        return float(problem.objective(jnp.asarray(x, jnp.float32)))
+
+    cost = int(method.queries(3))
+    host = driftopt.host.Host(method, np.zeros(3), 3)
+    for _ in range(budget // cost):
+        host.tell(np.array([np.mean([fun(p) for _ in range(host.repeats)]) for p in host.points]))
+    assert len(drawn) == trace.queries
+
+
+def test_a_budget_below_one_iteration_is_refused(name):
+    method = with_batch(name, 5)
+    needed = method.queries(3) * (1 + method.warmup)
+    with pytest.raises(ValueError, match=f"needs {needed} queries"):
+        driftopt.simulate(method, bowl(), budget=needed - 1)
+    assert driftopt.simulate(method, bowl(), budget=needed).queries == needed
+
+
+def test_every_lane_equals_its_single_run(name):
+    """Common random numbers are shared, not mixed up: run (k, s, c) is the run one would make alone."""
+    entry = methods.entry(name)
+    problems, seeds, radii = [bowl(0), bowl(1)], [4, 9], np.array([0.2, 0.5, 1.0])
+    many = driftopt.simulate_many(
+        methods.get(name, **{**entry.example, "radius": radii}),
+        driftopt.stack(problems),
+        seeds=seeds,
+        **RUN,
+    )
+    assert many.x.shape == (2, 2, 3, 3)
+    for k, s, c in np.ndindex(2, 2, 3):
+        method = methods.get(name, **{**entry.example, "radius": float(radii[c])})
+        one = driftopt.simulate(method, problems[k], rng=lane_seed(seeds[s], k), **RUN)
+        np.testing.assert_allclose(many.x[k, s, c], one.x, rtol=2e-4, atol=2e-5)
+        np.testing.assert_allclose(many.objective[k, s, c], one.objective, rtol=1e-3, atol=1e-4)
+
+
+def test_lanes_of_mixed_batch_equal_lanes_of_one_batch():
+    radii, batches = np.array([0.3, 0.3, 0.6]), np.array([1, 4, 7])
+    problems = driftopt.stack([bowl(0), bowl(1)])
+    mixed = driftopt.simulate_many(
+        methods.get("zo-o2nc-1pt", radius=radii, batch=batches), problems, budget=150, seeds=[1, 2]
+    )
+    for c, (radius, batch) in enumerate(zip(radii, batches, strict=True)):
+        method = methods.get("zo-o2nc-1pt", radius=np.array([radius]), batch=int(batch))
+        alone = driftopt.simulate_many(method, problems, budget=150, seeds=[1, 2])
+        np.testing.assert_allclose(mixed.x[:, :, c], alone.x[:, :, 0], rtol=1e-4, atol=1e-5)
+        assert (mixed.queries[:, :, c] == alone.queries[:, :, 0]).all()
+
+
+def test_results_do_not_depend_on_how_noise_is_chunked(monkeypatch, method):
+    whole = driftopt.simulate(method, bowl(), rng=5, **RUN)
+    monkeypatch.setattr(simulation, "ROWS", 5)
+    pieces = driftopt.simulate(method, bowl(), rng=5, **RUN)
+    np.testing.assert_allclose(pieces.x, whole.x, rtol=1e-4, atol=1e-5)
+
+
+def test_numbers_change_without_a_new_compilation(name):
+    entry, before = methods.entry(name), None
+    for scale in (1, 2, 3):
+        numbers = {
+            key: {"radius": 0.1, "step": 0.01, "block": 1, "batch": 1}[key] * scale
+            for key in ("radius", "step", "block", "batch")
+            if key in entry.parameters
+        }
+        driftopt.simulate(methods.get(name, **{**entry.example, **numbers}), bowl(), **RUN)
+        compiled = simulation._program._cache_size()
+        assert before in (None, compiled)
+        before = compiled
+
+
+def test_the_same_seed_gives_the_same_bits(method):
+    first, second = (driftopt.simulate(method, bowl(), rng=8, **RUN) for _ in range(2))
+    np.testing.assert_array_equal(first.x, second.x)
+    other = driftopt.simulate(method, bowl(), rng=9, **RUN)
+    assert not np.array_equal(first.x, other.x)
+
+
+def test_a_diverged_run_scores_infinity():
+    method = methods.get("zo-og", radius=0.01, step=100.0)
+    trace = driftopt.simulate(method, bowl(), budget=2000, evaluate_every=500)
+    assert trace.fun == np.inf
+    assert np.isinf(trace.objective).any()
+    assert not np.isnan(trace.objective).any()
+
+
+def test_the_start_may_be_chosen():
+    method = methods.get("zo-sph", radius=1e-3, step=1e-12)
+    trace = driftopt.simulate(method, bowl(), budget=10, x0=[1.0, 2.0, 3.0])
+    np.testing.assert_allclose(trace.x, [1, 2, 3], atol=1e-4)
+
+
+def test_generators_give_fresh_seeds():
+    method, generator = methods.get("zo-sph", radius=0.1, step=0.1), np.random.default_rng(0)
+    runs = [driftopt.simulate(method, bowl(), rng=generator, **RUN).x for _ in range(2)]
+    assert not np.array_equal(*runs)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"budget": 0}, "budget"),
+        ({"budget": 2.5}, "budget"),
+        ({"x0": [1.0, 2.0]}, "length 3"),
+        ({"x0": [1.0, float("nan"), 0.0]}, "finite"),
+        ({"x0": "abc"}, "number"),
+        ({"rng": -1}, "rng"),
+        ({"rng": 1.5}, "rng"),
+        ({"evaluate_every": 0}, "evaluate_every"),
+    ],
+)
+def test_bad_input_is_a_clear_value_error(change, message):
+    good = {"budget": 100, "rng": 0}
+    with pytest.raises(ValueError, match=message):
+        driftopt.simulate(methods.get("zo-sph", radius=0.1, step=0.1), bowl(), **{**good, **change})
+
+
+def test_only_like_problems_stack():
+    with pytest.raises(ValueError, match="stacked"):
+        driftopt.stack([bowl(dim=3), bowl(dim=4)])
+
+
+def test_arrays_of_parameters_must_agree():
+    method = methods.get("zo-sph", radius=np.ones(3), step=np.ones(2))
+    with pytest.raises(ValueError, match="one length"):
+        driftopt.simulate_many(method, driftopt.stack([bowl()]), budget=10, seeds=[0])
