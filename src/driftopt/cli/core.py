@@ -1,5 +1,6 @@
 """`driftopt methods`, `driftopt plan` and `driftopt demo`."""
 
+from pathlib import Path
 from typing import Any, Literal
 
 
@@ -94,3 +95,50 @@ def plan(
     if compare:
         print()
         print(theory.compare(dim, epsilon, delta or made.radius))
+
+
+def demo(*, out: Path = Path("demo.png"), seed: int = 0) -> None:
+    """Run every method on a problem with known answers; print a table and save a plot. Under a minute.
+
+    Parameters
+    ----------
+    out
+        Where the plot goes: a file name ending in .png, .pdf or .svg.
+    seed
+        Another seed is another instance and other runs.
+    """
+    if out.suffix not in (".png", ".pdf", ".svg"):
+        raise ValueError(f"--out must end in .png, .pdf or .svg; got {out}")
+    if not out.parent.is_dir():
+        raise FileNotFoundError(
+            f"the folder {out.parent} does not exist; make it first, or choose another --out"
+        )
+    if seed < 0:
+        raise ValueError(f"--seed must be a whole number >= 0, got {seed}")
+
+    from rich.console import Console
+    from rich.progress import track
+    from rich.table import Table
+
+    from driftopt import demonstration
+    from driftopt import methods as registry
+
+    total = len(registry.names())
+    scores = list(
+        track(demonstration.run(seed), "Running", total, console=Console(stderr=True), transient=True)
+    )
+    console = Console()
+    table = Table("method", "step", "f at the end", "queries a run")
+    for score in sorted(scores, key=lambda score: score.final.mean()):
+        table.add_row(score.name, f"{score.step:.2g}", str(score), f"{score.queries:,}")
+    console.print(table)
+    console.print(
+        f"Two wells in each of {demonstration.DIM} dimensions; the minimum of f is 0. Mean ± sd of "
+        f"{demonstration.SCORED} runs, each step chosen on {demonstration.DEVELOPMENT} other runs."
+    )
+    try:
+        demonstration.plot(scores, out)
+    except ModuleNotFoundError:
+        console.print("No plot: matplotlib is missing. Install it with: pip install 'driftopt\\[plot]'")
+    else:
+        console.print(f"The curves are in {out}", soft_wrap=True)
