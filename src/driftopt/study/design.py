@@ -7,7 +7,7 @@ import numpy as np
 
 from driftopt import checks
 from driftopt.box import Box
-from driftopt.defaults import block_length
+from driftopt.defaults import resolve
 from driftopt.study import safety
 from driftopt.study.spec import Spec
 
@@ -75,37 +75,30 @@ def _method(
     """The method and the parameters that build it again, all written out."""
     from driftopt import methods
 
-    known = methods.entry(name).parameters
     if parallel > 1:
-        if "directions" not in known:
+        if "directions" not in methods.entry(name).parameters:
             raise ValueError(f"{name} cannot be widened: parallel must be 1, or choose zo-o2nc-2pt")
         if params.setdefault("directions", parallel) != parallel:
             raise ValueError(f"parallel={parallel} sets directions: leave {params['directions']} out")
-    if "budget" in known:
-        params.setdefault("budget", budget)
-    if "radius" in known and "radius" not in params and max_change is None:
-        raise ValueError(
-            "a study needs a radius, how far a deployment may stray from the present decision: "
-            "params={'radius': …}, or max_change=…"
-        )
-    # Shapes and the block's length do not depend on the radius: a first build tells them.
-    shape = methods.get(name, **{"radius": 1.0, **params})
-    if hasattr(shape, "learner") and "block" in known and "block" not in params:
-        params["block"] = block_length(max(1, budget // int(shape.queries(dim))))
+    radius = params.pop("radius", None)
     if max_change is not None:
-        _limit_radius(name, params, shape, max_change)
-    return methods.get(name, **params), _plain(params)
+        # The block's length does not depend on the radius, so any radius shows it.
+        shape, _ = resolve(name, dim=dim, budget=budget, radius=1.0, params=params)
+        radius = _limited(name, radius, shape, max_change)
+    method, numbers = resolve(name, dim=dim, budget=budget, radius=radius, params=params)
+    return method, _plain(numbers)
 
 
-def _limit_radius(name: str, params: dict[str, Any], shape: Any, max_change: float) -> None:
+def _limited(name: str, radius: Any, shape: Any, max_change: float) -> float:
     if not hasattr(shape, "learner"):
         raise ValueError(
             f"max_change needs a method with bounded steps, such as zo-o2nc-2pt; {name} has none"
         )
-    block = int(params.get("block", getattr(shape, "block", 1)))
-    if "radius" in params:
-        safety.check_radius(float(params["radius"]), max_change, block)
-    params.setdefault("radius", safety.widest_radius(max_change, block))
+    block = int(shape.block)
+    if radius is None:
+        return safety.widest_radius(max_change, block)
+    safety.check_radius(float(checks.positive("radius", radius)), max_change, block)
+    return radius
 
 
 def _reach(method: Any) -> float | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from driftopt.stationarity import LEAST_PAIRS, Stationarity, from_pairs
 from driftopt.study.spec import Spec
 from driftopt.study.trial import Trial
 
@@ -59,3 +60,17 @@ def place(spec: Spec, purpose: str, center: np.ndarray, slot: Slot) -> np.ndarra
 def spread(spec: Spec, purpose: str) -> float:
     """How far from the recommendation or the start these points lie."""
     return spec.radius if purpose == "stationarity" else 0.0
+
+
+def stationarity(spec: Spec, closed: int, trials: Sequence[Trial], confidence: float) -> Stationarity:
+    """The report from the pairs told on both sides, at the recommendation after `closed` iterations."""
+    told = {(t.point, t.sample): t.value for t in trials if t.iteration == closed and t.state == "complete"}
+    pairs = sorted(point for point, sample in told if sample == 0 and (point, 1) in told)
+    if len(pairs) < LEAST_PAIRS:
+        raise ValueError(
+            f"{len(pairs)} pairs are told at the present recommendation and {LEAST_PAIRS} are needed: "
+            "ask with purpose='stationarity' and tell"
+        )
+    directions = np.array([direction(spec, pair) for pair in pairs])
+    plus, minus = ([told[pair, side] for pair in pairs] for side in (0, 1))
+    return from_pairs(plus, minus, directions, radius=spec.radius, confidence=confidence)

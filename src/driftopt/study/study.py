@@ -5,15 +5,18 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
 from driftopt import checks
-from driftopt.study import telling
+from driftopt.stationarity import Stationarity
+from driftopt.study import extras, telling
 from driftopt.study.design import design
 from driftopt.study.desk import Desk
 from driftopt.study.errors import NothingToAsk
+from driftopt.study.export import export
 from driftopt.study.recommendation import Recommendation, recommend
 from driftopt.study.schema import trials
 from driftopt.study.spec import Spec, vector_from_json
@@ -205,6 +208,28 @@ class Study:
         with self._lock:
             every = self._store.read(self._synced())
             return summarize(self.name, self.spec, self._desk.ledger, every)
+
+    def stationarity(self, confidence: float = 0.95) -> Stationarity:
+        """How stationary the present recommendation is, from the pairs told with purpose "stationarity"."""
+        with self._lock:
+            told = self._store.read(self._synced(trials.c.kind == "stationarity"))
+            return extras.stationarity(self.spec, self._desk.ledger.closed, told, confidence)
+
+    def export(self, path: str | os.PathLike[str]) -> Path:
+        """Write every trial to a .csv, .json or .parquet file."""
+        return export(path, self.name, self.spec, self.trials())
+
+    def plot(self, path: str | os.PathLike[str]) -> Path:
+        """Draw values, decisions and control over time."""
+        from driftopt.study.plot import plot
+
+        return plot(path, self.name, self.spec, self.trials(), self.recommend().x)
+
+    def page(self) -> Any:
+        """The study on one page, to be printed by rich."""
+        from driftopt.study.page import page
+
+        return page(self.spec, self.summary(), self.recommend(), self._clock())
 
     def _synced(self, *where: Any) -> Callable[[sa.Connection], list[Trial]]:
         def work(connection: sa.Connection) -> list[Trial]:

@@ -53,7 +53,7 @@ def drift(trials: Sequence[Trial]) -> Drift | None:
 
     b = Σ(t − t̄)(y − ȳ) / Σ(t − t̄)²,   se² = Σ residual² / ((n − 2) Σ(t − t̄)²)
     """
-    told = [t for t in trials if t.state == "complete" and _at_start(t)]
+    told = [t for t in trials if t.state == "complete" and at_start(t)]
     if not told:
         return None
     days = np.array([t.asked_at for t in told]) / DAY
@@ -68,7 +68,7 @@ def drift(trials: Sequence[Trial]) -> Drift | None:
     return Drift(len(told), float(values.mean()), slope, error)
 
 
-def _at_start(trial: Trial) -> bool:
+def at_start(trial: Trial) -> bool:
     return trial.kind == "control" or (trial.kind == "confirm" and trial.sample == 0)
 
 

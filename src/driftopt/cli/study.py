@@ -1,0 +1,265 @@
+"""`driftopt study …`: live studies for people who live in cron and the shell.
+
+Exit codes: 0 done · 2 a mistake in the command · 3 nothing to ask now, try again later · 4 the budget is
+spent · 5 a trial was told twice, differently · 1 anything else.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import App, Parameter
+
+from driftopt.cli import study_io as io
+
+app = App(name="study", help="Live studies: ask and tell over days, through a database.")
+
+# A list of numbers may begin with a minus sign.
+Numbers = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+Number = Annotated[float | None, Parameter(allow_leading_hyphen=True)]
+Flag = Annotated[bool, Parameter(negative=())]
+
+
+@app.command
+def create(
+    url: str,
+    name: str,
+    *,
+    x0: Numbers = None,
+    budget: int | None = None,
+    names: str | None = None,
+    method: str = "zo-o2nc-2pt",
+    param: list[str] | None = None,
+    bounds: Numbers = None,
+    direction: Literal["minimize", "maximize"] = "minimize",
+    rng: int | None = None,
+    parallel: int = 1,
+    lease_days: float = 7.0,
+    max_failures: int = 3,
+    tolerance: float | None = None,
+    max_change: float | None = None,
+    control_every: int | None = None,
+    reserve: int = 0,
+    json: Flag = False,
+) -> None:
+    """Begin a study.
+
+    Parameters
+    ----------
+    url
+        A database URL or the path of an SQLite file.
+    name
+        The study's name.
+    x0
+        The decision in force today: numbers, comma-separated.
+    budget
+        How many deployments may be made in all.
+    names
+        A name for each coordinate, comma-separated.
+    method
+        A name from `driftopt methods`.
+    param
+        A parameter of the method, key=value; may be given again.
+    bounds
+        low:high for each coordinate, comma-separated; one pair holds for all.
+    direction
+        Whether values are to become small or large.
+    rng
+        A seed.
+    parallel
+        Directions in one iteration, so that as many deployments can run at once.
+    lease_days
+        After so many days an unanswered deployment may be handed out again.
+    max_failures
+        Failures at one point after which the iteration is redrawn.
+    tolerance
+        How far the deployed point may be from the asked one.
+    max_change
+        The largest distance between two consecutive deployments.
+    control_every
+        Deploy the start again after every so many other deployments.
+    reserve
+        Deployments kept for confirmation and stationarity.
+    json
+        Read the arguments of Study.create from standard input as a JSON object, unless --x0 is given, and
+        answer in JSON.
+    """
+    from driftopt.study import Study
+
+    if x0 is None and json:
+        options: Any = io.read_stdin()
+        if not isinstance(options, dict) or "x0" not in options or "budget" not in options:
+            raise ValueError("the JSON object on standard input needs at least x0 and budget")
+    else:
+        start = io.vector(x0)
+        if start is None or budget is None:
+            raise ValueError("--x0 and --budget are needed")
+        options = {"x0": start, "budget": budget, "method": method, "params": io.params(param)}
+        options |= {"names": None if names is None else names.split(","), "direction": direction, "rng": rng}
+        options |= {
+            "bounds": io.bounds(bounds, len(start)),
+            "parallel": parallel,
+            "lease": lease_days * 86400,
+        }
+        options |= {"max_failures": max_failures, "tolerance": tolerance, "max_change": max_change}
+        options |= {"control_every": control_every, "reserve": reserve}
+    with io.exits(), Study.create(url, name, **options) as study:
+        done = {"study": name, "url": url, "budget": study.spec.budget, "seed": study.spec.seed}
+        done |= {"method": study.spec.method, "params": study.spec.params}
+        io.say(
+            json, done, lambda: f"study {name!r} created: {study.spec.budget} deployments, {done['params']}"
+        )
+
+
+@app.command
+def ask(
+    url: str,
+    name: str,
+    *,
+    count: int = 1,
+    purpose: Literal["method", "confirm", "stationarity"] = "method",
+    holder: str | None = None,
+    json: Flag = False,
+) -> None:
+    """Take the next deployment; exit code 3 when there is none now, 4 when the budget is spent.
+
+    Parameters
+    ----------
+    url
+        A database URL or the path of an SQLite file.
+    name
+        The study's name.
+    count
+        Take up to so many at once; with --json the answer is then a list.
+    purpose
+        To optimise, to confirm the recommendation, or to measure how stationary it is.
+    holder
+        Who deploys it; the machine and process unless given.
+    json
+        Answer in JSON.
+    """
+    from driftopt.study import Study
+
+    with io.exits(), Study.open(url, name) as study:
+        trials = study.ask_many(count, purpose, holder)
+        data = [io.trial_as_data(trial) for trial in trials]
+        io.say(json, data if count > 1 else data[0], lambda: "\n".join(map(io.trial_as_text, trials)))
+
+
+@app.command
+def tell(
+    url: str,
+    name: str,
+    id: int | None = None,
+    value: Number = None,
+    *,
+    sem: float | None = None,
+    x_deployed: Numbers = None,
+    json: Flag = False,
+) -> None:
+    """Answer a deployment; exit code 5 when it was told otherwise before. Needs no JAX, so it is quick.
+
+    Parameters
+    ----------
+    url
+        A database URL or the path of an SQLite file.
+    name
+        The study's name.
+    id
+        The trial's number.
+    value
+        What was measured; nan says that it failed.
+    sem
+        The value's standard error, if known.
+    x_deployed
+        What was really deployed, where it differs: numbers, comma-separated.
+    json
+        Read {"id", "value", "sem", "x_deployed"}, or a list of such, from standard input, unless an id is
+        given, and answer in JSON.
+    """
+    from driftopt.study import Study
+
+    if id is None and json:
+        given = io.read_stdin()
+        answers: list[Any] = given if isinstance(given, list) else [given]
+        if not all(isinstance(one, dict) and {"id", "value"} <= set(one) for one in answers):
+            raise ValueError('each answer on standard input must be an object with "id" and "value"')
+    else:
+        if id is None or value is None:
+            raise ValueError("the trial's id and its value are needed")
+        given = None
+        answers = [{"id": id, "value": value, "sem": sem, "x_deployed": io.vector(x_deployed)}]
+    with io.exits(), Study.open(url, name) as study:
+        done = [{"id": one["id"], "state": study.tell(**io.answer(one, study.spec.names))} for one in answers]
+        several = isinstance(given, list)
+        io.say(json, done if several else done[0], lambda: f"trial {done[0]['id']}: {done[0]['state']}")
+
+
+@app.command
+def fail(url: str, name: str, id: int, reason: str = "", *, json: Flag = False) -> None:
+    """Say that a deployment gave no answer; its point will be asked again."""
+    from driftopt.study import Study
+
+    with io.exits(), Study.open(url, name) as study:
+        state = study.fail(id, reason)
+        io.say(json, {"id": id, "state": state}, lambda: f"trial {id}: {state}")
+
+
+@app.command
+def show(url: str, name: str, *, json: Flag = False) -> None:
+    """The study on one page."""
+    from rich.console import Console
+
+    from driftopt.study import Study
+
+    with io.exits(), Study.open(url, name) as study:
+        if json:
+            data = {"summary": study.summary().as_dict(), "recommendation": io.recommended(study)}
+            io.say(json, data, str)
+        else:
+            Console().print(study.page())
+
+
+@app.command
+def recommend(url: str, name: str, *, json: Flag = False) -> None:
+    """The decision to deploy, with what is known of its improvement over the start."""
+    from driftopt.study import Study
+
+    with io.exits(), Study.open(url, name) as study:
+        found = io.recommended(study)
+        width = max(map(len, found["x"]))
+        lines = [f"{key:<{width}}  {value!r}" for key, value in found["x"].items()]
+        gain = found["improvement"]
+        known = "" if gain is None else f": {gain['mean']:.6g} ± {gain['sem']:.2g} (standard error)"
+        io.say(json, found, lambda: "\n".join([*lines, f"# {found['note']}{known}"]))
+
+
+@app.command
+def stationarity(url: str, name: str, *, confidence: float = 0.95, json: Flag = False) -> None:
+    """How stationary the recommendation is, from deployments asked with --purpose stationarity."""
+    from dataclasses import asdict
+
+    from driftopt.study import Study
+
+    with io.exits(), Study.open(url, name) as study:
+        report = study.stationarity(confidence)
+        io.say(json, asdict(report) | {"sentence": report.sentence}, lambda: report.sentence)
+
+
+@app.command
+def export(url: str, name: str, path: Path, *, json: Flag = False) -> None:
+    """Write every trial to a .csv, .json or .parquet file."""
+    from driftopt.study import Study
+
+    with io.exits(), Study.open(url, name) as study:
+        written = str(study.export(path))
+        io.say(json, {"path": written}, lambda: written)
+
+
+@app.command
+def plot(url: str, name: str, path: Path, *, json: Flag = False) -> None:
+    """Draw values, decisions and control over time into a .png, .pdf or .svg file."""
+    from driftopt.study import Study
+
+    with io.exits(), Study.open(url, name) as study:
+        written = str(study.plot(path))
+        io.say(json, {"path": written}, lambda: written)

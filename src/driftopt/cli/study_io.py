@@ -1,0 +1,110 @@
+"""What the study commands share: exit codes, and values in and out as text or JSON."""
+
+import json
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+EXIT_WAIT, EXIT_SPENT, EXIT_CONFLICT = 3, 4, 5
+
+
+@contextmanager
+def exits() -> Generator[None]:
+    """A study's refusals as exit codes, so that a shell script can tell them apart."""
+    from driftopt.study.errors import BudgetSpent, Conflict, NothingToAsk, StudyError
+
+    try:
+        yield
+    except StudyError as error:
+        print(f"driftopt: {error}", file=sys.stderr)
+        codes: list[tuple[type[StudyError], int]] = [
+            (BudgetSpent, EXIT_SPENT),
+            (NothingToAsk, EXIT_WAIT),
+            (Conflict, EXIT_CONFLICT),
+        ]
+        found = next((code for kind, code in codes if isinstance(error, kind)), None)
+        sys.exit(found or (2 if isinstance(error, ValueError) else 1))
+
+
+def say(as_json: bool, data: Any, text: Callable[[], Any]) -> None:
+    if as_json:
+        print(json.dumps(data))
+    else:
+        print(text())
+
+
+def vector(text: str | None) -> list[float] | None:
+    return None if text is None else [float(part) for part in text.split(",")]
+
+
+def bounds(text: str | None, dim: int) -> list[tuple[float | None, float | None]] | None:
+    """ "0:1,0:2", an empty side being open; a single pair holds for every coordinate."""
+    if text is None:
+        return None
+    pairs: list[tuple[float | None, float | None]] = []
+    for part in text.split(","):
+        low, separator, high = part.partition(":")
+        if not separator:
+            raise ValueError(f"--bounds must be low:high pairs, comma-separated; got {text!r}")
+        pairs.append((float(low) if low else None, float(high) if high else None))
+    return pairs * dim if len(pairs) == 1 else pairs
+
+
+def params(given: list[str] | None) -> dict[str, Any]:
+    params: dict[str, Any] = {}
+    for item in given or []:
+        key, separator, value = item.partition("=")
+        if not separator:
+            raise ValueError(f"--param must be key=value, got {item!r}")
+        try:
+            params[key] = json.loads(value)
+        except json.JSONDecodeError:
+            params[key] = value
+    return params
+
+
+def read_stdin() -> Any:
+    try:
+        return json.load(sys.stdin)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"--json expects JSON on standard input: {error}") from error
+
+
+def trial_as_data(trial: Any) -> dict[str, Any]:
+    fields = ("id", "kind", "state", "iteration", "point", "sample", "holder", "asked_at", "expires_at")
+    return {"x": trial.as_dict} | {name: getattr(trial, name) for name in fields}
+
+
+def trial_as_text(trial: Any) -> str:
+    width = max(map(len, trial.names))
+    lines = [f"  {name:<{width}}  {value!r}" for name, value in trial.as_dict.items()]
+    return "\n".join([f"trial {trial.id} ({trial.kind})", *lines])
+
+
+def answer(one: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """The arguments of `Study.tell`; a deployed point may be given by name. JSON has no NaN: null is one."""
+    unknown = sorted(set(one) - {"id", "value", "sem", "x_deployed"})
+    if unknown:
+        raise ValueError(f"an answer has no {', '.join(unknown)}; it has id, value, sem and x_deployed")
+    value = float("nan") if one["value"] is None else one["value"]
+    deployed = one.get("x_deployed")
+    if isinstance(deployed, dict):
+        if set(deployed) != set(names):
+            raise ValueError(f"x_deployed must name each of {', '.join(names)}")
+        deployed = [deployed[key] for key in names]
+    return {"id": one["id"], "value": value, "sem": one.get("sem"), "x_deployed": deployed}
+
+
+def recommended(study: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    found = study.recommend()
+    gain = None if found.improvement is None else asdict(found.improvement)
+    return {
+        "x": found.as_dict,
+        "iterations": found.iterations,
+        "spent": found.spent,
+        "improvement": gain,
+        "note": found.note,
+    }
