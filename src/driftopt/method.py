@@ -35,6 +35,15 @@ class Method(ABC):
     batch: ArrayLike
     warmup: ClassVar[int] = 0  # answers needed before the first one that can move the iterate
 
+    # Whether `ask` and `tell` also take arrays with further axes behind their own, one for each run: x as
+    # (d, lanes), a number as (lanes). Code that sums over axis 0 and multiplies does, by NumPy's
+    # broadcasting, and many runs then compute side by side at full width. Others are vmapped.
+    broadcasts: ClassVar[bool] = False
+
+    def for_budget(self, budget: int) -> "Method":
+        """The method planned for `budget` queries: itself, unless its schedule needs the number and lacks it."""
+        return self
+
     @abstractmethod
     def points(self, dim: int) -> int:
         """p, the number of points in one query: known without running anything."""

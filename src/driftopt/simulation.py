@@ -83,7 +83,7 @@ def simulate_many(
     configuration c on instance k with `rng=lane_seed(seeds[s], k)`.
     """
     instances = jax.tree.leaves(problems)[0].shape[0]
-    method, width = _lanes(method, instances)
+    method, width = _lanes(method.for_budget(int(checks.count("budget", budget))), instances)
     dim = jax.eval_shape(lambda p: jax.vmap(lambda q: q.x0)(p), problems).shape[1]
     points, batch = method.points(dim), np.asarray(method.batch)
     budget = checks.budget(budget, points * int(batch.max()), 1 + method.warmup)

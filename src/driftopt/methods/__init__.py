@@ -9,6 +9,7 @@ from driftopt import checks, outputs
 from driftopt.estimators import Coordinate, Estimator, OnePoint, Residual, TwoPoint
 from driftopt.learners import OGD, AdaGradNorm
 from driftopt.method import Method
+from driftopt.methods.auto import Auto
 from driftopt.methods.o2nc import O2NC
 from driftopt.methods.sgd import SGD
 
@@ -74,6 +75,13 @@ def _directed(law: str, default_output: str = "final") -> Callable[..., Method]:
     return build
 
 
+def _auto(radius: Any, budget: int | None = None) -> Method:
+    return Auto(
+        radius=checks.positive("radius", radius),
+        budget=None if budget is None else int(checks.count("budget", budget)),
+    )
+
+
 @dataclass(frozen=True)
 class Entry:
     """One line of the registry: how to build a method, what it is, and numbers that run anywhere."""
@@ -89,6 +97,12 @@ _BATCHED = ("radius", "step", "batch", "block", "output")
 _DIRECTED = ("radius", "step", "directions", "batch", "block", "output")
 
 _REGISTRY: dict[str, Entry] = {
+    "auto": Entry(
+        _auto,
+        "two points, no tuning: one length and the budget",
+        ("radius", "budget"),
+        {"radius": 0.5, "budget": 200},
+    ),
     "zo-o2nc-2pt": Entry(_o2nc(TwoPoint), "ZO-O2NC, Option I: two points on the sphere", _O2NC),
     "zo-o2nc-1pt": Entry(_o2nc(Residual), "ZO-O2NC, Option II: one-point residual", _O2NC),
     "zo-co": Entry(_batched(Coordinate()), "SGD on coordinate differences", _BATCHED),
