@@ -166,7 +166,7 @@ def test_a_full_disk_loses_nothing_finished(runs, tmp_path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "_write", filling)
-        with pytest.raises(sweep.ResultsError, match="No space left on device.*finished before is safe"):
+        with pytest.raises(sweep.ResultsError, match=r"No space left on device.*finished before is safe"):
             sweep.run(GRIDS, PROBLEMS, **call)
     assert len(list((tmp_path / "chunks").iterdir())) == 2
     again = sweep.run(GRIDS, PROBLEMS, **call)
@@ -176,7 +176,7 @@ def test_a_full_disk_loses_nothing_finished(runs, tmp_path, monkeypatch):
 
 def test_a_folder_that_cannot_be_is_a_clear_message(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(sweep.ResultsError, match="cannot write results into.*choose another folder"):
+    with pytest.raises(sweep.ResultsError, match=r"cannot write results into.*choose another folder"):
         sweep.run(GRIDS, PROBLEMS, seeds=[1], folder=tmp_path / "file" / "results", **SHARED)
 
 
@@ -212,8 +212,17 @@ def test_selection_takes_the_first_smallest_mean_and_non_finite_is_worst(rows):
 
 
 def test_tuning_needs_seeds_that_do_not_overlap():
-    with pytest.raises(ValueError, match="must not overlap.*3"):
+    with pytest.raises(ValueError, match=r"must not overlap.*3"):
         sweep.tune(GRIDS, PROBLEMS, budget=100, development=[1, 3], held_out=[3, 4])
+
+
+def test_both_lists_of_seeds_at_once_give_the_same_outcome():
+    call = {"development": [1, 2], "held_out": [11, 12], "evaluate_every": 60, **SHARED}
+    apart, together = (sweep.tune(GRIDS[1:2], PROBLEMS, together=t, **call) for t in (False, True))
+    assert [s.configuration for s in apart.selected] == [s.configuration for s in together.selected]
+    for one, other in ((apart.development, together.development), (apart.held_out, together.held_out)):
+        assert one.columns["seed"].tolist() == other.columns["seed"].tolist()
+        np.testing.assert_allclose(one.columns["objective"], other.columns["objective"], rtol=1e-6)
 
 
 def test_tuned_runs_are_the_selected_configurations_on_fresh_seeds():

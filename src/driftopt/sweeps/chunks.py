@@ -88,11 +88,7 @@ class Simulated(Source):
     def __init__(self, problems: Sequence[Problem], names: Sequence[str]):
         self.names = tuple(names)
         self.problems = [jax.tree.map(np.asarray, problem) for problem in problems]
-        # Instances may tell where they come from, and that is no difference in kind: all speak as the first.
-        first = jax.tree.structure(problems[0])
-        alike = all(jax.tree.structure(problem) == first for problem in problems)
-        one_kind = [jax.tree.unflatten(first, jax.tree.leaves(p)) for p in problems] if alike else problems
-        self.stacked = jax.tree.map(np.asarray, stack(list(one_kind)))
+        self.stacked = jax.tree.map(np.asarray, stack(list(problems)))
         self.dim = int(jax.eval_shape(lambda p: p.x0, self.problems[0]).shape[0])
 
     def task(

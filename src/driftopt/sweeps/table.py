@@ -40,9 +40,18 @@ class Runs:
         keep = np.ones(len(self), bool)
         for name, value in equal.items():
             keep &= self.columns[name] == value
-        rows = np.flatnonzero(keep).tolist()
-        columns = {name: column[rows] for name, column in self.columns.items()}
-        return Runs(columns, self.x[rows], [self.curves[i] for i in rows], self.manifest)
+        return self.rows(keep)
+
+    def chosen(self, configurations: Mapping[tuple[str, str], int]) -> np.ndarray:
+        """Which runs are of the configuration chosen for their method and instance."""
+        named = zip(*(self.columns[c].tolist() for c in ("method", "instance", "configuration")), strict=True)
+        return np.array([configurations[method, instance] == c for method, instance, c in named], bool)
+
+    def rows(self, keep: np.ndarray) -> "Runs":
+        """The runs where `keep` is true."""
+        kept = np.flatnonzero(keep).tolist()
+        columns = {name: column[kept] for name, column in self.columns.items()}
+        return Runs(columns, self.x[kept], [self.curves[i] for i in kept], self.manifest)
 
 
 def assemble(

@@ -1,0 +1,82 @@
+"""The short of it: what the numbers say about the paper's claims, in sentences made from the numbers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftopt.paper.summary import Summary, title
+
+OPTION_ONE, OPTION_TWO, ONE_POINT = "zo-o2nc-2pt", "zo-o2nc-1pt", "zo-og"
+BASELINES = ("zo-co", "zo-sph", "zo-ga", "zo-og")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim, whether our numbers bear it out, and the numbers."""
+
+    claim: str
+    holds: bool
+    detail: str
+
+
+def findings(summary: Summary) -> list[Finding]:
+    """The paper's claims for this experiment, checked; for the splits also the spread of every cell."""
+    experiment, column = summary.experiment, summary.objective.column
+    word = experiment.instance_word.lower()
+    tuned = [m for m in summary.methods if m in (*BASELINES, OPTION_ONE, OPTION_TWO)]
+    mean = {
+        (instance, method): summary.cells[instance, column, method].mean
+        for instance in experiment.instances
+        for method in summary.methods
+    }
+    out: list[Finding] = []
+
+    wins = [i for i in experiment.instances if all(mean[i, OPTION_ONE] <= mean[i, m] for m in tuned)]
+    others = [i for i in experiment.instances if i not in wins]
+    lost = ", ".join(
+        f"{i}: {title(min(tuned, key=lambda m: mean[i, m]))} {min(mean[i, m] for m in tuned):.4f} "
+        f"against {mean[i, OPTION_ONE]:.4f}"
+        for i in others
+    )
+    out.append(
+        Finding(
+            f"Option I has the lowest {summary.objective.title.lower()} on every {word}",
+            not others,
+            f"lowest on {len(wins)} of {len(experiment.instances)}" + (f" ({lost})" if lost else ""),
+        )
+    )
+
+    average = {m: float(np.mean([mean[i, m] for i in experiment.instances])) for m in summary.methods}
+    out.append(
+        Finding(
+            f"Option II is below {title(ONE_POINT)} on average over the {word}s",
+            average[OPTION_TWO] < average[ONE_POINT],
+            f"{average[OPTION_TWO]:.4f} against {average[ONE_POINT]:.4f}",
+        )
+    )
+
+    if experiment.name == "pricing":
+        beats = [i for i in experiment.instances if all(mean[i, OPTION_TWO] < mean[i, m] for m in BASELINES)]
+        out.append(
+            Finding(
+                "Option II beats all four baselines on most weeks",
+                2 * len(beats) > len(experiment.instances),
+                f"on {len(beats)} of {len(experiment.instances)}",
+            )
+        )
+
+    compared = {key: cell for key, cell in summary.cells.items() if key[1] == column and cell.paper}
+    if compared:
+        outside = {key: cell for key, cell in compared.items() if not cell.within}
+        named = ", ".join(
+            f"{title(m)} on {i} ({cell.offset:+.1f} sd)" if cell.offset is not None else f"{title(m)} on {i}"
+            for (i, _, m), cell in outside.items()
+        )
+        out.append(
+            Finding(
+                f"Every mean {summary.objective.title.lower()} lies within the paper's mean ± deviation",
+                not outside,
+                f"{len(compared) - len(outside)} of {len(compared)} do" + (f"; not {named}" if named else ""),
+            )
+        )
+    return out
