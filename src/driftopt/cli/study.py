@@ -89,6 +89,7 @@ def create(
         options: Any = io.read_stdin()
         if not isinstance(options, dict) or "x0" not in options or "budget" not in options:
             raise ValueError("the JSON object on standard input needs at least x0 and budget")
+        io.check_options(options, Study.create)
     else:
         start = io.vector(x0)
         if start is None or budget is None:

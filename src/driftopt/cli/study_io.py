@@ -1,5 +1,6 @@
 """What the study commands share: exit codes, and values in and out as text or JSON."""
 
+import inspect
 import json
 import sys
 from collections.abc import Callable, Generator
@@ -39,7 +40,7 @@ def vector(text: str | None) -> list[float] | None:
 
 
 def bounds(text: str | None, dim: int) -> list[tuple[float | None, float | None]] | None:
-    """ "0:1,0:2", an empty side being open; a single pair holds for every coordinate."""
+    """Pairs as in 0:1,0:2, an empty side being open; a single pair holds for every coordinate."""
     if text is None:
         return None
     pairs: list[tuple[float | None, float | None]] = []
@@ -69,6 +70,14 @@ def read_stdin() -> Any:
         return json.load(sys.stdin)
     except json.JSONDecodeError as error:
         raise ValueError(f"--json expects JSON on standard input: {error}") from error
+
+
+def check_options(options: dict[str, Any], create: Callable[..., Any]) -> None:
+    """Only what the function takes; its clock is not a matter for the shell."""
+    known = [key for key in inspect.signature(create).parameters if key not in ("url", "name", "clock")]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise ValueError(f"a study has no {', '.join(unknown)}; it takes {', '.join(known)}")
 
 
 def trial_as_data(trial: Any) -> dict[str, Any]:

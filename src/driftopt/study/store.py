@@ -3,6 +3,7 @@
 import os
 import random
 import time
+import weakref
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,6 +49,7 @@ class Store:
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self._pid = os.getpid()
         self._engine = _sqlite(self.url) if self.sqlite else sa.create_engine(self.url, pool_pre_ping=True)
+        weakref.finalize(self, _dispose, self._engine, self._pid)
 
     @property
     def engine(self) -> sa.Engine:
@@ -184,6 +186,12 @@ class Store:
             return row.id, row.spec
 
         return self.read(work)
+
+
+def _dispose(engine: sa.Engine, pid: int) -> None:
+    """A store that is dropped gives its connections back, but never those of a parent process."""
+    if pid == os.getpid():
+        engine.dispose()
 
 
 def _sqlite(url: sa.URL) -> sa.Engine:

@@ -164,8 +164,10 @@ class Study:
         and the point is asked again.
         """
 
+        number = int(checks.count("id", id))
+
         def work(connection: sa.Connection) -> str:
-            trial = telling.find(connection, self._id, id)
+            trial = telling.find(connection, self._id, number)
             answer = telling.value_answer(self.spec, vector_from_json(trial.x), value, sem, x_deployed)
             return telling.record(connection, trial, answer, self._clock())
 
@@ -174,9 +176,12 @@ class Study:
     def fail(self, id: int, reason: str = "") -> str:
         """The deployment gave no answer; its point will be asked again."""
 
+        number = int(checks.count("id", id))
+
         def work(connection: sa.Connection) -> str:
             answer = telling.Answer("failed", reason=str(reason) or "no reason given")
-            return telling.record(connection, telling.find(connection, self._id, id), answer, self._clock())
+            trial = telling.find(connection, self._id, number)
+            return telling.record(connection, trial, answer, self._clock())
 
         return self._store.write(self._id, work)
 
