@@ -45,7 +45,7 @@ def textbook(steps, seen, reach=REACH):
 def test_ogd_is_projected_gradient_descent():
     seen = gradients()
     expected = textbook([0.05] * len(seen), seen)
-    np.testing.assert_allclose(play(learners.OGD(jnp.float32(0.05)), seen), expected, rtol=1e-6)
+    np.testing.assert_allclose(play(learners.OGD(0.05), seen), expected, rtol=1e-6)
     assert np.isclose(np.linalg.norm(expected, axis=1), REACH).any(), "the projection must have been at work"
 
 
@@ -76,7 +76,7 @@ def test_adagrad_norm_is_scale_free(scale, seed):
     np.testing.assert_allclose(once, scaled, rtol=1e-9, atol=1e-15)
 
 
-@pytest.mark.parametrize("learner", [learners.AdaGradNorm(), learners.OGD(jnp.float32(0.1))])
+@pytest.mark.parametrize("learner", [learners.AdaGradNorm(), learners.OGD(0.1)])
 def test_zero_gradients_move_nothing(learner):
     np.testing.assert_array_equal(play(learner, np.zeros((3, 2))), 0)
 

@@ -11,7 +11,7 @@ from driftopt.problems import synthetic
 
 MAKERS = (synthetic.location_shift, synthetic.kink, synthetic.two_wells)
 every = pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
-SAMPLES = 200_000
+SAMPLES = 100_000
 
 
 def zscore(samples, mean):
