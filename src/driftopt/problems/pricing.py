@@ -25,6 +25,7 @@ from driftopt import checks
 from driftopt.data.prices import load_week, read_prices, synthetic_prices
 from driftopt.data.provenance import Provenance
 from driftopt.problem import Problem
+from driftopt.problems import choices
 from driftopt.pytree import module, static
 from driftopt.rng import as_key, as_seed
 
@@ -132,37 +133,29 @@ class Pricing(Problem):
         return 0.5 * self.buyers / self.dim, 1.5 * self.buyers / self.dim
 
     def noise(self, key: Array) -> Array:
-        """The buyers' uniform numbers, in the middle of 2²³ equal cells so that none is 0 or 1."""
-        cells = jax.random.bits(key, (self.buyers,), jnp.uint32) >> 9
-        return (cells.astype(jnp.float32) + 0.5) * jnp.float32(2.0**-23)
+        """One uniform number a buyer."""
+        return choices.uniforms(key, self.buyers)
 
     def respond(self, noise: Array, x: Array) -> Array:
-        """The demand: a buyer whose number lies between two cumulative probabilities takes that product."""
-        weights, outside = self._weights(x)
-        below = jnp.cumsum(weights, axis=0)
-        edges = below / (below[-1] + outside)
-        chosen = jnp.sum(noise[None, :] < edges[:, None], axis=1, dtype=jnp.int32).astype(x.dtype)
-        return chosen - jnp.concatenate([jnp.zeros_like(chosen[:1]), chosen[:-1]])
+        """The demand: an exact multinomial draw."""
+        return choices.counts(noise, *self._weights(x))
 
     def value(self, x: Array, xi: Array) -> Array:
         """The negative profit."""
         low, high = self.thresholds
         steps = 2 * xi - jnp.maximum(xi - low, 0) + 2 * jnp.maximum(xi - high, 0)
-        return jnp.sum(self.unit_cost.astype(x.dtype) * steps, axis=0) - self._revenue(x, xi)
+        return self._loss(x, xi, self.unit_cost.astype(x.dtype) * steps)
 
     def objective(self, x: Array) -> Array:
         """The exact f(x): sales are binomial one by one, and expectation is linear."""
-        return -self.demand(x).profit
+        sales, _, cost = self._expected(x)
+        return self._loss(x, sales, cost)
 
     def demand(self, x: Array) -> Demand:
         """Expected sales, revenue, cost and profit at the prices x."""
-        weights, outside = self._weights(x)
-        total = jnp.sum(weights) + outside
-        share = weights / total
-        sales = self.buyers * share
-        revenue = self._revenue(x, sales)
-        cost = jnp.sum(self.unit_cost.astype(x.dtype) * self._expected_steps(x))
-        return Demand(sales, self.buyers * outside / total, revenue, cost, revenue - cost)
+        sales, nothing, cost = self._expected(x)
+        revenue = -self._loss(x, sales, jnp.zeros_like(cost))
+        return Demand(sales, nothing, revenue, jnp.sum(cost), -self._loss(x, sales, cost))
 
     def objective_monte_carlo(self, x: Array, n: int, key: Any = 0) -> Array:
         """The mean of n fresh samples, as the paper evaluates a point; `key` is a JAX key or a seed."""
@@ -203,38 +196,34 @@ class Pricing(Problem):
         largest = jnp.maximum(jnp.max(logits, axis=0), outside)
         return jnp.exp(logits - largest), jnp.exp(outside - largest)
 
-    def _revenue(self, x: Array, sold: Array) -> Array:
-        """Σ x_i sold_i, held at the largest float where finite prices would overflow.
+    def _loss(self, x: Array, sold: Array, cost: Array) -> Array:
+        """Σ cost_i − x_i sold_i, held at the largest float where finite prices would overflow.
 
-        The sum is taken on a smaller scale, a power of two, so that only a price that is itself infinite or
-        NaN makes it so.
+        The sum is taken on a smaller scale, a power of two, where no finite prices overflow.
         """
-        scale = 2.0 ** -int(np.ceil(np.log2(2 * self.buyers)))
-        total = jnp.sum(x * (sold * scale), axis=0)
-        most = float(jnp.finfo(x.dtype).max)
-        return jnp.where(jnp.isfinite(total), jnp.clip(total, -most * scale, most * scale), total) / scale
+        scale = 2.0 ** -int(np.ceil(np.log2(4 * self.buyers)))
+        most = scale * float(jnp.finfo(x.dtype).max)
+        return jnp.clip(jnp.sum(cost * scale - x * (sold * scale), axis=0), -most, most) / scale
 
-    def _expected_steps(self, x: Array) -> Array:
-        """E[2B − (B − l)₊ + 2(B − u)₊] for B ~ Binomial(m, p_i), for every product.
+    def _expected(self, x: Array) -> tuple[Array, Array, Array]:
+        """Expected sales, buyers who take nothing, and the expected cost of every product.
 
-        (B − k)₊ = B − k + (k − B)₊, and E[(k − B)₊] needs the law of B below k only:
-        3mp + l − 2u − E[(l − B)₊] + 2E[(u − B)₊].
+        With B ~ Binomial(m, p_i), (B − k)₊ = B − k + (k − B)₊, and E[(k − B)₊] needs the law of B below k
+        only:  E[c_i(B)] = w_i (3mp_i + l − 2u − E[(l − B)₊] + 2E[(u − B)₊]).
         """
         low, high = self.thresholds
         few = np.arange(min(int(np.ceil(high)), self.buyers + 1), dtype=float)[:, None]
         choose = gammaln(self.buyers + 1) - gammaln(few + 1) - gammaln(self.buyers - few + 1)
         short = 2 * np.maximum(high - few, 0) - np.maximum(low - few, 0)
+        few, rest, choose, short = (jnp.asarray(a, x.dtype) for a in (few, self.buyers - few, choose, short))
+
         weights, outside = self._weights(x)
-        total = jnp.sum(weights) + outside
+        total = jnp.sum(weights, axis=0) + outside
         share = weights / total
-        # log p and log(1 − p), held above −10⁴: every power of e below that is 0 anyway, and 0·(−∞) is not.
-        logits = self._logits(x)
-        largest = jnp.maximum(jnp.max(logits), jnp.log(jnp.asarray(self.outside, x.dtype)))
-        log_share = jnp.maximum(logits - largest - jnp.log(total), -1e4)
-        log_rest = jnp.maximum(jnp.log1p(-share), -1e4)
-        law = jnp.exp(
-            jnp.asarray(choose, x.dtype)
-            + jnp.asarray(few, x.dtype) * log_share
-            + jnp.asarray(self.buyers - few, x.dtype) * log_rest
-        )
-        return 3 * self.buyers * share + low - 2 * high + jnp.sum(jnp.asarray(short, x.dtype) * law, axis=0)
+        # Held off 0 and 1, where the logarithms end: the terms that this touches are 0 to the last digit.
+        limits = jnp.finfo(x.dtype)
+        inner = jnp.clip(share, float(limits.tiny), 1 - float(limits.epsneg))
+        law = jnp.exp(choose + few * jnp.log(inner) + rest * jnp.log1p(-inner))
+        steps = 3 * self.buyers * share + low - 2 * high + jnp.sum(short * law, axis=0)
+        cost = self.unit_cost.astype(x.dtype) * steps
+        return self.buyers * share, self.buyers * outside / total, cost

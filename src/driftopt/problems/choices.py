@@ -1,0 +1,76 @@
+"""How many of many buyers choose each option: an exact multinomial draw, arranged for lanes on the last axis.
+
+One uniform number a buyer; a buyer takes the option between whose cumulative probabilities the number falls.
+So the count of option i is #{u < C_i} − #{u < C_{i−1}}, and the numbers can be shared by many lanes. Of
+the exact designs measured in the lane layout of `simulate_many` (4 instances × 3 seeds × 180 configurations,
+30 options, 120 buyers, one core, million draws a second) this one was the fastest:
+
+    compare all pairs, in short fused sums (here)                 1.7
+    compare all pairs by one reduction                            0.3
+    sorted numbers, a table of their ranks, corrections           0.5 (and 44 µs to sort and tabulate)
+    two numbers packed in each entry of a table of 2,048 cells    1.1 (and 200 µs)
+    conditional binomials by inversion                            0.3
+"""
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+BLOCK = 240  # buyers compared in one unrolled program; more are taken block by block
+FUSED = 12  # comparisons summed in one pass over the lanes
+UNROLLED = 64  # options whose cumulative sum is unrolled
+
+
+def uniforms(key: Array, size: int) -> Array:
+    """Uniform numbers, each in the middle of one of 2²³ cells: P(u < c) is c to the nearest cell."""
+    cells = jax.random.bits(key, (size,), jnp.uint32) >> 9
+    return (cells.astype(jnp.float32) + 0.5) * jnp.float32(2.0**-23)
+
+
+def counts(numbers: Array, weights: Array, outside: Array) -> Array:
+    """How many of the uniform `numbers` choose each option, which has the given weight, rather than none."""
+    edges = cumulative(weights)
+    below = count_below(numbers.astype(weights.dtype), edges / (edges[-1] + outside))
+    return below - jnp.concatenate([jnp.zeros_like(below[:1]), below[:-1]])
+
+
+def cumulative(weights: Array) -> Array:
+    """Running sums, added strictly in order: so they never fall, and no count is ever negative.
+
+    (A parallel prefix sum rounds each entry differently, and may fall.)
+    """
+    if weights.shape[0] > UNROLLED:
+        return lax.scan(lambda total, w: (total + w, total + w), jnp.zeros_like(weights[0]), weights)[1]
+    sums = [weights[0]]
+    for i in range(1, weights.shape[0]):
+        sums.append(sums[-1] + weights[i])
+    return jnp.stack(sums)
+
+
+def count_below(numbers: Array, edges: Array) -> Array:
+    """#{j : numbers_j < edges_i} for every i, in the precision of the edges."""
+    blocks = -(-numbers.shape[0] // BLOCK)
+    if blocks == 1:
+        return _block_below(numbers, edges)
+    # 2 is above every edge: padding is never counted.
+    rows = jnp.pad(numbers, (0, blocks * BLOCK - numbers.shape[0]), constant_values=2).reshape(blocks, BLOCK)
+    zero = jnp.zeros_like(edges)
+    return lax.scan(lambda total, row: (total + _block_below(row, edges), None), zero, rows)[0]
+
+
+def _block_below(numbers: Array, edges: Array) -> Array:
+    return lax.platform_dependent(numbers, edges, cpu=_in_passes, default=_at_once)
+
+
+def _in_passes(numbers: Array, edges: Array) -> Array:
+    # A barrier ends each pass: one fused loop over all comparisons is no longer vectorised.
+    edges = lax.optimization_barrier(edges)
+    total = jnp.zeros_like(edges)
+    for start in range(0, numbers.shape[0], FUSED):
+        part = [(number < edges).astype(edges.dtype) for number in numbers[start : start + FUSED]]
+        total = lax.optimization_barrier(sum(part, start=total))
+    return total
+
+
+def _at_once(numbers: Array, edges: Array) -> Array:
+    return jnp.sum(numbers[None, :] < edges[:, None], axis=1, dtype=edges.dtype)
