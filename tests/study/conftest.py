@@ -1,6 +1,5 @@
 """Stores to run every study test on: an SQLite file, and a PostgreSQL server that the tests start."""
 
-import itertools
 import os
 import shutil
 import subprocess
@@ -45,22 +44,19 @@ def postgres():
     try:
         yield f"postgresql+psycopg://postgres@/postgres?host={folder}"
     finally:
-        _run("pg_ctl", "-D", str(data), "-m", "immediate", "-w", "stop")
+        _run("pg_ctl", "-D", str(data), "-m", "fast", "-w", "stop")
         shutil.rmtree(folder)
-
-
-_numbers = itertools.count()
 
 
 @pytest.fixture
 def postgres_url(postgres):
-    """A database of its own."""
-    name = f"t{os.getpid()}_{next(_numbers)}"
-    engine = sa.create_engine(postgres, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(sa.text(f"CREATE DATABASE {name}"))
+    """The server's database, emptied."""
+    engine = sa.create_engine(postgres)
+    with engine.begin() as connection:
+        connection.execute(sa.text("DROP SCHEMA public CASCADE"))
+        connection.execute(sa.text("CREATE SCHEMA public"))
     engine.dispose()
-    return sa.make_url(postgres).set(database=name).render_as_string(hide_password=False)
+    return postgres
 
 
 @pytest.fixture

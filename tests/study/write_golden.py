@@ -1,0 +1,85 @@
+"""Write the golden database of the present format: `python tests/study/write_golden.py`, once a format.
+
+It is committed and never written again: later code must still open it.
+"""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from driftopt.study import NothingToAsk, Study
+from driftopt.study.schema import FORMAT
+from study_worlds import bowl, drive
+
+FOLDER = Path(__file__).parents[1] / "data"
+
+
+class Clock:
+    now = 1_700_000_000.0
+
+    def __call__(self):
+        self.now += 3600.0
+        return self.now
+
+
+def main():
+    path = FOLDER / f"study-format-{FORMAT}.sqlite"
+    if path.exists():
+        raise SystemExit(f"{path} exists: a golden database is written once")
+    clock = Clock()
+    study = Study.create(
+        path,
+        "golden",
+        x0=[1.0, -0.5, 0.25],
+        names=["tea", "coffee", "cocoa"],
+        bounds=[(0, 2), (-1, None), (None, 1)],
+        budget=90,
+        params={"radius": 0.3, "batch": 2},
+        rng=2**40 + 7,
+        direction="maximize",
+        max_failures=2,
+        control_every=6,
+        reserve=8,
+        lease=30 * 3600.0,
+        clock=clock,
+    )
+    for turn in range(40):
+        try:
+            trial = study.ask()
+        except NothingToAsk:
+            break
+        if turn == 9:
+            study.fail(trial.id, "no stock")
+        elif turn in (15, 16):
+            study.tell(trial.id, float("nan"))
+        elif turn == 20:
+            study.tell(trial.id, 1.0, x_deployed=trial.x + 1.0)
+        elif turn != 25:
+            study.tell(trial.id, bowl(trial), sem=0.1)
+    clock.now += 31 * 3600.0
+    for _ in range(3):  # the overdue point again, and the next iteration's first
+        trial = study.ask()
+        study.tell(trial.id, bowl(trial), sem=0.1)
+    study.ask()
+    found = study.recommend()
+    controls = study.summary().drift.n
+    study.close()
+    # The end is computed on a copy: the golden file keeps its open iteration.
+    with tempfile.TemporaryDirectory() as folder:
+        copy = shutil.copy(path, Path(folder) / "copy.db")
+        rest = Study.open(copy, "golden", clock=clock)
+        for trial in rest.trials(state="pending"):
+            rest.tell(trial.id, bowl(trial))
+        final = drive(rest).recommend().x
+        rest.close()
+    numbers = {"x": found.x, "iterations": found.iterations, "controls": controls, "final": final}
+    np.savez(path.with_suffix(".npz"), **numbers)
+    print(Study.open(path, "golden").summary().states)
+
+
+if __name__ == "__main__":
+    main()
