@@ -112,7 +112,24 @@ def sgd(place, estimate, default_output="final"):
     return run
 
 
+def auto(x0, noise, values, *, radius, budget):
+    """N pairs of queries, steps in units of the differences' own size, the mean of the last quarter."""
+    pairs, x, square = budget // 2, np.array(x0), 0.0
+    points, iterates, tail = [], [x], [x]
+    for t, (u, h) in enumerate(zip(noise, values, strict=True)):
+        shrunk = radius * 0.4 ** (min(t, pairs) / pairs)
+        points.append([x + shrunk * u, x - shrunk * u])
+        difference = h[0] - h[1]
+        square += max(1 / (t + 1), min(20 / pairs, 1)) * (difference**2 - square)
+        if t < pairs:
+            x = x - 2 * shrunk / np.sqrt(pairs) * difference / np.sqrt(square) * u
+            tail = [*tail, x] if t + 1 > int(0.75 * pairs) + 1 else [x]
+        iterates.append(x)
+    return Run(np.array(points), np.array(iterates), np.mean(tail, axis=0))
+
+
 TRANSCRIPTIONS = {
+    "auto": auto,
     "zo-o2nc-2pt": o2nc(_two_sided, two_point_sphere, warmup=False),
     "zo-o2nc-1pt": o2nc(_one_sided, residual, warmup=True),
     "zo-co": sgd(_two_sided, coordinate),

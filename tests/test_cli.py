@@ -90,7 +90,7 @@ def test_a_mistake_is_a_sentence_and_exit_code_two(driftopt, words, sentence):
 @pytest.fixture
 def small(monkeypatch):
     """The demo with two methods and a budget that takes no time."""
-    monkeypatch.setattr(methods, "names", lambda: ("zo-co", "zo-og"))
+    monkeypatch.setattr(methods, "names", lambda: ("auto", "zo-og"))
     monkeypatch.setattr(demonstration, "BUDGET", 80)
     monkeypatch.setattr(demonstration, "STEPS", np.array([0.001, 0.01]))
     monkeypatch.setattr(demonstration, "DEVELOPMENT", 2)

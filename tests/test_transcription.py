@@ -45,14 +45,25 @@ def settings(name):
     yield from ({**example, "block": 4, "output": rule} for rule in outputs.RULES if "block" in takes)
     if "directions" in takes:
         yield {**example, "directions": 3}
+    if "budget" in takes:
+        yield {**example, "budget": 2 * (ANSWERS - 3)}  # planned for less than the run is driven
+    if "block" in takes and takes_no_step(name):
+        yield {"radius": 0.5, "block": 4}  # the scale-free learner
+
+
+def takes_no_step(name):
     try:
         methods.get(name, radius=0.5)
     except ValueError:
-        return
-    yield {"radius": 0.5, "block": 4}  # the scale-free learner
+        return False
+    return True
 
 
 CASES = [(name, params) for name in methods.names() for params in settings(name)]
+# Steps so small that no increment is projected: there the step size would not show.
+CASES_OF = {
+    n: {k: 1e-3 if k == "step" else v for k, v in methods.entry(n).example.items()} for n in methods.names()
+}
 
 
 def test_every_registered_method_is_transcribed():
@@ -66,12 +77,17 @@ def test_method_equals_its_transcription(name, params):
     assert agrees(name, params, TRANSCRIPTIONS[name])
 
 
-@pytest.mark.parametrize("name", methods.names())
-def test_a_slightly_wrong_step_is_noticed(name):
-    params = {**methods.entry(name).example, "step": 1e-3}
+TWINS = [
+    (name, number) for name in methods.names() for number in ("radius", "step") if number in CASES_OF[name]
+]
 
-    def wrong(x0, noise, values, *, step, **rest):
-        return TRANSCRIPTIONS[name](x0, noise, values, step=step * (1 + 1e-7), **rest)
+
+@pytest.mark.parametrize(("name", "number"), TWINS)
+def test_a_slightly_wrong_number_is_noticed(name, number):
+    params = CASES_OF[name]
+
+    def wrong(x0, noise, values, **given):
+        return TRANSCRIPTIONS[name](x0, noise, values, **{**given, number: given[number] * (1 + 1e-7)})
 
     assert not agrees(name, params, wrong)
 

@@ -24,7 +24,7 @@ class Score:
     """One method's result: exact objectives of the scored runs at their end and along the way."""
 
     name: str
-    step: float
+    step: float | None  # None for a method that chooses its own
     final: np.ndarray  # (seeds,)
     queries: int
     evaluated_at: np.ndarray  # (E,)
@@ -40,19 +40,28 @@ def run(seed: int) -> Iterator[Score]:
     problem = two_wells(DIM, noise=NOISE, rng=seed)
     seeds = np.random.default_rng(seed).integers(2**32, size=DEVELOPMENT + SCORED).tolist()
     for name in methods.names():
-        method = methods.get(name, **{**methods.entry(name).example, "step": STEPS})
+        line = methods.entry(name)
+        tuned, planned = "step" in line.parameters, "budget" in line.parameters
+        params = {
+            **line.example,
+            **({"step": STEPS} if tuned else {}),
+            **({"budget": BUDGET} if planned else {}),
+        }
         trace = simulate_many(
-            method, stack([problem]), budget=BUDGET, seeds=seeds, evaluate_every=BUDGET // 40
+            methods.get(name, **params),
+            stack([problem]),
+            budget=BUDGET,
+            seeds=seeds,
+            evaluate_every=BUDGET // 40,
         )
         best = int(trace.fun[0, :DEVELOPMENT].mean(axis=0).argmin())
         lane = (0, slice(DEVELOPMENT, None), best)
-        at = trace.evaluated_at[0, 0, best]
         yield Score(
             name,
-            float(STEPS[best]),
+            float(STEPS[best]) if tuned else None,
             trace.fun[lane],
             int(trace.queries[0, 0, best]),
-            at,
+            trace.evaluated_at[0, 0, best],
             trace.objective[lane],
         )
 

@@ -130,7 +130,8 @@ def demo(*, out: Path = Path("demo.png"), seed: int = 0) -> None:
     console = Console()
     table = Table("method", "step", "f at the end", "queries a run")
     for score in sorted(scores, key=lambda score: score.final.mean()):
-        table.add_row(score.name, f"{score.step:.2g}", str(score), f"{score.queries:,}")
+        step = "its own" if score.step is None else f"{score.step:.2g}"
+        table.add_row(score.name, step, str(score), f"{score.queries:,}")
     console.print(table)
     console.print(
         f"Two wells in each of {demonstration.DIM} dimensions; the minimum of f is 0. Mean ± sd of "
