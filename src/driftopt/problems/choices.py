@@ -53,13 +53,15 @@ def count_below(numbers: Array, edges: Array) -> Array:
     if blocks == 1:
         return _block_below(numbers, edges)
     # 2 is above every edge: padding is never counted.
-    rows = jnp.pad(numbers, (0, blocks * BLOCK - numbers.shape[0]), constant_values=2).reshape(blocks, BLOCK)
+    filling = jnp.full_like(numbers, 2, shape=(blocks * BLOCK - numbers.shape[0], *numbers.shape[1:]))
+    rows = jnp.concatenate([numbers, filling]).reshape(blocks, BLOCK, *numbers.shape[1:])
     zero = jnp.zeros_like(edges)
     return lax.scan(lambda total, row: (total + _block_below(row, edges), None), zero, rows)[0]
 
 
 def _block_below(numbers: Array, edges: Array) -> Array:
-    return lax.platform_dependent(numbers, edges, cpu=_in_passes, default=_at_once)
+    # Not `lax.platform_dependent`: under vmap it moves the lanes to the first axis.
+    return _in_passes(numbers, edges) if jax.default_backend() == "cpu" else _at_once(numbers, edges)
 
 
 def _in_passes(numbers: Array, edges: Array) -> Array:
@@ -67,8 +69,10 @@ def _in_passes(numbers: Array, edges: Array) -> Array:
     edges = lax.optimization_barrier(edges)
     total = jnp.zeros_like(edges)
     for start in range(0, numbers.shape[0], FUSED):
-        part = [(number < edges).astype(edges.dtype) for number in numbers[start : start + FUSED]]
-        total = lax.optimization_barrier(sum(part, start=total))
+        part = (numbers[start] < edges).astype(edges.dtype)
+        for buyer in range(start + 1, min(start + FUSED, numbers.shape[0])):
+            part = part + (numbers[buyer] < edges).astype(edges.dtype)
+        total = lax.optimization_barrier(total + part)
     return total
 
 

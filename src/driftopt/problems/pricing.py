@@ -11,7 +11,7 @@ making z pieces of product i costs, with the marginal costs 2w, w and 3w below l
 """
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -53,6 +53,8 @@ class Pricing(Problem):
 
     Instances of one size stack leaf by leaf. Make them with `from_prices`, `from_week` or `synthetic`.
     """
+
+    broadcasts: ClassVar[bool] = True
 
     theta: Array  # (n,) reference prices θ
     gamma: Array  # (n,) how sharply buyers react
@@ -120,7 +122,7 @@ class Pricing(Problem):
     @property
     def dim(self) -> int:
         """n, the number of products."""
-        return self.theta.shape[-1]
+        return self.theta.shape[0]
 
     @property
     def x0(self) -> Array:

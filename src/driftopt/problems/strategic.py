@@ -9,7 +9,7 @@ so the score after the response is exactly 0 for those who moved and s for the o
 max(0, 1 − y·score) (hinge, the paper's) or log(1 + exp(−y·score)) (logistic).
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -56,6 +56,8 @@ class StrategicClassification(Problem):
 
     Instances of one shape stack leaf by leaf. Use `from_credit`, `from_arrays` or `stand_in`.
     """
+
+    broadcasts: ClassVar[bool] = True
 
     features: Array  # (n, k)
     labels: Array  # (n,), ±1
