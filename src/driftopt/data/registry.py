@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 _PRICES = (
     "https://raw.githubusercontent.com/Yuya-Hikima/AAAI25-Zeroth-Order-Methods-for-Nonconvex-Stochastic-Problems-"
-    "with-Decision-Dependent-Distributions/main/data/"
+    "with-Decision-Dependent-Distributions/HEAD/data/"
 )
 _PRICES_LICENCE = "MIT (Hikima and Takeda, AAAI 2025)"
 
@@ -39,7 +39,7 @@ CREDIT_RAW = DataFile(
 )
 CREDIT_PROCESSED = DataFile(
     name="credit_processed.csv",
-    group="credit-processed",
+    group="credit",
     sha256="b8b6d8b81a0d122648279c663240e6180bbfc9f5b24ad4efcb8dbaa549efcc34",
     licence="CC BY 4.0 (Yeh and Lien 2009; processed as in Ustun, Spangher and Liu 2019)",
     about="the same 30,000 people, features ready made",
@@ -65,3 +65,4 @@ WEEKS = {
 }
 
 FILES = (CREDIT_RAW, CREDIT_PROCESSED, *WEEKS.values())
+GROUPS = ("credit", "prices")

