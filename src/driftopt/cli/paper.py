@@ -52,9 +52,8 @@ def reproduce(
         command="driftopt " + " ".join(sys.argv[1:]) if sys.argv[1:] else "driftopt reproduce",
     )
     for summary in made.summaries:
-        print(
-            f"\n{summary.experiment.title} ({made.manifest['protocol']}, {summary.experiment.provenance.source})"
-        )
+        source = summary.experiment.provenance.source
+        print(f"\n{summary.experiment.title} ({made.manifest['protocol']}, {source})")
         for finding in made.findings[summary.experiment.name]:
             print(f"  {'yes' if finding.holds else 'NO '}  {finding.claim}: {finding.detail}")
     print(f"\nTables, figures and the report are in {out} (open {out / 'report.html'})")
