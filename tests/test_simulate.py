@@ -12,7 +12,6 @@ from driftopt.problem import Problem
 from driftopt.pytree import module
 from driftopt.rng import lane_seed
 
-
 RUN = {"budget": 200, "evaluate_every": 64}  # one shape for most tests, so that they share compilations
 
 

@@ -38,7 +38,8 @@ class Estimator(ABC):
 
 
 def _both_sides(center: Array, directions: Array, radius: Array) -> Array:
-    return jnp.concatenate([center[None] + radius * directions, center[None] - radius * directions])
+    # Signs first: with many runs side by side the directions are shared, the centres are not.
+    return center[None] + radius * jnp.concatenate([directions, -directions])
 
 
 def _mean_along(slopes: Array, directions: Array) -> Array:

@@ -33,7 +33,7 @@ class Learner(ABC):
 
 def project(vector: Array, reach: Array) -> Array:
     """Π onto the ball of radius `reach` around 0."""
-    norm = jnp.sqrt(jnp.sum(vector * vector))
+    norm = jnp.sqrt(jnp.sum(vector * vector, axis=0))
     # An overflowing norm is inf: the scale is then 0, never NaN, while the vector itself is finite.
     return vector * jnp.where(norm > reach, reach / norm, 1)
 
@@ -66,7 +66,7 @@ class AdaGradNorm(Learner):
 
     def update(self, memory: Any, increment: Array, told: Round) -> tuple[Any, Array]:
         total, block = memory
-        total = total + jnp.sum(told.gradient * told.gradient)
+        total = total + jnp.sum(told.gradient * told.gradient, axis=0)
         known = total > 0
         step = jnp.where(known, told.reach * jnp.sqrt(block / jnp.where(known, total, 1)), 0)
         return (total, block + told.ends), project(increment - step * told.gradient, told.reach)

@@ -7,7 +7,7 @@ and F does not; `objective` is for evaluation and is never counted.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 from jax import Array
@@ -18,9 +18,13 @@ class Problem(ABC):
 
     A subclass gives `draw`, `value` and `objective`. One that runs in hot loops splits `draw` further:
     `noise(key)` holds everything random about a query and does not see x, `respond(noise, x)` turns it
-    into ξ ~ Ξ(x). Then many lanes can share one set of random numbers, drawn in bulk. In hot code write
-    sums of products rather than `dot`: lanes stay the last axis, which is what CPUs vectorise.
+    into ξ ~ Ξ(x). Then many lanes can share one set of random numbers, drawn in bulk.
     """
+
+    # Whether `respond` and `value` also take arrays with further axes behind their own, one for each run
+    # (x as (d, lanes), the problem's own leaves likewise). Code that sums over axis 0 and multiplies does,
+    # by NumPy's broadcasting, and lanes are then what CPUs vectorise. Others are vmapped.
+    broadcasts: ClassVar[bool] = False
 
     @property
     @abstractmethod

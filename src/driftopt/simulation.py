@@ -195,11 +195,23 @@ def _program(method: Method, problems: Problem, keys: Array, start: Any, plan: _
         after = (told, jnp.zeros_like(total))
         return jax.tree.map(lambda new, old: jnp.where(complete, new, old), after, (state, total))
 
-    step = over_lanes(advance, "lane", "all", "lane" if mixed else "key", "key")
+    if method.broadcasts and problems.broadcasts:
+        # One call for all lanes: numbers (K, 1, C), the problem's leaves (…, K, 1, 1), noise (…, K, S, 1).
+        wide_method = jax.tree.map(lambda leaf: leaf[:, None] if leaf.ndim else leaf, method)
+        wide_problems = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, -1)[..., None, None], problems)
+
+        def step(carry: Any, row: Array, asked: Any, answered: Any) -> Any:
+            answered = jax.tree.map(lambda leaf: leaf[..., None], answered)
+            asked = asked if mixed else jax.tree.map(lambda leaf: leaf[..., None], asked)
+            return advance(wide_method, wide_problems, carry, row, asked, answered)
+
+    else:
+        vmapped = over_lanes(advance, "lane", "all", "lane" if mixed else "key", "key")
+        step = partial(vmapped, method, problems)
 
     def one_row(carry: Any, row_noise: Any) -> tuple[Any, None]:
         row, (asked, answered) = row_noise
-        return step(method, problems, carry, row, asked, answered), None
+        return step(carry, row, asked, answered), None
 
     def one_chunk(first: Array, carry: Any) -> Any:
         rows = first + jnp.arange(plan.chunk)

@@ -5,7 +5,7 @@ y_t = x_{t−1} + s_t Δ_t,  s_t ~ Unif[0, 1];   x_t = x_{t−1} + Δ_t
 g_t ≈ ∇f_δ(y_t) from noisy values;            Δ_{t+1} = the learner's answer, ‖Δ‖ ≤ D
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -39,6 +39,8 @@ class State(NamedTuple):
 @module
 class O2NC(Method):
     """Online-to-nonconvex conversion with any estimator and any online learner."""
+
+    broadcasts: ClassVar[bool] = True
 
     radius: ArrayLike
     block: ArrayLike
@@ -90,7 +92,7 @@ class O2NC(Method):
             jnp.where(ends, 0, increment),
             jnp.where(ends, 0, position),
             learner,
-            jnp.sum(values) / values.shape[0],
+            jnp.sum(values, axis=0) / values.shape[0],
             outputs.update(self.rule, state.blocks, y, started, ends, self.block, drawn.pick),
         )
 

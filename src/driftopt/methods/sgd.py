@@ -3,7 +3,7 @@
 x_{t+1} = x_t − η g_t,   g_t ≈ ∇f_δ(x_t)
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -33,6 +33,8 @@ class State(NamedTuple):
 @module
 class SGD(Method):
     """Plain steps along any estimator without warm-up; `block` serves the output rule alone."""
+
+    broadcasts: ClassVar[bool] = True
 
     radius: ArrayLike
     step: ArrayLike

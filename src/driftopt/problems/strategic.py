@@ -215,9 +215,13 @@ def uniform_index(key: Array, size: int) -> Array:
     """A uniform draw from 0 … size − 1: the high word of (32 random bits) × size.
 
     Each index has ⌊2³²/size⌋ or ⌈2³²/size⌉ of the 2³² equally likely words, a relative bias below size/2³².
-    The product is taken in 16-bit halves, because 64-bit integers are off by default.
+    (`jax.random.randint` draws and divides twice, for several times the price.)
     """
-    bits = jax.random.bits(key, dtype=jnp.uint32)
+    return multiply_high(jax.random.bits(key, dtype=jnp.uint32), size)
+
+
+def multiply_high(bits: Array, size: int) -> Array:
+    """⌊bits · size / 2³²⌋ in 16-bit halves, because 64-bit integers are off by default."""
     high, low = bits >> 16, bits & 0xFFFF
     size_high, size_low = jnp.uint32(size >> 16), jnp.uint32(size & 0xFFFF)
     cross, other = high * size_low, low * size_high
