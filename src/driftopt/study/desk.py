@@ -15,6 +15,13 @@ from driftopt.study.spec import Spec, vector_as_json, vector_from_json
 from driftopt.study.store import Store
 from driftopt.study.trial import Trial, load
 
+# Built once: SQLAlchemy takes longer to build a statement than to run it.
+_POINTS = sa.select(iterations.c.points).where(
+    *(iterations.c[name] == sa.bindparam(name) for name in ("study_id", "iteration", "draw"))
+)
+_OPEN = sa.insert(iterations)
+_ASK = sa.insert(trials).returning(trials.c.id)
+
 
 class Spot(NamedTuple):
     """Which deployment: two trials at the same spot are two tries of the same one."""
@@ -90,9 +97,8 @@ class Desk:
         return engine.world_points() if wanted.draw == 0 else engine.redrawn_points()
 
     def _points(self, tx: Connection, iteration: int, draw: int) -> np.ndarray:
-        c = iterations.c
-        where = (c.study_id == self._id, c.iteration == iteration, c.draw == draw)
-        return vector_from_json(tx.execute(sa.select(c.points).where(*where)).scalar_one())
+        where = {"study_id": self._id, "iteration": iteration, "draw": draw}
+        return vector_from_json(tx.execute(_POINTS, where).scalar_one())
 
     def _open(self, tx: Connection, wanted: asking.Draw, points: np.ndarray, holder: str) -> Trial:
         now = self._clock()
@@ -100,15 +106,14 @@ class Desk:
             telling.supersede_draw(tx, self._id, wanted.iteration, wanted.draw - 1, now)
         row = {"study_id": self._id, "iteration": wanted.iteration, "draw": wanted.draw, "opened_at": now}
         row |= {"points": vector_as_json(points), "count": len(points), "repeats": self.spec.repeats}
-        tx.execute(sa.insert(iterations).values(row))
+        tx.execute(_OPEN, row)
         return self._hand_out(tx, Spot("method", wanted.iteration, wanted.draw, 0, 0), points[0], holder)
 
     def _hand_out(self, tx: Connection, spot: Spot, x: np.ndarray, holder: str) -> Trial:
         now = self._clock()
         lease = {"asked_at": now, "expires_at": None if self.spec.lease is None else now + self.spec.lease}
         row: dict[str, Any] = spot._asdict() | {"holder": holder} | lease
-        insert = sa.insert(trials).values(study_id=self._id, x=vector_as_json(x), **row)
-        id = tx.execute(insert.returning(trials.c.id)).scalar_one()
+        id = tx.execute(_ASK, {"study_id": self._id, "x": vector_as_json(x)} | row).scalar_one()
         return Trial(id=id, x=np.array(x), names=tuple(self.spec.names), **row)
 
     # Deployments beside the method's own

@@ -10,6 +10,28 @@ from driftopt.study.errors import Holding
 from driftopt.study.schema import events, iterations, trials
 from driftopt.study.spec import Spec
 
+
+def _since(table: sa.Table, query: Any) -> Any:
+    """The study's rows of `table` after a given one. Built once: building takes longer than running."""
+    after = table.c.id > sa.bindparam("after")
+    return query.where(table.c.study_id == sa.bindparam("study"), after).order_by(table.c.id)
+
+
+_i, _t, _e = iterations.c, trials.c, events.c
+_NEW = {
+    "iterations": _since(iterations, sa.select(_i.id, _i.iteration, _i.draw, _i.count, _i.repeats)),
+    "trials": _since(
+        trials,
+        sa.select(_t.id, _t.kind, _t.iteration, _t.draw, _t.point, _t.sample, _t.holder, _t.expires_at),
+    ),
+    "events": _since(
+        events,
+        sa.select(_e.id, _e.trial_id, _e.kind, _e.value, _t.iteration, _t.draw, _t.point, _t.sample)
+        .join_from(events, trials, _e.trial_id == _t.id)
+        .where(_t.kind == "method"),
+    ),
+}
+
 # What happened to the method's state, in order: the (p,) mean values of an iteration, or None for a redraw.
 Step = np.ndarray | None
 
@@ -78,25 +100,18 @@ class Ledger:
         self._read_events(connection)
         self._drain()
 
-    def _new(self, connection: sa.Connection, what: str, query: Any, key: Any) -> Any:
-        rows = connection.execute(query.order_by(key)).all()
+    def _new(self, connection: sa.Connection, what: str) -> Any:
+        rows = connection.execute(_NEW[what], {"study": self._study, "after": self._seen[what]}).all()
         if rows:
             self._seen[what] = rows[-1][0]
         return rows
 
     def _read_iterations(self, connection: sa.Connection) -> None:
-        c = iterations.c
-        query = sa.select(c.id, c.iteration, c.draw, c.count, c.repeats)
-        query = query.where(c.study_id == self._study, c.id > self._seen["iterations"])
-        for _, iteration, draw, count, repeats in self._new(connection, "iterations", query, c.id):
+        for _, iteration, draw, count, repeats in self._new(connection, "iterations"):
             self._rounds[iteration, draw] = Round(iteration, draw, count, repeats)
 
     def _read_trials(self, connection: sa.Connection) -> None:
-        c = trials.c
-        query = sa.select(c.id, c.kind, c.iteration, c.draw, c.point, c.sample, c.holder, c.expires_at)
-        query = query.where(c.study_id == self._study, c.id > self._seen["trials"])
-        for row in self._new(connection, "trials", query, c.id):
-            id, kind, iteration, draw, point, sample, holder, expires_at = row
+        for id, kind, iteration, draw, point, sample, holder, expires_at in self._new(connection, "trials"):
             self.spent += 1
             if kind == "control":
                 self.since_control = 0
@@ -107,13 +122,7 @@ class Ledger:
                 turn.out[turn.slot(point, sample)] = Holding(id, holder, expires_at)
 
     def _read_events(self, connection: sa.Connection) -> None:
-        c, t = events.c, trials.c
-        query = sa.select(c.id, c.trial_id, c.kind, c.value, t.iteration, t.draw, t.point, t.sample)
-        query = query.join_from(events, trials, c.trial_id == t.id)
-        query = query.where(c.study_id == self._study, c.id > self._seen["events"], t.kind == "method")
-        for _, trial, kind, value, iteration, draw, point, sample in self._new(
-            connection, "events", query, c.id
-        ):
+        for _, trial, kind, value, iteration, draw, point, sample in self._new(connection, "events"):
             turn = self._rounds.get((iteration, draw))
             if turn is None:
                 continue  # an iteration that is over: nothing said about it changes the state

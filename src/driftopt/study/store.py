@@ -21,6 +21,7 @@ T = TypeVar("T")
 # A writer waits this long for the others, here and again for each retry, before it gives up.
 _BUSY_SECONDS = 60
 _RETRIES = 20
+_LOCK = sa.select(schema.studies.c.id).where(schema.studies.c.id == sa.bindparam("study")).with_for_update()
 
 
 def as_url(url: str | os.PathLike[str]) -> sa.URL:
@@ -90,12 +91,7 @@ class Store:
         def attempt() -> T:
             with self._writing() as connection:
                 if not self.sqlite:
-                    lock = (
-                        sa.select(schema.studies.c.id)
-                        .where(schema.studies.c.id == study_id)
-                        .with_for_update()
-                    )
-                    connection.execute(lock)
+                    connection.execute(_LOCK, {"study": study_id})
                 return work(connection)
 
         return self._patiently(attempt)

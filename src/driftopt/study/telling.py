@@ -13,6 +13,22 @@ from driftopt.study.schema import events, iterations, trials
 from driftopt.study.spec import Spec, vector_as_json
 from driftopt.study.trial import state_of
 
+# Built once: SQLAlchemy takes longer to build a statement than to run it.
+_SPOT = ("study_id", "kind", "iteration", "draw", "point", "sample")
+_TRIAL = sa.select(trials).where(
+    trials.c.study_id == sa.bindparam("study"), trials.c.id == sa.bindparam("trial")
+)
+_EVENTS = sa.select(events).where(events.c.trial_id == sa.bindparam("trial")).order_by(events.c.id)
+_SIBLINGS = (
+    sa.select(trials.c.id, events.c.kind)
+    .join_from(trials, events, events.c.trial_id == trials.c.id, isouter=True)
+    .where(*(trials.c[name] == sa.bindparam(name) for name in _SPOT), trials.c.id != sa.bindparam("trial"))
+)
+_DRAWN = sa.select(iterations.c.id).where(
+    *(iterations.c[name] == sa.bindparam(name) for name in ("study_id", "iteration", "draw"))
+)
+_APPEND = sa.insert(events)
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -59,8 +75,7 @@ def _number(name: str, value: Any) -> float:
 
 def find(connection: sa.Connection, study_id: int, trial_id: int) -> Any:
     """The trial's row."""
-    query = sa.select(trials).where(trials.c.study_id == study_id, trials.c.id == trial_id)
-    row = connection.execute(query).first()
+    row = connection.execute(_TRIAL, {"study": study_id, "trial": trial_id}).first()
     if row is None:
         raise UnknownTrial(f"this study has no trial {trial_id}")
     return row
@@ -68,8 +83,7 @@ def find(connection: sa.Connection, study_id: int, trial_id: int) -> Any:
 
 def record(connection: sa.Connection, trial: Any, answer: Answer, now: float) -> str:
     """Append the answer's events; returns the trial's state. The same answer again appends nothing."""
-    c = events.c
-    before = connection.execute(sa.select(events).where(c.trial_id == trial.id).order_by(c.id)).all()
+    before = connection.execute(_EVENTS, {"trial": trial.id}).all()
     told = next((event for event in before if event.kind in ("complete", "failed", "late")), None)
     if told is not None:
         if not answer.same(told):
@@ -81,15 +95,15 @@ def record(connection: sa.Connection, trial: Any, answer: Answer, now: float) ->
     siblings = _siblings(connection, trial)
     wanted = not _redrawn(connection, trial) and not any(kind == "complete" for _, kind in siblings)
     if answer.kind == "complete" and not wanted:
-        _append(connection, trial, now, answer, kind="late")
+        _append(connection, trial.study_id, trial.id, "late", now, answer)
         return "superseded"
-    _append(connection, trial, now, answer, kind=answer.kind)
+    _append(connection, trial.study_id, trial.id, answer.kind, now, answer)
     if answer.kind == "complete":
         # The same point was asked again while this answer was on its way: the other one is not needed now.
         ended = {id for id, kind in siblings if kind is not None}
         for id in sorted({id for id, _ in siblings} - ended):
-            _append_plain(
-                connection, trial.study_id, id, "superseded", now, f"trial {trial.id} answered first"
+            _append(
+                connection, trial.study_id, id, "superseded", now, reason=f"trial {trial.id} answered first"
             )
     return answer.kind
 
@@ -99,42 +113,36 @@ def _words(told: Any) -> str:
 
 
 def _siblings(connection: sa.Connection, trial: Any) -> list[tuple[int, str | None]]:
-    """(id, kind of event or None) for the other trials at the same slot."""
-    c = trials.c
-    query = sa.select(c.id, events.c.kind).join_from(trials, events, events.c.trial_id == c.id, isouter=True)
-    slot = [
-        c[name] == getattr(trial, name)
-        for name in ("study_id", "kind", "iteration", "draw", "point", "sample")
-    ]
-    return [(row.id, row.kind) for row in connection.execute(query.where(*slot, c.id != trial.id))]
+    """(id, kind of event or None) for the other trials at the same spot."""
+    spot = {name: getattr(trial, name) for name in _SPOT}
+    return [(row.id, row.kind) for row in connection.execute(_SIBLINGS, spot | {"trial": trial.id})]
 
 
 def _redrawn(connection: sa.Connection, trial: Any) -> bool:
     if trial.kind != "method":
         return False
-    c = iterations.c
-    query = sa.select(c.id).where(
-        c.study_id == trial.study_id, c.iteration == trial.iteration, c.draw == trial.draw + 1
-    )
-    return connection.execute(query).first() is not None
+    draw = {"study_id": trial.study_id, "iteration": trial.iteration, "draw": trial.draw + 1}
+    return connection.execute(_DRAWN, draw).first() is not None
 
 
-def _append(connection: sa.Connection, trial: Any, now: float, answer: Answer, kind: str) -> None:
-    row = {"study_id": trial.study_id, "trial_id": trial.id, "kind": kind, "at": now, "reason": answer.reason}
-    row |= {"value": answer.value, "sem": answer.sem, "x_deployed": answer.x_deployed}
-    connection.execute(sa.insert(events).values(row))
-
-
-def _append_plain(
-    connection: sa.Connection, study_id: int, id: int, kind: str, now: float, reason: str
+def _append(
+    connection: sa.Connection,
+    study_id: int,
+    id: int,
+    kind: str,
+    now: float,
+    answer: Answer | None = None,
+    reason: str | None = None,
 ) -> None:
-    row = {"study_id": study_id, "trial_id": id, "kind": kind, "at": now, "reason": reason}
-    connection.execute(sa.insert(events).values(row))
+    row: dict[str, Any] = {"study_id": study_id, "trial_id": id, "kind": kind, "at": now}
+    told = answer or Answer(kind, reason=reason)
+    row |= {"value": told.value, "sem": told.sem, "x_deployed": told.x_deployed, "reason": told.reason}
+    connection.execute(_APPEND, row)
 
 
 def expire(connection: sa.Connection, study_id: int, id: int, now: float) -> None:
     """The lease ran out and the point is wanted by someone else."""
-    _append_plain(connection, study_id, id, "expired", now, "the lease ran out")
+    _append(connection, study_id, id, "expired", now, reason="the lease ran out")
 
 
 def supersede_draw(connection: sa.Connection, study_id: int, iteration: int, draw: int, now: float) -> None:
@@ -147,4 +155,4 @@ def supersede_draw(connection: sa.Connection, study_id: int, iteration: int, dra
         states.setdefault(id, []).extend([kind] if kind else [])
     for id, kinds in states.items():
         if state_of(kinds) in ("pending", "complete"):
-            _append_plain(connection, study_id, id, "superseded", now, "the iteration was redrawn")
+            _append(connection, study_id, id, "superseded", now, reason="the iteration was redrawn")

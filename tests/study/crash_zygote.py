@@ -1,0 +1,108 @@
+"""Workers that are killed -9 at random moments, forked from one process that has imported everything.
+
+`python crash_zygote.py URL KILLS SEED`: prints every acknowledgement and, at the end, how many workers were
+killed. JAX is imported before the fork but not started: each worker that needs it starts its own.
+"""
+
+import json
+import os
+import random
+import select
+import signal
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import driftopt.study.engine  # noqa: F401  imported here so that no worker pays for it
+from driftopt.study import BudgetSpent, Study
+from study_worlds import bowl
+
+NAME, HOLDER = "crash", "worker"
+
+
+def work(url, pipe):
+    """Answer what the last worker left behind, then ask and tell, until the budget is spent."""
+
+    def acknowledge(*words):
+        os.write(pipe, (" ".join(map(str, words)) + "\n").encode())
+
+    def answer(trial):
+        value = bowl(trial)
+        study.tell(trial.id, value)
+        acknowledge("told", trial.id, value.hex())
+
+    study = Study.open(url, NAME)
+    acknowledge("open")
+    for trial in study.trials(state="pending", holder=HOLDER):
+        acknowledge("unanswered", trial.id)
+        answer(trial)
+    while True:
+        try:
+            trial = study.ask(holder=HOLDER)
+        except BudgetSpent:
+            return
+        acknowledge("asked", trial.id, trial.x.tobytes().hex())
+        answer(trial)
+
+
+def spawn(url):
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(read)
+        try:
+            work(url, write)
+        except BaseException as error:  # a traceback from pytest's grandchild would be lost
+            os.write(write, f"error {error!r}\n".encode())
+            os._exit(1)
+        os._exit(0)
+    os.close(write)
+    return pid, read
+
+
+def listen(read, patience, stop):
+    """Lines until `stop` of them came, the worker closed its end, or patience ran out (None: never)."""
+    lines, rest = [], b""
+    while len(lines) < stop:
+        if patience is not None and not select.select([read], [], [], patience)[0]:
+            break
+        data = os.read(read, 65536)
+        if not data:
+            break
+        *whole, rest = (rest + data).split(b"\n")
+        lines += [line.decode() for line in whole]
+    return lines, rest
+
+
+def main(url, kills, seed):
+    assert len(os.listdir("/proc/self/task")) == 1, "a fork must not leave threads behind"
+    rng = random.Random(seed)
+    killed = 0
+    while killed < kills:
+        pid, read = spawn(url)
+        # Most die within milliseconds of a random acknowledgement, some anywhere at all: before the study
+        # is open, or while JAX starts.
+        if rng.random() < 0.9:
+            lines, rest = listen(read, None, rng.randrange(1, 5))
+            more, rest = listen(read, rng.uniform(0, 0.01), 1) if lines else ([], rest)
+            lines += more
+        else:
+            lines, rest = [], b""
+            select.select([], [], [], rng.uniform(0, 0.5))
+        os.kill(pid, signal.SIGKILL)
+        _, status = os.waitpid(pid, 0)
+        tail, rest = listen(read, None, 10**9)
+        os.close(read)
+        print("\n".join(lines + tail), flush=True)
+        killed += os.WIFSIGNALED(status)
+        if not os.WIFSIGNALED(status):
+            break  # the budget is spent, or something is wrong: the reader of this output will tell
+    pid, read = spawn(url)
+    print("\n".join(listen(read, None, 10**9)[0]))
+    os.waitpid(pid, 0)
+    os.close(read)
+    print(json.dumps({"killed": killed}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
