@@ -58,6 +58,7 @@ def generate(seed: int = SEED) -> CreditTable:
 
     runs = count(8, _OVERDUE_RUNS)
     months = np.array(_OVERDUE_VALUES, float)[count(9, _OVERDUE_MONTHS).astype(int)]
+    months = np.where(runs > 0, np.maximum(months, 1), 0)
     features = (
         count(0, _EDUCATION),
         money(1, _BILL_MAX),

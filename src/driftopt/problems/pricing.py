@@ -47,6 +47,11 @@ class Optimum(NamedTuple):
     value: float
 
 
+@jax.jit
+def _value_and_slope(x: Array, problem: "Pricing") -> tuple[Array, Array]:
+    return jax.value_and_grad(problem.objective)(x)
+
+
 @module
 class Pricing(Problem):
     """f(x) = −m Σ x_i p_i(x) + Σ_i E[c_i(Binomial(m, p_i(x)))], finite for every finite x.
@@ -173,10 +178,9 @@ class Pricing(Problem):
         first = [np.full(self.dim, 0.5), theta, 1.5 * theta]
         more = [theta * rng.uniform(0.5, 2.5) + rng.uniform(0, 0.3, self.dim) for _ in range(starts)]
         with jax.enable_x64(True):
-            slope = jax.jit(jax.value_and_grad(lambda x: self.objective(x)))
 
             def both(x: np.ndarray) -> tuple[float, np.ndarray]:
-                value, gradient = slope(jnp.asarray(x, jnp.float64))
+                value, gradient = _value_and_slope(jnp.asarray(x, jnp.float64), self)
                 return float(value), np.asarray(gradient)
 
             runs = [
