@@ -159,8 +159,8 @@ def test_lanes_behind_the_own_axes_give_what_each_lane_gives(problem):
 
 
 def test_the_optimum_is_a_stationary_point_that_beats_every_start(problem):
-    best, quick = problem.optimum(starts=4), problem.optimum(starts=2)
-    assert np.array_equal(quick.x, problem.optimum(starts=2).x)
+    best, quick = problem.optimum(starts=2), problem.optimum(starts=1)
+    assert np.array_equal(quick.x, problem.optimum(starts=1).x)
     assert np.isclose(quick.value, best.value, rtol=1e-5)
     with jax.enable_x64(True):
         slope = jax.grad(problem.objective)(jnp.asarray(best.x))

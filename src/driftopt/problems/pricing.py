@@ -171,7 +171,7 @@ class Pricing(Problem):
         keys = jax.random.split(key, count)
         return jnp.mean(jax.lax.map(lambda one: self.sample(one, x), keys, batch_size=min(count, 250)))
 
-    def optimum(self, starts: int = 8, seed: int = 0) -> Optimum:
+    def optimum(self, starts: int = 4, seed: int = 0) -> Optimum:
         """The best of several L-BFGS runs on the exact objective, in float64; the same on every call."""
         rng = np.random.default_rng(checks.seed("seed", seed))
         theta = np.asarray(self.theta, float)
