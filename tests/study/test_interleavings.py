@@ -1,0 +1,157 @@
+"""Any interleaving of ask, tell, fail, expire and crash keeps the invariants."""
+
+import math
+
+import numpy as np
+import sqlalchemy as sa
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
+
+from driftopt.study import BudgetSpent, Conflict, NothingToAsk, Study
+from driftopt.study.schema import events
+from driftopt.study.trial import STATES
+from study_worlds import PLAIN, bowl
+
+BUDGET, LEASE = 24, 100.0
+
+
+class Interleavings(RuleBasedStateMachine):
+    """Two processes' views of one study in a shared database, either of which may crash at any time."""
+
+    asked = Bundle("asked")
+
+    def __init__(self):
+        super().__init__()
+        self.now = 0.0
+        made = {"budget": BUDGET, "lease": LEASE, "max_failures": 2, "control_every": 7, "reserve": 2}
+        first = Study.create("sqlite://", "a", clock=self.clock, **made, **PLAIN)
+        self.store = first._store
+        self.views = [first, self.fresh(first)]
+        self.told = {}  # what was acknowledged: id -> value, or None for a failure
+        self.points = {}
+
+    def clock(self):
+        return self.now
+
+    def fresh(self, old):
+        """What a new process sees: the same database, nothing remembered."""
+        return Study(self.store, old._id, "a", old.spec, self.clock)
+
+    @rule(target=asked, who=st.integers(0, 1), purpose=st.sampled_from(["method", "method", "confirm"]))
+    def ask(self, who, purpose):
+        try:
+            trial = self.views[who].ask(purpose)
+        except BudgetSpent:
+            return multiple()
+        except NothingToAsk as refusal:
+            self.refused(refusal)
+            return multiple()
+        assert trial.id not in self.points
+        self.points[trial.id] = trial
+        return trial.id
+
+    def refused(self, refusal):
+        assert refusal.holdings
+        assert all(h.expires_at > self.now for h in refusal.holdings)
+
+    @rule(id=asked, who=st.integers(0, 1))
+    def tell(self, id, who):
+        self.answer(id, bowl(self.points[id]), lambda value: self.views[who].tell(id, value))
+
+    @rule(id=asked, who=st.integers(0, 1))
+    def tell_otherwise(self, id, who):
+        self.answer(id, 77.0, lambda value: self.views[who].tell(id, value))
+
+    @rule(id=asked, who=st.integers(0, 1), how=st.sampled_from(["fail", "nan", "elsewhere"]))
+    def fail(self, id, who, how):
+        study, x = self.views[who], self.points[id].x
+        if how == "fail":
+            self.answer(id, None, lambda _: study.fail(id, "down"))
+        elif how == "nan":
+            self.answer(id, None, lambda _: study.tell(id, math.nan))
+        elif id not in self.told:
+            assert study.tell(id, 1.0, x_deployed=x + 1.0) == "failed"
+            self.told[id] = None
+
+    def answer(self, id, value, say):
+        """The first answer stands, the same again is nothing, another is refused and changes nothing."""
+        if id in self.told and self.told[id] != value:
+            before = self.rows()
+            try:
+                say(value)
+            except Conflict:
+                assert self.rows() == before
+                return
+            raise AssertionError("a second, different answer was taken")
+        again = id in self.told
+        before = self.rows()
+        state = say(value)
+        assert state == "failed" if value is None else state in ("complete", "superseded")
+        assert not again or self.rows() == before
+        self.told[id] = value
+
+    def rows(self):
+        with self.store.reading() as connection:
+            return connection.execute(sa.select(sa.func.count()).select_from(events)).scalar_one()
+
+    @rule()
+    def expire(self):
+        self.now += LEASE
+
+    @rule(who=st.integers(0, 1))
+    def crash(self, who):
+        self.views[who] = self.fresh(self.views[who])
+
+    @invariant()
+    def nothing_is_lost_and_nothing_is_overspent(self):
+        trials = self.views[0].trials()
+        assert len(trials) <= BUDGET
+        assert [t.id for t in trials] == sorted(self.points)
+        for trial in trials:
+            assert trial.state in STATES
+            assert trial.x.tobytes() == self.points[trial.id].x.tobytes()
+            if trial.id in self.told:
+                value = self.told[trial.id]
+                assert (trial.state == "failed") == (value is None)
+                assert value is None or trial.value == value
+            else:
+                assert trial.state in ("pending", "expired", "superseded")
+        # One used answer at most for each place of an iteration; one deployment out at most.
+        for state in ("complete", "pending"):
+            spots = [(t.kind, t.iteration, t.draw, t.point, t.sample) for t in trials if t.state == state]
+            assert len(spots) == len(set(spots))
+
+    @invariant()
+    def both_views_agree(self):
+        one, other = (view.recommend() for view in self.views)
+        assert one.x.tobytes() == other.x.tobytes()
+        assert (one.iterations, one.spent) == (other.iterations, other.spent)
+
+    def teardown(self):
+        """The state is the replay of the used answers alone."""
+        used = [t for t in self.views[0].trials(kind="method") if t.state == "complete"]
+        rounds = {}
+        for trial in used:
+            rounds.setdefault(trial.iteration, {})[trial.point] = trial.value
+        whole = [r for _, r in sorted(rounds.items()) if len(r) == self.views[0].spec.points]
+        assert len(whole) == self.views[0].recommend().iterations
+        if all(t.draw == 0 for t in used):
+            from driftopt import methods
+            from driftopt.host import Host
+
+            spec = self.views[0].spec
+            host = Host(methods.get(spec.method, **spec.params), spec.start, spec.seed)
+            for told in whole:
+                host.tell(np.array([told[point] for point in range(spec.points)]))
+            assert host.recommend().tobytes() == self.views[0].recommend().x.tobytes()
+
+
+TestInterleavings = Interleavings.TestCase
+TestInterleavings.settings = settings(
+    max_examples=40,
+    stateful_step_count=40,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)

@@ -1,0 +1,176 @@
+"""Safe steps: bounds and `max_change` hold for every asked point, whatever the values told."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from driftopt import methods
+from driftopt.study import BudgetSpent, Study
+from driftopt.study.safety import widest_radius
+from study_worlds import PLAIN, bowl, drive
+
+FAST = settings(max_examples=15, deadline=None, derandomize=True)
+
+
+def steps(study):
+    """Distances between consecutive deployments, the first being from the decision in force."""
+    points = np.array([study.spec.start, *(trial.x for trial in study.trials())])
+    return np.linalg.norm(np.diff(points, axis=0), axis=1)
+
+
+def wild(study, rng):
+    """Values of any size, in any order, with failures: the worst a world can do to the iterates."""
+    while True:
+        try:
+            trials = study.ask_many(int(rng.integers(1, 4)))
+        except BudgetSpent:
+            return study
+        for k in rng.permutation(len(trials)):
+            if rng.random() < 0.2:
+                study.fail(trials[k].id, "down")
+            else:
+                study.tell(trials[k].id, float(rng.standard_cauchy() * 10.0 ** rng.integers(-3, 6)))
+
+
+@FAST
+@given(
+    seed=st.integers(0, 2**32),
+    block=st.sampled_from([None, 1, 2, 9]),
+    method=st.sampled_from(["zo-o2nc-2pt", "zo-o2nc-1pt"]),
+    bounded=st.booleans(),
+    control=st.sampled_from([None, 3]),
+)
+def test_no_deployment_is_further_than_allowed_from_the_last(seed, block, method, bounded, control):
+    sides = [(0.9, 1.1), (None, -0.45)] if bounded else None
+    study = Study.create(
+        "sqlite://",
+        "a",
+        x0=[1.0, -0.5],
+        budget=40,
+        method=method,
+        params={} if block is None else {"block": block},
+        bounds=sides,
+        max_change=0.2,
+        max_failures=2,
+        control_every=control,
+        rng=seed,
+    )
+    wild(study, np.random.default_rng(seed))
+    assert steps(study).max() <= 0.2
+    if bounded:
+        points = np.array([trial.x for trial in study.trials()])
+        assert (points >= [0.9, -np.inf]).all()
+        assert (points <= [1.1, -0.45]).all()
+
+
+@pytest.mark.parametrize("method", ["zo-o2nc-2pt", "zo-o2nc-1pt"])
+@pytest.mark.parametrize("block", [3, 8])
+def test_the_limit_is_used_and_a_larger_radius_would_pass_it(method, block):
+    """The bound is not idle: 1.5 times the radius, taken without the check, breaks the promise."""
+    radius = widest_radius(0.2, block)
+    farthest = []
+    for factor in (1.0, 1.5):
+        params = {"radius": factor * radius, "block": block}
+        study = Study.create(
+            "sqlite://", "a", x0=[1.0, -0.5], budget=200, method=method, params=params, rng=3
+        )
+        farthest.append(steps(wild(study, np.random.default_rng(0))).max())
+    assert farthest[0] <= 0.2 < farthest[1]
+
+
+def test_a_radius_by_hand_must_keep_the_limit():
+    with pytest.raises(ValueError, match=r"more than max_change 0\.2: lower it to"):
+        Study.create("sqlite://", "a", budget=40, max_change=0.2, **PLAIN)
+    study = Study.create("sqlite://", "a", x0=[1.0], budget=40, max_change=0.2, params={"radius": 0.01})
+    assert study.spec.radius == 0.01
+
+
+def test_a_method_of_unbounded_steps_cannot_promise():
+    with pytest.raises(ValueError, match="bounded steps"):
+        Study.create("sqlite://", "a", x0=[1.0], budget=40, method="zo-sph", max_change=1, params={"step": 1})
+
+
+def test_control_is_left_out_where_it_would_break_the_limit():
+    """Walking away from the start under max_change, control is made while the start is near, then no more."""
+    study = Study.create(
+        "sqlite://", "a", x0=[0.0], budget=400, max_change=0.3, params={"block": 4}, control_every=2, rng=0
+    )
+    drive(study, lambda trial: -10.0 * float(trial.x[0]))
+    controls = [t.iteration for t in study.trials(kind="control")]
+    assert controls
+    assert max(controls) < study.recommend().iterations / 2
+    assert steps(study).max() <= 0.3
+    far = Study.create(
+        "sqlite://", "b", x0=[0.0], budget=400, max_change=0.3, reserve=9, params={"block": 4}, rng=0
+    )
+    drive(far, lambda trial: -10.0 * float(trial.x[0]))
+    with pytest.raises(ValueError, match="does not allow a deployment for confirm"):
+        far.ask("confirm")
+
+
+def test_measuring_stationarity_keeps_the_limit():
+    study = Study.create("sqlite://", "a", x0=[1.0, -0.5], budget=100, max_change=0.3, reserve=40, rng=0)
+    drive(study)
+    drive(study, purpose="stationarity")
+    assert study.stationarity().pairs == 20
+    assert steps(study).max() <= 0.3
+
+
+@FAST
+@given(seed=st.integers(0, 2**32), method=st.sampled_from(methods.names()))
+def test_bounds_hold_for_every_point_and_the_recommendation(seed, method):
+    params = {"radius": 0.5, "step": 0.1} if "step" in methods.entry(method).parameters else {"radius": 0.5}
+    box = [(0.0, 1.2), (-1.0, None)]
+    study = Study.create(
+        "sqlite://", "a", x0=[1.0, -0.5], budget=24, method=method, params=params, bounds=box, rng=seed
+    )
+    wild(study, np.random.default_rng(seed))
+    points = np.array([study.recommend().x, *(trial.x for trial in study.trials())])
+    assert (points >= [0.0, -1.0]).all()
+    assert (points <= [1.2, np.inf]).all()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"x0": []}, "x0 must be a vector"),
+        ({"x0": [np.nan, 1.0]}, "x0 must be finite"),
+        ({"budget": 1}, "too small"),
+        ({"budget": 10, "reserve": 9}, "too small"),
+        ({"params": {}}, "radius is needed"),
+        ({"params": {"radius": 0.1, "speed": 2}}, "no parameter speed"),
+        ({"params": {"radius": [0.1, 0.2]}}, "single number"),
+        ({"method": "zo-o2nc"}, "did you mean"),
+        ({"bounds": [(0, 1)]}, "bounds must be 2 pairs"),
+        ({"bounds": [(0, 1), (0, 1)]}, "x0 is outside the bounds"),
+        ({"names": ["a", "a"]}, "2 different names"),
+        ({"direction": "sideways"}, "minimize, maximize"),
+        ({"lease": -1.0}, "lease must be"),
+        ({"max_failures": 0}, "max_failures must be"),
+        ({"control_every": 0}, "control_every must be"),
+        ({"tolerance": 0.0}, "tolerance must be"),
+        ({"parallel": 0}, "parallel must be"),
+        ({"parallel": 2, "method": "zo-co", "params": {"radius": 1, "step": 1}}, "cannot be widened"),
+        ({"rng": "seven"}, "rng must be"),
+    ],
+)
+def test_mistakes_are_said_at_the_door(wrong, words):
+    with pytest.raises(ValueError, match=words):
+        Study.create("sqlite://", "a", **{"budget": 40, **PLAIN, **wrong})
+
+
+def test_names_and_urls_are_checked():
+    with pytest.raises(ValueError, match="name must be"):
+        Study.create("sqlite://", "", budget=40, **PLAIN)
+    with pytest.raises(ValueError, match="SQLite or PostgreSQL"):
+        Study.create("mysql://host/db", "a", budget=40, **PLAIN)
+
+
+def test_parallel_widens_every_two_point_and_one_point_walk():
+    for method, points in (("zo-o2nc-2pt", 6), ("zo-o2nc-1pt", 3)):
+        study = Study.create("sqlite://", "a", budget=60, parallel=3, method=method, **PLAIN)
+        assert len(study.ask_many(99)) == points
+        for trial in study.trials():
+            study.tell(trial.id, bowl(trial))
+        assert np.isfinite(drive(study).recommend().x).all()
