@@ -57,3 +57,24 @@ def reproduce(
         for finding in made.findings[summary.experiment.name]:
             print(f"  {'yes' if finding.holds else 'NO '}  {finding.claim}: {finding.detail}")
     print(f"\nTables, figures and the report are in {out} (open {out / 'report.html'})")
+
+
+def compare(file: Path, *, out: Path | None = None) -> None:
+    """Compare methods on your own problem, from a TOML file, with intervals and tests.
+
+    Parameters
+    ----------
+    file
+        What to compare: problem, methods with the values to try, budget; docs/compare.md shows examples.
+    out
+        The folder for tables, results and report.html; results/NAME-OF-THE-FILE unless told otherwise.
+    """
+    from driftopt.comparison import compare
+    from driftopt.comparisons.config import read
+
+    arguments = read(file)
+    folder = Path("results") / file.stem if out is None else out
+    made = compare(**arguments, folder=folder, progress=True)
+    made.write(folder)
+    print(made)
+    print(f"Everything is in {folder} (open {folder / 'report.html'})")

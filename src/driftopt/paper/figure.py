@@ -44,23 +44,22 @@ def draw(summary: Summary, folder: Path) -> list[Path]:
         for panel in axes.ravel()[count:]:
             panel.set_visible(False)
         for axis, instance in zip(axes.ravel(), experiment.instances, strict=False):
-            ends = []
             for position, method in enumerate(summary.methods):
                 curve, shade = summary.curves[instance, method], colour(method, position)
                 front = method.startswith("zo-o2nc")
                 style = {"color": shade, "linewidth": 1.9 if front else 1.3, "zorder": 3 if front else 2}
                 axis.plot(curve.queries, curve.mean, label=title(method), **style)
                 axis.fill_between(curve.queries, curve.low, curve.high, color=shade, alpha=0.13, linewidth=0)
-                ends.append(curve)
             known = summary.best_known[instance]
             axis.axhline(known, color="black", linewidth=0.8, linestyle=(0, (4, 3)))
             axis.annotate(
-                f"best known {known:.3f}",
+                f"best known {known:.3f}".replace("-", "−"),
                 (1, known),
                 xycoords=("axes fraction", "data"),
-                xytext=(-2, 3),
+                xytext=(-2, -3),
                 textcoords="offset points",
                 ha="right",
+                va="top",
                 fontsize=7.5,
             )
             axis.set_title(f"{experiment.instance_word} {instance}", fontsize=10, loc="left")
@@ -93,4 +92,4 @@ def limits(summary: Summary, instance: str) -> tuple[float, float]:
     start = max(float(summary.curves[instance, method].mean[0]) for method in summary.methods)
     known = summary.best_known[instance]
     room = start - known
-    return known - 0.06 * room, start + 0.12 * room
+    return known - 0.1 * room, start + 0.12 * room

@@ -24,6 +24,7 @@ def findings(summary: Summary) -> list[Finding]:
     experiment, column = summary.experiment, summary.objective.column
     word = experiment.instance_word.lower()
     tuned = [m for m in summary.methods if m in (*BASELINES, OPTION_ONE, OPTION_TWO)]
+    baselines = [m for m in BASELINES if m in summary.methods]
     mean = {
         (instance, method): summary.cells[instance, column, method].mean
         for instance in experiment.instances
@@ -42,7 +43,7 @@ def findings(summary: Summary) -> list[Finding]:
         Finding(
             f"Option I has the lowest {summary.objective.title.lower()} on every {word}",
             not others,
-            f"lowest on {len(wins)} of {len(experiment.instances)}" + (f" ({lost})" if lost else ""),
+            f"it has on {len(wins)} of {len(experiment.instances)}" + (f" ({lost})" if lost else ""),
         )
     )
 
@@ -56,12 +57,12 @@ def findings(summary: Summary) -> list[Finding]:
     )
 
     if experiment.name == "pricing":
-        beats = [i for i in experiment.instances if all(mean[i, OPTION_TWO] < mean[i, m] for m in BASELINES)]
+        beats = [i for i in experiment.instances if all(mean[i, OPTION_TWO] < mean[i, m] for m in baselines)]
         out.append(
             Finding(
                 "Option II beats all four baselines on most weeks",
                 2 * len(beats) > len(experiment.instances),
-                f"on {len(beats)} of {len(experiment.instances)}",
+                f"it does on {len(beats)} of {len(experiment.instances)}",
             )
         )
 

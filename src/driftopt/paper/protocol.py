@@ -73,9 +73,9 @@ def strategic(*, quick: bool = False, splits: Sequence[str] = SPLITS, data: str 
         table = load_credit(allow_fetch=True, allow_stand_in=data == "auto")
         problems = [StrategicClassification.from_credit(int(split), table=table) for split in splits]
     if quick:
-        shared = {"step": [0.01, 0.1], "radius": [0.5, 2.0]}
-        o2nc = {"radius": [1.0, 2.0], "batch": 10, "block": 10, "step": [1e-4, 1e-3]}
-        counts = [10]
+        shared = {"step": [0.01, 0.1], "radius": [0.5, 1.0, 2.0]}
+        o2nc = {"radius": [1.0, 2.0], "batch": [1, 5], "block": 10, "step": [1e-3, 1e-2]}
+        batches, directions = [10], [10]
     else:
         shared = {"step": [0.01, 0.1, 1.0], "radius": [0.1, 0.5, 1.0, 2.0, 4.0]}
         o2nc = {
@@ -84,7 +84,7 @@ def strategic(*, quick: bool = False, splits: Sequence[str] = SPLITS, data: str 
             "block": [5, 10, 20],
             "step": [1e-4, 1e-3, 1e-2],
         }
-        counts = [1, 10, 100]
+        batches, directions = [1, 10, 100], [1, 10, 100]
     return Experiment(
         name="strategic",
         title="Strategic classification",
@@ -94,7 +94,7 @@ def strategic(*, quick: bool = False, splits: Sequence[str] = SPLITS, data: str 
         provenance=Provenance(problems[0].provenance.source),
         budget=30_000,
         evaluate_every=500,
-        grids=_grids(shared, counts, o2nc, auto_radius=2.0),
+        grids=_grids(shared, batches, directions, o2nc, auto_radius=2.0),
         development=_seeds(FIRST_DEVELOPMENT_SEED, 2 if quick else 5),
         held_out=_seeds(FIRST_HELD_OUT_SEED, 5 if quick else 20),
         metrics=(
@@ -120,9 +120,9 @@ def pricing(*, quick: bool = False, weeks: Sequence[str] = WEEKS, data: str = "a
         problems = [Pricing.from_week(week) for week in weeks]
         instances = tuple(weeks)
     if quick:
-        shared = {"step": [1e-4, 1e-3], "radius": [0.1, 0.5]}
-        o2nc = {"radius": [0.1, 0.5], "batch": 1, "block": 20, "step": [1e-4, 1e-3]}
-        counts = [10]
+        shared = {"step": [1e-5, 1e-4, 1e-3], "radius": [0.1, 0.5]}
+        o2nc = {"radius": [0.1, 0.5], "batch": [1, 5], "block": 20, "step": [1e-3, 1e-2]}
+        batches, directions = [1], [10]
     else:
         shared = {"step": [1e-5, 1e-4, 1e-3, 1e-2], "radius": [0.004, 0.02, 0.1, 0.5, 2.5]}
         o2nc = {
@@ -131,7 +131,7 @@ def pricing(*, quick: bool = False, weeks: Sequence[str] = WEEKS, data: str = "a
             "block": [10, 20, 50],
             "step": [1e-4, 1e-3, 1e-2],
         }
-        counts = [1, 10, 100]
+        batches, directions = [1, 10, 100], [1, 10, 100]
     return Experiment(
         name="pricing",
         title="Multi-product pricing",
@@ -141,7 +141,7 @@ def pricing(*, quick: bool = False, weeks: Sequence[str] = WEEKS, data: str = "a
         provenance=Provenance(problems[0].provenance.source),
         budget=5_000,
         evaluate_every=100,
-        grids=_grids(shared, counts, o2nc, auto_radius=0.5),
+        grids=_grids(shared, batches, directions, o2nc, auto_radius=0.5),
         development=_seeds(FIRST_DEVELOPMENT_SEED, 2 if quick else 3),
         held_out=_seeds(FIRST_HELD_OUT_SEED, 5 if quick else 10),
         metrics=(Metric("objective", "Final objective"),),
@@ -150,13 +150,17 @@ def pricing(*, quick: bool = False, weeks: Sequence[str] = WEEKS, data: str = "a
 
 
 def _grids(
-    shared: dict[str, Any], counts: list[int], o2nc: dict[str, Any], auto_radius: float
+    shared: dict[str, Any],
+    batches: list[int],
+    directions: list[int],
+    o2nc: dict[str, Any],
+    auto_radius: float,
 ) -> tuple[Grid, ...]:
     made = [
-        grid("zo-co", **shared, batch=counts),
-        grid("zo-sph", **shared, directions=counts),
-        grid("zo-ga", **shared, directions=counts),
-        grid("zo-og", **shared, batch=counts),
+        grid("zo-co", **shared, batch=batches),
+        grid("zo-sph", **shared, directions=directions),
+        grid("zo-ga", **shared, directions=directions),
+        grid("zo-og", **shared, batch=batches),
         grid("zo-o2nc-2pt", **o2nc),
         grid("zo-o2nc-1pt", **o2nc),
     ]

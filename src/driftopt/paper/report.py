@@ -38,11 +38,7 @@ def render(made: "Reproduction") -> str:
         badges.append((f"{e.title.lower()}: {e.provenance.source}", "" if e.real else "warn"))
     several = len(made.summaries) > 1
     found: list[tuple[str, bool | None, str]] = [
-        (
-            f"{s.experiment.title}: {f.claim[0].lower() + f.claim[1:]}" if several else f.claim,
-            f.holds,
-            f.detail,
-        )
+        (f"{s.experiment.title}: {f.claim}" if several else f.claim, f.holds, f.detail)
         for s in made.summaries
         for f in made.findings[s.experiment.name]
     ]

@@ -108,7 +108,7 @@ def summarise(experiment: Experiment, tuned: Tuned, best_known: Mapping[str, flo
                     gap=mean - known[instance] if is_objective else None,
                 )
         for method in methods:
-            curves[instance, method] = _curve(parts[instance, method], start)
+            curves[instance, method] = curve_of(parts[instance, method], start)
     return Summary(experiment, methods, cells, curves, known, tuned.selected)
 
 
@@ -126,16 +126,20 @@ def _statistics(values: np.ndarray) -> tuple[float, float, int, int]:
     return float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0, len(values), 0
 
 
-def _curve(runs: Runs, start: float) -> Curve:
-    """Mean and mean ± deviation at each evaluation; all runs of a cell are evaluated at the same counts."""
+def curve_of(runs: Runs, start: float | None) -> Curve:
+    """Mean and mean ± deviation at each evaluation, from the value at 0 queries where it is given.
+
+    All runs of a cell are evaluated at the same counts.
+    """
     recorded = [curve for curve in runs.curves if curve is not None]
-    queries = np.concatenate([[0], recorded[0][0]])
-    values = np.stack([np.concatenate([[start], curve]) for _, curve in recorded]).astype(float)
+    queries, values = recorded[0][0], np.stack([curve for _, curve in recorded]).astype(float)
+    if start is not None:
+        queries = np.concatenate([[0], queries])
+        values = np.concatenate([np.full((len(values), 1), start), values], axis=1)
     # A method whose iteration is long moves rarely: drop the repeats, keep the last.
     keep = np.append(np.diff(queries) > 0, True)
     queries, values = queries[keep], values[:, keep]
     finite = np.isfinite(values).all(axis=0)
-    with np.errstate(invalid="ignore"):
-        mean = np.where(finite, values.mean(axis=0), np.nan)
-        spread = np.where(finite, values.std(axis=0, ddof=min(1, len(values) - 1)), np.nan)
+    values = np.where(finite, values, np.nan)
+    mean, spread = values.mean(axis=0), values.std(axis=0, ddof=min(1, len(values) - 1))
     return Curve(queries, mean, mean - spread, mean + spread)

@@ -58,8 +58,15 @@ class Source(ABC):
     dim: int
 
     @abstractmethod
-    def task(self, method: Method, instance: int | None, seeds: Sequence[int], settings: Settings) -> Task:
-        """The runs of stacked configurations on one instance, or on all of them."""
+    def task(
+        self,
+        grid: Grid,
+        configurations: Sequence[int],
+        instance: int | None,
+        seeds: Sequence[int],
+        settings: Settings,
+    ) -> Task:
+        """The runs of configurations that share structure and batch, on one instance or on all of them."""
 
     @abstractmethod
     def width(self, instances: int, seeds: int) -> int:
@@ -92,8 +99,18 @@ class Simulated(Source):
         self.dim = int(jax.eval_shape(lambda p: p.x0, self.problems[0]).shape[0])
 
     def task(
-        self, method: Method, instance: int | None, seeds: Sequence[int], settings: Settings
+        self,
+        grid: Grid,
+        configurations: Sequence[int],
+        instance: int | None,
+        seeds: Sequence[int],
+        settings: Settings,
     ) -> "Simulation":
+        built = [grid.method(index) for index in configurations]
+        method = jax.tree.map(lambda *leaves: np.stack(leaves), *built)
+        if "batch" in _fields(method):
+            # One batch for all lanes, as a scalar: they then share their noise.
+            method = replace(method, batch=int(np.asarray(built[0].batch)))
         if instance is None:
             return Simulation(method, self.stacked, tuple(seeds), settings)
         # Alone in its stack, instance k must still have the random numbers of the k-th lane.
@@ -186,13 +203,10 @@ def cut(
         width = source.width(count, len(seeds))
         parts = -(-len(members) // width)
         for part in np.array_split(np.array(members), parts):
-            stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *(built[i] for i in part))
-            # One batch for all lanes, as a scalar: they then share their noise.
-            method = replace(stacked, batch=batch) if "batch" in _fields(stacked) else stacked
             # What every run of this chunk spends: whole iterations within the budget.
-            cost = method.points(source.dim) * batch
+            cost = built[int(part[0])].points(source.dim) * batch
             spent = settings.budget // cost * cost * len(part) * len(seeds) * count
-            task = source.task(method, instance, seeds, settings)
+            task = source.task(grid, part.tolist(), instance, seeds, settings)
             yield Chunk(grid.label, tuple(int(i) for i in part), instance, tuple(seeds), spent, task)
 
 

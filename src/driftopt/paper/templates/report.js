@@ -134,7 +134,7 @@
       if (!state.gap && spot.best !== null) {
         const y = py(spot.best);
         curves.append(svg("line", { class: "best", x1: LEFT, x2: W - RIGHT, y1: y, y2: y }));
-        picture.append(svg("text", { x: W - RIGHT - 2, y: y - 5, "text-anchor": "end" }, `best known ${exact(spot.best)}`));
+        picture.append(svg("text", { x: W - RIGHT - 2, y: y + 13, "text-anchor": "end" }, `best known ${exact(spot.best)}`));
       }
       picture.append(curves);
 

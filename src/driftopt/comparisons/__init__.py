@@ -1,0 +1,1 @@
+"""The parts of `driftopt.compare`: statistics, Python functions as problems, TOML files, outputs."""

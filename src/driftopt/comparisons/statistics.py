@@ -1,0 +1,78 @@
+"""Welch's test, Holm's correction and bootstrap intervals: a bold number without an interval misleads."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+RESAMPLES = 10_000
+
+
+class Interval(NamedTuple):
+    """A range that holds the true value with the stated confidence."""
+
+    low: float
+    high: float
+
+
+def welch(one: np.ndarray, other: np.ndarray) -> float:
+    """p of Welch's two-sided test of equal means; NaN where a sample is not finite or too small.
+
+    >>> round(welch(np.array([1.0, 2.0, 3.0]), np.array([2.0, 3.0, 4.0])), 3)
+    0.288
+    """
+    if min(len(one), len(other)) < 2 or not (np.isfinite(one).all() and np.isfinite(other).all()):
+        return float("nan")
+    if np.ptp(one) == 0 and np.ptp(other) == 0:
+        return 1.0 if one[0] == other[0] else 0.0
+    tested: Any = stats.ttest_ind(one, other, equal_var=False)
+    return float(tested.pvalue)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down correction: the chance of any false rejection stays below the level. NaN stays NaN.
+
+    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
+    out = [float("nan")] * len(p_values)
+    known = sorted((p, i) for i, p in enumerate(p_values) if np.isfinite(p))
+    worst = 0.0
+    for rank, (p, i) in enumerate(known):
+        worst = max(worst, min(1.0, (len(known) - rank) * p))
+        out[i] = worst
+    return out
+
+
+def bootstrap_mean(values: np.ndarray, *, confidence: float = 0.95, seed: int = 0) -> Interval:
+    """A bootstrap interval for the mean.
+
+    The percentile interval is too short for small samples; the percentiles are widened so that for normal
+    data it matches Student's: α' = Φ(−√(n/(n−1)) t_{n−1}(1 − α/2)) (Hesterberg's expanded percentiles).
+    """
+    if len(values) < 2 or not np.isfinite(values).all():
+        return Interval(float("nan"), float("nan"))
+    return _percentiles(_means(values, np.random.default_rng(seed)), len(values), confidence)
+
+
+def bootstrap_difference(
+    one: np.ndarray, other: np.ndarray, *, confidence: float = 0.95, seed: int = 0
+) -> Interval:
+    """A bootstrap interval for mean(one) − mean(other), the samples drawn independently."""
+    if min(len(one), len(other)) < 2 or not (np.isfinite(one).all() and np.isfinite(other).all()):
+        return Interval(float("nan"), float("nan"))
+    rng = np.random.default_rng(seed)
+    differences = _means(one, rng) - _means(other, rng)
+    return _percentiles(differences, min(len(one), len(other)), confidence)
+
+
+def _means(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return values[rng.integers(len(values), size=(RESAMPLES, len(values)))].mean(axis=1)
+
+
+def _percentiles(draws: np.ndarray, count: int, confidence: float) -> Interval:
+    quantile = stats.t.ppf((1 + confidence) / 2, count - 1)
+    tail = float(stats.norm.cdf(-np.sqrt(count / (count - 1)) * quantile))
+    low, high = np.quantile(draws, [tail, 1 - tail])
+    return Interval(float(low), float(high))
