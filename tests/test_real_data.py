@@ -81,7 +81,7 @@ def test_a_short_run_improves_the_classifier(splits, name):
     else:
         numbers |= {"directions": 10}
     method = methods.get(name, **numbers)
-    trace = simulate_many(method, stack(splits), budget=6000, seeds=[0, 1])
+    trace = simulate_many(method, stack(splits), budget=4000, seeds=[0, 1])
     starts = np.array([float(p.objective(p.x0)) for p in splits])
     assert (trace.fun.mean(axis=(1, 2)) < starts).all()
 

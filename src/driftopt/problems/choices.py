@@ -2,14 +2,15 @@
 
 One uniform number a buyer; a buyer takes the option between whose cumulative probabilities the number falls.
 So the count of option i is #{u < C_i} − #{u < C_{i−1}}, and the numbers can be shared by many lanes. Of
-the exact designs measured in the lane layout of `simulate_many` (4 instances × 3 seeds × 180 configurations,
-30 options, 120 buyers, one core, million draws a second) this one was the fastest:
+the exact designs measured (30 options, 120 buyers, lanes as in `simulate_many`: 4 instances × 3 seeds × 180
+configurations; million draws for each second of one busy core, the value of F included) this is the fastest:
 
-    compare all pairs, in short fused sums (here)                 1.7
-    compare all pairs by one reduction                            0.3
-    sorted numbers, a table of their ranks, corrections           0.5 (and 44 µs to sort and tabulate)
-    two numbers packed in each entry of a table of 2,048 cells    1.1 (and 200 µs)
-    conditional binomials by inversion                            0.3
+    compare all pairs in short fused sums, lanes broadcast (here)   3.3
+    the same, lanes vmapped                                         1.4
+    compare all pairs by one reduction                              0.3
+    sorted numbers, a table of their ranks, corrections             0.5, and 44 µs to prepare the numbers
+    two numbers packed in each of 2,048 cells of a table            1.1, and 200 µs
+    conditional binomials by inversion                              0.3
 """
 
 import jax
