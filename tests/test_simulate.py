@@ -7,7 +7,7 @@ import pytest
 
 import driftopt
 import driftopt.host
-from driftopt import methods, simulation
+from driftopt import lanes, methods
 from driftopt.problem import Problem
 from driftopt.pytree import module
 from driftopt.rng import lane_seed
@@ -115,7 +115,7 @@ def test_lanes_of_mixed_batch_equal_lanes_of_one_batch():
 
 def test_results_do_not_depend_on_how_noise_is_chunked(monkeypatch, method):
     whole = driftopt.simulate(method, bowl(), rng=5, **RUN)
-    monkeypatch.setattr(simulation, "ROWS", 5)
+    monkeypatch.setattr(lanes, "ROWS", 5)
     pieces = driftopt.simulate(method, bowl(), rng=5, **RUN)
     np.testing.assert_allclose(pieces.x, whole.x, rtol=1e-4, atol=1e-5)
 
@@ -129,7 +129,7 @@ def test_numbers_change_without_a_new_compilation(name):
             if key in entry.parameters
         }
         driftopt.simulate(methods.get(name, **{**entry.example, **numbers}), bowl(), **RUN)
-        compiled = simulation._program._cache_size()
+        compiled = lanes.program._cache_size()
         assert before in (None, compiled)
         before = compiled
 
