@@ -1,4 +1,11 @@
-"""What every test runs under: two CPU devices as on a two-core machine."""
+"""What every test runs under: two CPU devices as on a two-core machine, quick compilation, no shared cache."""
+
+import os
+import tempfile
+
+# Tests compile much and compute little; results are the same to rounding. Subprocesses inherit both.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+os.environ.setdefault("XDG_CACHE_HOME", tempfile.mkdtemp(prefix="driftopt-tests-"))
 
 import jax
 import pytest

@@ -131,7 +131,7 @@ class _Lanes:
         return lax.scan(lambda c, row: (self.step(c, *row), None), carry, (rows, *noise))[0]
 
     def _draw(self, row: Array) -> tuple[Any, Any]:
-        """The method's noise of one row, (…, K, S) or, where mixed, (…, K, S, C), and the oracle's, (…, K, S)."""
+        """One row's noise: the method's (…, K, S), where mixed (…, K, S, C), and the oracle's (…, K, S)."""
 
         def asked(method: Method, _: Problem, key: Array, row: Array) -> Any:
             return method.noise(key, row // method.batch, self.plan.dim)

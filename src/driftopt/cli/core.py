@@ -122,7 +122,9 @@ def demo(*, out: Path = Path("demo.png"), seed: int = 0) -> None:
 
     from driftopt import demonstration
     from driftopt import methods as registry
+    from driftopt.machine import prepare
 
+    prepare()
     total = len(registry.names())
     scores = list(
         track(demonstration.run(seed), "Running", total, console=Console(stderr=True), transient=True)

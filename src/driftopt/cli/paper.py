@@ -36,9 +36,11 @@ def reproduce(
     data
         auto: real where it is there or can be fetched, else stand-ins; real: or fail; stand-in: generated.
     """
+    from driftopt.machine import prepare
     from driftopt.paper import protocol
     from driftopt.paper.reproduction import reproduce
 
+    prepare()
     if quick and out == Path("results/full"):
         out = Path("results/quick")
     made = reproduce(
@@ -71,7 +73,9 @@ def compare(file: Path, *, out: Path | None = None) -> None:
     """
     from driftopt.comparison import compare
     from driftopt.comparisons.config import read
+    from driftopt.machine import prepare
 
+    prepare()
     arguments = read(file)
     folder = Path("results") / file.stem if out is None else out
     made = compare(**arguments, folder=folder, progress=True)

@@ -2,10 +2,10 @@
 
 import hashlib
 import os
-import sys
 from pathlib import Path
 
 from driftopt.data.registry import DataFile
+from driftopt.machine import cache_folder
 
 
 class DataError(ValueError):
@@ -16,11 +16,7 @@ def folder() -> Path:
     """DRIFTOPT_DATA where it is set, else our own among the platform's caches. It may not exist yet."""
     if chosen := os.environ.get("DRIFTOPT_DATA"):
         return Path(chosen).expanduser()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local") / "driftopt" / "Cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library/Caches/driftopt"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "driftopt"
+    return cache_folder()
 
 
 def location(file: DataFile) -> Path:

@@ -1,0 +1,38 @@
+"""Settings of JAX that suit the command line: every core a device, compiled programs kept between runs.
+
+A library must not touch a user's global settings, so only the commands and benchmarks call `prepare`.
+"""
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+
+def prepare() -> None:
+    """Use all cores, and keep compiled programs in the cache folder. Before JAX's first computation."""
+    import jax
+
+    # Too late once JAX has computed something: then it goes on with what there is.
+    with contextlib.suppress(RuntimeError):
+        jax.config.update("jax_num_cpu_devices", cores())
+    if not jax.config.jax_compilation_cache_dir:
+        jax.config.update("jax_compilation_cache_dir", str(cache_folder() / "compiled"))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+
+
+def cores() -> int:
+    """The cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
+
+
+def cache_folder() -> Path:
+    """Our own folder among the platform's caches. It may not exist yet."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local") / "driftopt" / "Cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library/Caches/driftopt"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "driftopt"
