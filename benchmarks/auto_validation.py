@@ -1,0 +1,253 @@
+"""Every number about `auto` in docs/auto.md: the frozen method on instances that took no part in its making.
+
+    python benchmarks/auto_validation.py             runs everything, writes the document's tables and picture
+    python benchmarks/auto_validation.py --quick     the same machinery on two development instances, printed
+    python benchmarks/auto_validation.py --save F    runs and keeps the numbers in the file F
+    python benchmarks/auto_validation.py --load F    writes the documents from such a file
+
+The rival is ZO-O2NC (Option I), tuned on each instance by the paper's grid: 180 configurations, the best mean
+of 5 (pricing: 3) development runs, then 20 runs on fresh seeds. `auto` has one configuration, on those 20.
+The credit data and the price weeks must be in the cache (`driftopt data fetch`).
+"""
+
+import argparse
+import itertools
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import driftopt
+from driftopt import methods
+from driftopt.paper import protocol
+from driftopt.problem import Problem
+from driftopt.problems import Pricing, StrategicClassification
+
+# How many settings (constants and variants of the rule) were run on the development instances on the way.
+SETTINGS_TRIED = 4_323
+
+FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
+HELD_OUT = range(protocol.FIRST_HELD_OUT_SEED, protocol.FIRST_HELD_OUT_SEED + 20)
+DOCUMENT = Path(__file__).parent.parent / "docs" / "auto.md"
+PICTURE = DOCUMENT.parent / "img" / "auto_radius.png"
+BEGIN, END = "<!-- benchmarks/auto_validation.py writes from here -->", "<!-- to here -->"
+
+# The paper's grids, in full.
+STRATEGIC = {
+    "grid": {
+        "radius": [0.5, 1.0, 2.0, 5.0],
+        "batch": [1, 5, 10, 20, 50],
+        "block": [5, 10, 20],
+        "step": [1e-4, 1e-3, 1e-2],
+    },
+    "budget": 30_000,
+    "radius": 2.0,
+    "development": 5,
+}
+PRICING = {
+    "grid": {
+        "radius": [0.01, 0.05, 0.1, 0.5, 1.0],
+        "batch": [1, 5, 10, 20],
+        "block": [10, 20, 50],
+        "step": [1e-4, 1e-3, 1e-2],
+    },
+    "budget": 5_000,
+    "radius": 0.5,
+    "development": 3,
+}
+
+
+def credit(splits: Sequence[int], loss: str = "hinge") -> dict[str, Problem]:
+    label = "credit split" if loss == "hinge" else f"credit split, {loss} loss,"
+    return {f"{label} {s}": StrategicClassification.from_credit(s, loss=loss) for s in splits}
+
+
+def lists(shapes: Sequence[tuple[int, int, int]]) -> dict[str, Problem]:
+    return {
+        f"synthetic prices {seed}, {n} products, {buyers} buyers": Pricing.synthetic(
+            seed, buyers=buyers, products=n
+        )
+        for seed, n, buyers in shapes
+    }
+
+
+def validation() -> list[tuple[dict[str, Any], dict[str, Problem]]]:
+    """24 instances, in groups of one shape. None was run before the method was frozen."""
+    sizes = list(itertools.product((10, 20, 30, 50), (60, 120, 240)))
+    weeks = {f"week {week}": Pricing.from_week(week) for week in ("2022-21", "2022-25")}
+    synthetic = [lists([(100 + i, n, buyers)]) for i, (n, buyers) in enumerate(sizes)]
+    return [
+        (STRATEGIC, credit([103, 104, *range(201, 207)])),
+        (STRATEGIC, credit([301, 302], "logistic")),
+        (PRICING, weeks),
+        *((PRICING, group) for group in synthetic),
+    ]
+
+
+def quick() -> list[tuple[dict[str, Any], dict[str, Problem]]]:
+    """Two development instances and a fraction of the grid."""
+    small = {"radius": [0.1, 0.5], "batch": [1, 5], "block": [10], "step": [1e-3, 1e-2]}
+    return [
+        (STRATEGIC | {"grid": small, "budget": 3_000}, credit([101])),
+        (PRICING | {"grid": small, "budget": 1_000}, lists([(0, 30, 120)])),
+    ]
+
+
+def tuned(setting: dict[str, Any], problems: Problem) -> tuple[np.ndarray, list[dict[str, Any]]]:
+    """Held-out objectives (instances, seeds) of the configuration that did best on the development seeds."""
+    grid, budget = setting["grid"], setting["budget"]
+    first = protocol.FIRST_DEVELOPMENT_SEED
+    development = range(first, first + setting["development"])
+    configurations = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+    def build(some: list[dict[str, Any]]) -> methods.Method:
+        numbers = {name: np.array([c[name] for c in some]) for name in grid if name != "batch"}
+        return methods.get("zo-o2nc-2pt", batch=some[0]["batch"], **numbers)
+
+    scores = []
+    for batch in grid["batch"]:  # lanes of one batch walk in step
+        some = [c for c in configurations if c["batch"] == batch]
+        runs = driftopt.simulate_many(build(some), problems, budget=budget, seeds=list(development))
+        scores += [(mean, c) for mean, c in zip(runs.fun.mean(axis=1).T, some, strict=True)]
+    means = np.array([mean for mean, _ in scores])
+    chosen = [scores[int(best)][1] for best in means.argmin(axis=0)]
+    held_out = np.zeros((len(chosen), len(HELD_OUT)))
+    for batch in {c["batch"] for c in chosen}:
+        some = [c for c in chosen if c["batch"] == batch]
+        runs = driftopt.simulate_many(build(some), problems, budget=budget, seeds=list(HELD_OUT))
+        for k in [k for k, c in enumerate(chosen) if c["batch"] == batch]:
+            held_out[k] = runs.fun[k, :, some.index(chosen[k])]
+    return held_out, chosen
+
+
+def measure(groups: list[tuple[dict[str, Any], dict[str, Problem]]]) -> list[dict[str, Any]]:
+    """One record an instance: the start, the tuned rival's and auto's mean and standard error."""
+    records = []
+    for setting, instances in groups:
+        problems = driftopt.stack(list(instances.values()))
+        rival, chosen = tuned(setting, problems)
+        auto = methods.get("auto", radius=setting["radius"] * np.array(FACTORS))
+        runs = driftopt.simulate_many(auto, problems, budget=setting["budget"], seeds=list(HELD_OUT)).fun
+        for k, (name, problem) in enumerate(instances.items()):
+            records.append(
+                {
+                    "instance": name,
+                    "start": float(problem.objective(problem.x0)),
+                    "configuration": chosen[k],
+                    "tuned": _summary(rival[k]),
+                    "auto": [_summary(runs[k, :, c]) for c in range(len(FACTORS))],
+                }
+            )
+            print(_row(records[-1]), flush=True)
+    return records
+
+
+def _summary(values: np.ndarray) -> list[float]:
+    return [float(values.mean()), float(values.std(ddof=1) / len(values) ** 0.5)]
+
+
+def lower(record: dict[str, Any], factor: float) -> bool:
+    """Whether auto's mean is below the tuned method's."""
+    return record["auto"][FACTORS.index(factor)][0] < record["tuned"][0]
+
+
+def no_worse(record: dict[str, Any], factor: float) -> bool:
+    """Whether auto's mean is at most two standard errors (of the difference) above."""
+    (ours, error), (theirs, other) = record["auto"][FACTORS.index(factor)], record["tuned"]
+    return ours <= theirs + 2 * (error**2 + other**2) ** 0.5
+
+
+def _row(record: dict[str, Any]) -> str:
+    digits = 3 if abs(record["tuned"][0]) < 2 else 2
+    cells = [record["instance"], f"{record['tuned'][0]:.{digits}f} ± {record['tuned'][1]:.{digits}f}"]
+    for factor, (mean, error) in zip(FACTORS, record["auto"], strict=True):
+        mark = "" if no_worse(record, factor) else " ✗"
+        cells.append(f"{mean:.{digits}f} ± {error:.{digits}f}{mark}")
+    return "| " + " | ".join(cells) + " |"
+
+
+def report(records: list[dict[str, Any]]) -> str:
+    """The tables of docs/auto.md."""
+
+    def share(test: Callable[[dict[str, Any], float], bool], factor: float) -> str:
+        good = sum(test(record, factor) for record in records)
+        return f"{good} of {len(records)} ({good / len(records):.0%})"
+
+    head = ["instance", "tuned ZO-O2NC", *(f"auto, {_times(factor)}" for factor in FACTORS)]
+    lines = [
+        f"{SETTINGS_TRIED:,} settings were tried on the development instances before the method was frozen; "
+        "the tables below are the first and only run on these instances.",
+        "",
+        "| | " + " | ".join(f"radius {_times(f)}" for f in FACTORS) + " |",
+        "|---|" + "---|" * len(FACTORS),
+        "| lower mean than the tuned method | " + " | ".join(share(lower, f) for f in FACTORS) + " |",
+        "| no worse within two standard errors | " + " | ".join(share(no_worse, f) for f in FACTORS) + " |",
+        "",
+        "Mean objective ± standard error over 20 runs; ✗ marks a mean more than two standard errors above.",
+        "",
+        "| " + " | ".join(head) + " |",
+        "|---|" + "---|" * (len(head) - 1),
+        *map(_row, records),
+    ]
+    return "\n".join(lines)
+
+
+def _times(factor: float) -> str:
+    return "given" if factor == 1 else f"× {factor:g}"
+
+
+def picture(records: list[dict[str, Any]]) -> None:
+    """How much of the tuned method's descent auto reaches, against the radius."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
+    groups = {"credit": ("#0072B2", "strategic classification"), "": ("#D55E00", "pricing")}
+    for prefix, (colour, label) in groups.items():
+        some = [r for r in records if r["instance"].startswith("credit") == bool(prefix)]
+        curves = np.array(
+            [[(r["start"] - m) / (r["start"] - r["tuned"][0]) for m, _ in r["auto"]] for r in some]
+        )
+        axis.plot(FACTORS, curves.T, color=colour, alpha=0.25, linewidth=1)
+        axis.plot(FACTORS, np.median(curves, axis=0), color=colour, linewidth=2.5, label=f"{label}, median")
+    axis.axhline(1, color="black", linewidth=1, linestyle="--", label="ZO-O2NC, tuned on each instance")
+    axis.set_xscale("log", base=2)
+    axis.set_xticks(FACTORS, [_times(f) for f in FACTORS])
+    axis.set(xlabel="radius", ylabel="descent from the start\n(tuned ZO-O2NC = 1)", ylim=(0.4, 1.3))
+    axis.legend(loc="lower center")
+    PICTURE.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(PICTURE, dpi=150)
+
+
+def write(records: list[dict[str, Any]]) -> None:
+    before, _, rest = DOCUMENT.read_text().partition(BEGIN)
+    DOCUMENT.write_text(f"{before}{BEGIN}\n\n{report(records)}\n\n{END}{rest.partition(END)[2]}")
+    picture(records)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="two development instances, printed only")
+    parser.add_argument("--save", type=Path, help="keep the numbers in this file, write no document")
+    parser.add_argument("--load", type=Path, help="take the numbers from this file")
+    chosen = parser.parse_args()
+    if chosen.load:
+        records = json.loads(chosen.load.read_text())
+    else:
+        records = measure(quick() if chosen.quick else validation())
+    if chosen.save:
+        chosen.save.write_text(json.dumps(records, indent=1))
+    if chosen.save or chosen.quick:
+        print(report(records))
+    else:
+        write(records)
+
+
+if __name__ == "__main__":
+    main()
