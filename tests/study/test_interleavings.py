@@ -13,7 +13,7 @@ from driftopt.study.schema import events
 from driftopt.study.trial import STATES
 from study_worlds import PLAIN, bowl
 
-BUDGET, LEASE = 24, 100.0
+BUDGET, LEASE = 14, 100.0
 
 
 class Interleavings(RuleBasedStateMachine):
@@ -38,7 +38,10 @@ class Interleavings(RuleBasedStateMachine):
         """What a new process sees: the same database, nothing remembered."""
         return Study(self.store, old._id, "a", old.spec, self.clock)
 
-    @rule(target=asked, who=st.integers(0, 1), purpose=st.sampled_from(["method", "method", "confirm"]))
+    @rule(target=asked, who=st.integers(0, 1), purpose=st.sampled_from(["method", "confirm"]))
+    def ask_for_one(self, who, purpose):
+        return self.ask(who, purpose)
+
     def ask(self, who, purpose):
         try:
             trial = self.views[who].ask(purpose)
@@ -95,6 +98,15 @@ class Interleavings(RuleBasedStateMachine):
         with self.store.reading() as connection:
             return connection.execute(sa.select(sa.func.count()).select_from(events)).scalar_one()
 
+    @rule(target=asked, who=st.integers(0, 1), lapse=st.booleans())
+    def ask_for_all(self, who, lapse):
+        """Everything that is to be had, perhaps after the leases ran out."""
+        self.now += LEASE if lapse else 0.0
+        taken = []
+        while isinstance(id := self.ask(who, "method"), int):
+            taken.append(id)
+        return multiple(*taken)
+
     @rule()
     def expire(self):
         self.now += LEASE
@@ -149,8 +161,8 @@ class Interleavings(RuleBasedStateMachine):
 
 TestInterleavings = Interleavings.TestCase
 TestInterleavings.settings = settings(
-    max_examples=40,
-    stateful_step_count=40,
+    max_examples=60,
+    stateful_step_count=30,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
