@@ -1,4 +1,4 @@
-"""What every test runs under: two CPU devices as on a two-core machine, quick compilation, no shared cache."""
+"""What every test runs under: two CPU devices as on a two-core machine, quick compilation, a cache apart."""
 
 import os
 import tempfile

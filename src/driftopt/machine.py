@@ -16,7 +16,7 @@ def prepare() -> None:
     # Too late once JAX has computed something: then it goes on with what there is.
     with contextlib.suppress(RuntimeError):
         jax.config.update("jax_num_cpu_devices", cores())
-    if not jax.config.jax_compilation_cache_dir:
+    if not os.environ.get("JAX_COMPILATION_CACHE_DIR"):
         jax.config.update("jax_compilation_cache_dir", str(cache_folder() / "compiled"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
