@@ -60,6 +60,7 @@ def pricing(*, quick=True, weeks=protocol.WEEKS, data="auto"):
         instances=tuple(f"synthetic {k}" for k, _ in enumerate(weeks)),
         problems=tuple(problems),
         provenance=Provenance("prices (stand-in)"),
+        grids=GRIDS[:1],
         metrics=(protocol.Metric("objective", "Final objective"),),
     )
 

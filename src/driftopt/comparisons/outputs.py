@@ -132,12 +132,12 @@ def page(made: Comparison) -> Page:
             found.append((claim, None, f"95% interval {span(leader.interval)}; {rest}"))
         known = made.best_known.get(instance)
         caption = instance if known is None else f"{instance} (best known value {number(known)})"
-        rows = [(r[0], "", _items(r[1:], s.best)) for s in scores for r in [score_row(s)]]
+        rows = [(r[0], (), _items(r[1:], s.best)) for s in scores for r in [score_row(s)]]
         tables.append(HtmlTable(caption, HEADS, rows, READING))
         tests = [contrast_row(c) for c in made.contrasts if c.instance == instance]
         if tests:
             tables.append(
-                HtmlTable(f"{instance}: pairs", TEST_HEADS, [(r[0], "", _items(r[1:])) for r in tests])
+                HtmlTable(f"{instance}: pairs", TEST_HEADS, [(r[0], (), _items(r[1:])) for r in tests])
             )
     runs = made.tuned.held_out
     panels = [_panel(made, instance, names) for instance in instances(made)] if _drawn(made) else []

@@ -1,10 +1,12 @@
 """The short of it: what the numbers say about the paper's claims, in sentences made from the numbers."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from driftopt.paper.summary import Summary, title
+from driftopt.paper.tables import number, number_short
 
 OPTION_ONE, OPTION_TWO, ONE_POINT = "zo-o2nc-2pt", "zo-o2nc-1pt", "zo-og"
 BASELINES = ("zo-co", "zo-sph", "zo-ga", "zo-og")
@@ -31,32 +33,18 @@ def findings(summary: Summary) -> list[Finding]:
         for method in summary.methods
     }
     out: list[Finding] = []
-
-    wins = [i for i in experiment.instances if all(mean[i, OPTION_ONE] <= mean[i, m] for m in tuned)]
-    others = [i for i in experiment.instances if i not in wins]
-    lost = ", ".join(
-        f"{i}: {title(min(tuned, key=lambda m: mean[i, m]))} {min(mean[i, m] for m in tuned):.4f} "
-        f"against {mean[i, OPTION_ONE]:.4f}"
-        for i in others
-    )
-    out.append(
-        Finding(
-            f"Option I has the lowest {summary.objective.title.lower()} on every {word}",
-            not others,
-            f"it has on {len(wins)} of {len(experiment.instances)}" + (f" ({lost})" if lost else ""),
+    if OPTION_ONE in tuned:
+        out.append(_lowest(summary, mean, tuned))
+    if {OPTION_TWO, ONE_POINT} <= set(tuned):
+        average = {m: float(np.mean([mean[i, m] for i in experiment.instances])) for m in tuned}
+        out.append(
+            Finding(
+                f"Option II is below {title(ONE_POINT)} on average over the {word}s",
+                average[OPTION_TWO] < average[ONE_POINT],
+                f"{number(average[OPTION_TWO])} against {number(average[ONE_POINT])}",
+            )
         )
-    )
-
-    average = {m: float(np.mean([mean[i, m] for i in experiment.instances])) for m in summary.methods}
-    out.append(
-        Finding(
-            f"Option II is below {title(ONE_POINT)} on average over the {word}s",
-            average[OPTION_TWO] < average[ONE_POINT],
-            f"{average[OPTION_TWO]:.4f} against {average[ONE_POINT]:.4f}",
-        )
-    )
-
-    if experiment.name == "pricing":
+    if experiment.name == "pricing" and OPTION_TWO in tuned:
         beats = [i for i in experiment.instances if all(mean[i, OPTION_TWO] < mean[i, m] for m in baselines)]
         out.append(
             Finding(
@@ -70,7 +58,9 @@ def findings(summary: Summary) -> list[Finding]:
     if compared:
         outside = {key: cell for key, cell in compared.items() if not cell.within}
         named = ", ".join(
-            f"{title(m)} on {i} ({cell.offset:+.1f} sd)" if cell.offset is not None else f"{title(m)} on {i}"
+            f"{title(m)} on {i} ({number_short(cell.offset)} sd)"
+            if cell.offset is not None
+            else f"{title(m)} on {i}"
             for (i, _, m), cell in outside.items()
         )
         out.append(
@@ -81,3 +71,20 @@ def findings(summary: Summary) -> list[Finding]:
             )
         )
     return out
+
+
+def _lowest(summary: Summary, mean: Mapping[tuple[str, str], float], tuned: Sequence[str]) -> Finding:
+    """Whether Option I has the lowest objective everywhere, and where not, who has."""
+    instances = summary.experiment.instances
+    others = [i for i in instances if any(mean[i, m] < mean[i, OPTION_ONE] for m in tuned)]
+    lost: list[str] = []
+    for i in others:
+        better = min(tuned, key=lambda m: mean[i, m])
+        lost.append(f"{i}: {title(better)} {number(mean[i, better])} against {number(mean[i, OPTION_ONE])}")
+    word = summary.experiment.instance_word.lower()
+    return Finding(
+        f"Option I has the lowest {summary.objective.title.lower()} on every {word}",
+        not others,
+        f"it has on {len(instances) - len(others)} of {len(instances)}"
+        + (f" ({', '.join(lost)})" if lost else ""),
+    )

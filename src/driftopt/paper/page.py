@@ -27,11 +27,11 @@ class Item:
 
 @dataclass(frozen=True)
 class HtmlTable:
-    """A caption, column heads, and rows of (label, smaller label, items)."""
+    """A caption, column heads, and rows of (label, smaller lines under it, items)."""
 
     caption: str
     columns: Sequence[str]
-    rows: Sequence[tuple[str, str, Sequence[Item]]]
+    rows: Sequence[tuple[str, Sequence[str], Sequence[Item]]]
     note: str = ""
 
 
@@ -116,23 +116,21 @@ def render(page: Page) -> str:
         charts=Markup(data),
         style=parts["report.css"],
         script=parts["report.js"],
-        strip_width=STRIP_WIDTH,
         strip_x=strip_x,
     )
 
 
 STRIP_RANGE = 3.0
-STRIP_WIDTH = 300.0
 
 
 def strip_x(offset: float) -> float:
-    """Where an offset stands in a strip; beyond ±3 at the edge.
+    """Where an offset stands in a strip, in per cent; beyond ±3 at the edge.
 
-    >>> strip_x(0), strip_x(-9)
-    (150.0, 6.0)
+    >>> strip_x(0), strip_x(-9), strip_x(1.5)
+    (50.0, 2.0, 74.0)
     """
     held = max(-STRIP_RANGE, min(STRIP_RANGE, offset))
-    return round(STRIP_WIDTH / 2 + held / STRIP_RANGE * (STRIP_WIDTH / 2 - 6), 1)
+    return round(50 + 48 * held / STRIP_RANGE, 1)
 
 
 def _chart(section: Section, methods: Mapping[str, tuple[str, str]]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """report.html: the reproduction as one page that a reader can send to a colleague."""
 
 import platform
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +12,12 @@ from driftopt.paper.page import HtmlTable, Item, Page, Panel, Section, Series, S
 from driftopt.paper.page import render as render_page
 from driftopt.paper.protocol import Experiment
 from driftopt.paper.summary import Cell, Summary, title
-from driftopt.paper.tables import cell_text, figure_text, number
+from driftopt.paper.tables import cell_text, figure_text, number, number_short
 
 if TYPE_CHECKING:
     from driftopt.paper.reproduction import Reproduction
+
+Row = tuple[str, Sequence[str], Sequence[Item]]
 
 INTRO = {
     "strategic": "A bank publishes a linear classifier; applicants who are turned down change their features "
@@ -96,36 +99,29 @@ def _columns(first: str, summary: Summary) -> list[str]:
     return [first, *(title(method) for method in summary.methods)]
 
 
-def _under(cell: Cell) -> tuple[tuple[str, str], ...]:
-    lines: list[tuple[str, str]] = []
-    if cell.paper is not None:
-        lines.append((f"paper {figure_text(cell.paper)}", ""))
-        if cell.offset is not None:
-            kind = "" if cell.within else "out"
-            lines.append((f"{number_short(cell.offset)} sd from it", kind))
-    if cell.gap is not None:
-        lines.append((f"gap {number(cell.gap, sign=True)}", ""))
-    return tuple(lines)
-
-
-def number_short(value: float) -> str:
-    """One decimal with its sign.
-
-    >>> number_short(-0.26)
-    '−0.3'
-    """
-    return f"{value:+.1f}".replace("-", "−")
+def _row(label: str, cells: Sequence[Cell], known: float | None) -> Row:
+    """A metric's cells; under each the paper's figure, the distance to it, and the gap, where they exist."""
+    compared, gap = any(cell.paper for cell in cells), known is not None
+    under = ["in the paper", "our distance to it"] * compared
+    under += [f"gap to best known {number(known)}"] * gap
+    items: list[Item] = []
+    for cell in cells:
+        lines: list[tuple[str, str]] = []
+        if compared:
+            far = "–" if cell.offset is None else f"{number_short(cell.offset)} sd"
+            lines += [(figure_text(cell.paper), ""), (far, "out" if cell.within is False else "")]
+        if gap:
+            lines.append((number(cell.gap, sign=True), ""))
+        items.append(Item(cell_text(cell), cell.best, tuple(lines)))
+    return label, under, items
 
 
 def _strategic_tables(summary: Summary) -> list[HtmlTable]:
     out: list[HtmlTable] = []
     for instance in summary.experiment.instances:
+        known = summary.best_known[instance]
         rows = [
-            (
-                metric.title,
-                f"best known {number(summary.best_known[instance])}" if metric is summary.objective else "",
-                [Item(cell_text(c), c.best, _under(c)) for c in summary.row(instance, metric)],
-            )
+            _row(metric.title, summary.row(instance, metric), known if metric is summary.objective else None)
             for metric in summary.experiment.metrics
         ]
         out.append(HtmlTable(f"Split {instance}", _columns("Metric", summary), [*rows, _tried(summary)]))
@@ -133,21 +129,21 @@ def _strategic_tables(summary: Summary) -> list[HtmlTable]:
 
 
 def _pricing_table(summary: Summary) -> HtmlTable:
-    rows: list[tuple[str, str, list[Item]]] = []
-    for instance in summary.experiment.instances:
-        items = [Item(cell_text(c), c.best, _under(c)) for c in summary.row(instance, summary.objective)]
-        rows.append((instance, f"best known {number(summary.best_known[instance])}", items))
+    rows: list[Row] = [
+        _row(instance, summary.row(instance, summary.objective), summary.best_known[instance])
+        for instance in summary.experiment.instances
+    ]
     for week, figures in published.PRICING.items():
         lowest = min(f.mean for f in figures.values())
         cells = [figures.get(method) for method in summary.methods]
         items = [Item(figure_text(f), f is not None and f.mean == lowest) for f in cells]
-        rows.append((week, "the paper’s week, another instance", items))
+        rows.append((week, ["the paper’s week, another instance"], items))
     rows.append(_tried(summary))
     return HtmlTable("Final objective (negative profit)", _columns("Week", summary), rows, OTHER_WEEKS)
 
 
-def _tried(summary: Summary) -> tuple[str, str, list[Item]]:
-    return ("Configurations tried", "", [Item(str(summary.configurations(m))) for m in summary.methods])
+def _tried(summary: Summary) -> Row:
+    return ("Configurations tried", [], [Item(str(summary.configurations(m))) for m in summary.methods])
 
 
 def _strip(summary: Summary, column: str, heading: str) -> Strip:
@@ -162,7 +158,7 @@ def _strip(summary: Summary, column: str, heading: str) -> Strip:
 
 def _selections(made: "Reproduction") -> HtmlTable:
     shown = ("radius", "step", "block", "batch", "directions")
-    rows: list[tuple[str, str, list[Item]]] = []
+    rows: list[Row] = []
     for summary in made.summaries:
         for choice in summary.selected:
             values = [choice.parameters.get(name) for name in shown]
@@ -172,7 +168,9 @@ def _selections(made: "Reproduction") -> HtmlTable:
             tried = f"{choice.configurations}"
             items.append(Item(tried + (f" ({choice.infeasible} too dear)" if choice.infeasible else "")))
             word = summary.experiment.instance_word.lower()
-            rows.append((title(choice.method), f"{summary.experiment.name}, {word} {choice.instance}", items))
+            rows.append(
+                (title(choice.method), [f"{summary.experiment.name}, {word} {choice.instance}"], items)
+            )
     heads = [
         "Method",
         "radius δ, μ",

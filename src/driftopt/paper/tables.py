@@ -23,6 +23,15 @@ def number(value: float | None, *, sign: bool = False) -> str:
     return f"{value:{'+' if sign else ''}.4f}".replace("-", MINUS)
 
 
+def number_short(value: float) -> str:
+    """One decimal with its sign.
+
+    >>> number_short(-0.26), number_short(-0.01)
+    ('−0.3', '+0.0')
+    """
+    return f"{round(value, 1) + 0.0:+.1f}".replace("-", "−")
+
+
 def cell_text(cell: Cell) -> str:
     """mean ± deviation, or how many runs diverged."""
     if cell.diverged:

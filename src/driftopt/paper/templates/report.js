@@ -52,7 +52,8 @@
       });
       controls.append(key);
     }
-    controls.append(html("span", "spacer"));
+    const modes = html("div", "modes");
+    controls.append(modes);
     function mode(label, name, hint) {
       const button = html("button", "mode", label);
       button.type = "button";
@@ -63,7 +64,7 @@
         button.setAttribute("aria-pressed", String(state[name]));
         draw();
       });
-      controls.append(button);
+      modes.append(button);
     }
     if (canGap) mode("gap to best, log", "gap", "distance to the best known value on a logarithmic axis");
     mode("log queries", "logX", "queries on a logarithmic axis");
@@ -103,7 +104,7 @@
       const region = svg("clipPath", { id: clip });
       region.append(svg("rect", { x: LEFT, y: TOP - 4, width: W - LEFT - RIGHT, height: H - TOP - BOTTOM + 8 }));
       picture.append(region);
-      for (const v of state.gap ? logTicks(low, high) : ticks(low, high, 5)) {
+      for (const v of state.gap ? logTicks(low, high) : ticks(low, high, 7)) {
         const y = state.gap ? py(v + spot.best) : py(v);
         picture.append(svg("line", { class: "grid", x1: LEFT, x2: W - RIGHT, y1: y, y2: y }));
         picture.append(svg("text", { x: LEFT - 7, y: y + 4, "text-anchor": "end" }, brief(v)));
