@@ -68,6 +68,7 @@ def test_scores_after_the_response_are_those_of_the_moved_features():
         ([-1.0, -1.0], [1.0, 1.0, 0.0], 0.0),  # s = −2, ‖w‖² = 2: the cost is exactly τ = 2
         ([-1.0, -1.000001], [1.0, 1.0, 0.0], -2.000001),  # a little more: stays
         ([3.0, 4.0], [0.0, 0.0, -1.0], -1.0),  # w = 0: nowhere to go
+        ([3.0, 4.0], [0.0, 0.0, -1e-30], -1e-30),  # even where s² underflows
         ([3.0, 4.0], [0.0, 0.0, 0.0], 0.0),
     ],
 )
