@@ -4,7 +4,7 @@ import numpy as np
 
 from driftopt.study import BudgetSpent
 
-PLAIN = {"x0": [1.0, -0.5], "params": {"radius": 0.3}, "rng": 7}
+PLAIN = {"x0": [1.0, -0.5], "method": "zo-o2nc-2pt", "params": {"radius": 0.3}, "rng": 7}
 
 
 def bowl(trial, noise=0.1, seed=0):

@@ -27,7 +27,7 @@ def create(
     x0: Numbers = None,
     budget: int | None = None,
     names: str | None = None,
-    method: str = "zo-o2nc-2pt",
+    method: str | None = None,
     param: list[str] | None = None,
     bounds: Numbers = None,
     direction: Literal["minimize", "maximize"] = "minimize",
@@ -56,7 +56,7 @@ def create(
     names
         A name for each coordinate, comma-separated.
     method
-        A name from `driftopt methods`.
+        A name from `driftopt methods`; auto, or zo-o2nc-2pt with --parallel or --max-change, unless given.
     param
         A parameter of the method, key=value; may be given again.
     bounds

@@ -16,7 +16,7 @@ def design(
     *,
     x0: Any,
     names: Sequence[str] | None,
-    method: str,
+    method: str | None,
     params: Mapping[str, Any] | None,
     budget: int,
     bounds: Any,
@@ -42,14 +42,17 @@ def design(
     usable = int(checks.count("budget", budget)) - reserve
     limit = None if max_change is None else float(checks.positive("max_change", max_change))
     width = int(checks.count("parallel", parallel))
-    built, given = _method(method, dict(params or {}), start.size, usable, width, limit)
+    name = method or ("zo-o2nc-2pt" if width > 1 or limit is not None else "auto")
+    every = None if control_every is None else int(checks.count("control_every", control_every))
+    planned = max(1, usable if every is None else usable * every // (every + 1))
+    built, given = _method(name, dict(params or {}), start.size, planned, width, limit)
     points, repeats = built.points(start.size), int(built.batch)
     checks.budget(max(usable, 1), points * repeats, 1 + built.warmup)
     radius = float(built.radius)
     return Spec(
         x0=start.tolist(),
         names=_names(names, start.size),
-        method=method,
+        method=name,
         params=given,
         budget=int(budget),
         bounds=None if box is None else _pairs(box),
@@ -60,7 +63,7 @@ def design(
         max_failures=int(checks.count("max_failures", max_failures)),
         tolerance=0.1 * radius if tolerance is None else float(checks.positive("tolerance", tolerance)),
         max_change=limit,
-        control_every=None if control_every is None else int(checks.count("control_every", control_every)),
+        control_every=every,
         reserve=reserve,
         radius=radius,
         reach=_reach(built),

@@ -51,7 +51,7 @@ class Study:
         x0: Any,
         budget: int,
         names: Sequence[str] | None = None,
-        method: str = "zo-o2nc-2pt",
+        method: str | None = None,
         params: Mapping[str, Any] | None = None,
         bounds: Any = None,
         direction: str = "minimize",
@@ -73,7 +73,8 @@ class Study:
             x0: the decision in force today, where the study starts.
             budget: how many deployments may be made in all, whatever fails.
             names: a name for each coordinate of x0.
-            method: a name from `driftopt.methods.names()`, with its `params`.
+            method: a name from `driftopt.methods.names()`, with its `params`. If none is given: "auto", which
+                needs only a radius; with `parallel` or `max_change`, "zo-o2nc-2pt".
             bounds: (low, high) for each coordinate, None for an open side; every asked point keeps them.
             direction: "minimize" or "maximize".
             rng: a seed, or a Generator to draw one from.
