@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from driftopt.minimization import MinimizeError, minimize
-from driftopt.sweeps.chunks import Settings, Source, Task, digest_of
+from driftopt.sweeps.chunks import Settings, Source, Task
+from driftopt.sweeps.digest import digest_of
 from driftopt.sweeps.grid import Grid
 from driftopt.sweeps.store import Arrays
 

@@ -137,7 +137,7 @@ def _pricing_table(summary: Summary) -> HtmlTable:
         lowest = min(f.mean for f in figures.values())
         cells = [figures.get(method) for method in summary.methods]
         items = [Item(figure_text(f), f is not None and f.mean == lowest) for f in cells]
-        rows.append((week, ["the paper’s week, another instance"], items))
+        rows.append((week, ["the paper’s, another week"], items))
     rows.append(_tried(summary))
     return HtmlTable("Final objective (negative profit)", _columns("Week", summary), rows, OTHER_WEEKS)
 

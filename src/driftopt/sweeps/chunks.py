@@ -4,10 +4,6 @@ Configurations that differ in numbers alone share a program. They are grouped by
 number of directions sets an array's shape) and by batch, because lanes that share a batch share their noise.
 """
 
-import hashlib
-import inspect
-import re
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -17,15 +13,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-import driftopt
 from driftopt.method import Method
 from driftopt.problem import Problem
 from driftopt.rng import lane_seed
 from driftopt.simulation import simulate_many, stack
+from driftopt.sweeps.digest import digest_of
 from driftopt.sweeps.grid import Grid
 from driftopt.sweeps.store import Arrays
 
-FORMAT = 1  # of the chunk files; a new number makes old ones invisible
 MEMORY = 1 << 30  # bytes that one chunk's evaluation may take
 LANES = 1 << 14  # and no more runs than so many at once
 
@@ -212,31 +207,3 @@ def cut(
 
 def _fields(method: Any) -> set[str]:
     return {field.name for field in fields(method)} if is_dataclass(method) else set()
-
-
-def digest_of(*parts: Any) -> str:
-    """The SHA-256 of pytrees, settings and numbers: their data, structure, and the code of their classes."""
-    made_by = f"{FORMAT} {driftopt.__version__} {jax.__version__} {jax.default_backend()}"
-    sha = hashlib.sha256(made_by.encode())
-    for part in parts:
-        leaves, structure = jax.tree.flatten(part)
-        # Addresses of functions differ from run to run; what they do is in the module's text.
-        sha.update(re.sub(r" at 0x[0-9a-f]+", "", str(structure)).encode())
-        sha.update(_code(type(part)))
-        for leaf in leaves:
-            array = np.asarray(leaf)
-            described = repr(leaf) if array.dtype.kind == "O" else f"{array.dtype}{array.shape}"
-            sha.update(re.sub(r" at 0x[0-9a-f]+", "", described).encode())
-            if array.dtype.kind != "O":
-                sha.update(np.ascontiguousarray(array).tobytes())
-    return sha.hexdigest()
-
-
-def _code(kind: type) -> bytes:
-    """The text of the module that defines a class outside driftopt (whose version stands for its own)."""
-    if kind.__module__.partition(".")[0] in ("driftopt", "builtins"):
-        return b""
-    try:
-        return inspect.getsource(sys.modules[kind.__module__]).encode()
-    except (OSError, TypeError, KeyError):
-        return b""

@@ -1,0 +1,61 @@
+"""What names a piece of work: a hash of the data, the numbers and the code that make its result."""
+
+import functools
+import hashlib
+import inspect
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+import driftopt
+
+FORMAT = 1  # of the chunk files; a new number makes old ones invisible
+APART = ("cli", "comparisons", "paper", "study", "sweeps", "theory")  # folders that no single run depends on
+
+
+def digest_of(*parts: Any) -> str:
+    """The SHA-256 of pytrees, settings and numbers: their data, structure, and the code behind them."""
+    sha = hashlib.sha256(_engine().encode())
+    for part in parts:
+        leaves, structure = jax.tree.flatten(part)
+        sha.update(_without_addresses(str(structure)))
+        sha.update(_code(type(part)))
+        for leaf in leaves:
+            array = np.asarray(leaf)
+            if array.dtype.kind == "O":
+                sha.update(_without_addresses(repr(leaf)))
+            else:
+                sha.update(f"{array.dtype}{array.shape}".encode())
+                sha.update(np.ascontiguousarray(array).tobytes())
+    return sha.hexdigest()
+
+
+@functools.cache
+def _engine() -> str:
+    """Versions, the kind of device, and driftopt's own code: a change of any may change a run."""
+    home = Path(driftopt.__file__).parent
+    sha = hashlib.sha256()
+    for path in sorted(home.rglob("*.py")):
+        if path.relative_to(home).parts[0] not in APART:
+            sha.update(path.read_bytes())
+    versions = f"{FORMAT} {driftopt.__version__} {jax.__version__} {jax.default_backend()}"
+    return f"{versions} {sha.hexdigest()}"
+
+
+def _code(kind: type) -> bytes:
+    """The text of the module that defines a user's class."""
+    if kind.__module__.partition(".")[0] in ("driftopt", "builtins"):
+        return b""
+    try:
+        return inspect.getsource(sys.modules[kind.__module__]).encode()
+    except (OSError, TypeError, KeyError):
+        return b""
+
+
+def _without_addresses(text: str) -> bytes:
+    """Functions print with their address, which differs from run to run; what they do is in the code."""
+    return re.sub(r" at 0x[0-9a-f]+", "", text).encode()
