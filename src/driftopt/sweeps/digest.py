@@ -14,7 +14,9 @@ import numpy as np
 import driftopt
 
 FORMAT = 1  # of the chunk files; a new number makes old ones invisible
-APART = ("cli", "comparisons", "paper", "study", "sweeps", "theory")  # folders that no single run depends on
+# What no single run depends on.
+APART = {"cli", "comparisons", "paper", "study", "sweeps", "theory", "__init__.py", "__main__.py"}
+APART |= {"comparison.py", "machine.py", "stationarity.py", "sweep.py"}
 
 
 def digest_of(*parts: Any) -> str:
