@@ -6,6 +6,7 @@ differently, and its noise may depend on the point.
 
 import inspect
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy.optimize import OptimizeResult
 
 from driftopt import checks, defaults
 from driftopt.box import Box
-from driftopt.host import Host
+from driftopt.host import QuickHost
 from driftopt.rng import as_seed
 
 MESSAGES = {
@@ -46,7 +47,7 @@ def minimize(
     *,
     budget: int,
     radius: Any = None,
-    method: str = "zo-o2nc-2pt",
+    method: str = "auto",
     params: Mapping[str, Any] | None = None,
     bounds: Any = None,
     direction: str = "minimize",
@@ -64,9 +65,10 @@ def minimize(
     fun : x of shape (d,) → a number. With `vectorized`, points of shape (n, d) → n numbers.
     x0 : where to start.
     budget : how many values of `fun` may be spent, `final_queries` included. Never passed.
-    radius : how far a trial decision may be from the current one, in the units of x.
-    method, params : a name of `driftopt.methods.names()` and its numbers. Without a step the scale-free
-        learner is used; without a block length, block = T^(2/3) for T iterations.
+    radius : how far a trial decision may be from the current one, in the units of x. It may be left out where
+        bounds are finite: then it is √d/10 of the narrowest width, as `params` reports.
+    method, params : a name of `driftopt.methods.names()` and its numbers. "auto" needs none; with the others
+        no step means the scale-free learner, and no block means block = T^(2/3) for T iterations.
     bounds : pairs (low, high) or scipy's Bounds; every queried point is inside them.
     direction : "minimize" or "maximize".
     final_queries : spend so many of the budget at the reported x: `fun` is their mean, `fun_sem` its
@@ -91,13 +93,13 @@ def minimize(
     if final_queries not in range(total):
         raise ValueError(f"final_queries must be a whole number from 0 to budget - 1, got {final_queries!r}")
     chosen, numbers = defaults.resolve(
-        method, dim=run.dim, budget=total - int(final_queries), radius=radius, params=params
+        method, dim=run.dim, budget=total - int(final_queries), radius=radius, params=params, box=run.box
     )
     cost = int(chosen.queries(run.dim))
     iterations = checks.budget(total - int(final_queries), cost, 1 + chosen.warmup) // cost
     seed = as_seed(rng)
     run.params = {"method": method, **numbers, "seed": seed}
-    run.host = Host(chosen, run.x0, seed)
+    run.host = QuickHost(chosen, run.x0, seed)
     report = _reporter(callback)
 
     with _progress(progress, total) as advance:
@@ -113,7 +115,7 @@ def minimize(
 class _Run:
     """One run's oracle and everything spent on it."""
 
-    host: Host
+    host: QuickHost
     params: dict[str, Any]
 
     def __init__(self, fun: Any, args: Any, x0: np.ndarray, bounds: Any, direction: str, vectorized: bool):
@@ -126,7 +128,7 @@ class _Run:
         self._fun, self._args, self._vectorized = fun, args, vectorized
         self._points: list[np.ndarray] = []
         self._values: list[np.ndarray] = []
-        self._when: list[np.ndarray] = []
+        self._when: list[tuple[int, int]] = []  # iteration, values
         self.spent = 0
         self.final: np.ndarray | None = None
 
@@ -162,7 +164,7 @@ class _Run:
         history = {
             "x": np.concatenate([np.zeros((0, self.dim)), *self._points]),
             "value": np.concatenate([empty, *self._values]),
-            "iteration": np.concatenate([empty.astype(int), *self._when]),
+            "iteration": np.repeat(*np.array(self._when, int).reshape(-1, 2).T),
         }
         return OptimizeResult(
             x=self.x,
@@ -183,10 +185,17 @@ class _Run:
     def _query(self, points: np.ndarray) -> np.ndarray:
         """The values at all points; each is kept as soon as it is there, so that a failure loses none."""
         if self._vectorized:
-            answers = self._call(points)
-            answers = self._checked(answers, len(points))
-            return self._keep(points, answers)
-        return np.concatenate([self._keep(p[None], self._checked(self._call(p), None)) for p in points])
+            answers = self._checked(self._call(points), len(points))
+            self._keep(points, answers)
+            return answers
+        answers = np.empty(len(points))
+        for i, point in enumerate(points):
+            answer = self._call(point)
+            # The common case first: this line runs for every query.
+            plain = isinstance(answer, float) and isfinite(answer)
+            answers[i] = answer if plain else self._checked(answer, None)[0]
+            self._keep(point[None], answers[i : i + 1])
+        return answers
 
     def _call(self, point: np.ndarray) -> Any:
         try:
@@ -210,12 +219,11 @@ class _Run:
             raise self._failure(f"gave {answer!r}; values must be finite")
         return array
 
-    def _keep(self, points: np.ndarray, values: np.ndarray) -> np.ndarray:
+    def _keep(self, points: np.ndarray, values: np.ndarray) -> None:
         self._points.append(points)
         self._values.append(values)
-        self._when.append(np.full(len(values), self.host.told))
+        self._when.append((self.host.told, len(values)))
         self.spent += len(values)
-        return values
 
     def _failure(self, what: str) -> MinimizeError:
         return MinimizeError(f"query {self.spent + 1}: the function {what}", self.result(1))

@@ -1,0 +1,1 @@
+"""Ratios against named alternatives, measured side by side in one run: `make bench`."""

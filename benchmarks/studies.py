@@ -1,0 +1,152 @@
+"""What a live study costs: ask + tell in memory and on SQLite against Optuna's, and the replay of a long log."""
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from benchmarks.rows import check, row
+from driftopt.study import Study
+from driftopt.study.schema import events, iterations, trials
+
+DIM, ROUNDS, LONG = 10, 200, 100_000
+
+
+def rows() -> Iterator[dict[str, Any]]:
+    """Ask + tell by the same process, one after the other; the function costs next to nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        theirs = _optuna(f"sqlite:///{folder}/optuna.db")
+        places = {"in memory": "sqlite://", "on SQLite, synchronous=FULL": f"sqlite:///{folder}/ours.db"}
+        for where, url in places.items():
+            ours = _ours(url)
+            yield row(
+                f"study: ask + tell {where}, {DIM} dimensions",
+                f"{ours * 1e3:.2f} ms",
+                f"Optuna (random sampler) on SQLite {theirs * 1e3:.2f} ms",
+                theirs / ours,
+                ">= 3x less",
+                theirs / ours >= 3,
+            )
+        seconds, said = _replay(f"sqlite:///{folder}/long.db")
+        yield row(
+            f"study: open and replay {LONG:,} answers",
+            f"{seconds:.1f} s",
+            said,
+            None,
+            "<= 10 s",
+            seconds <= 10,
+        )
+
+
+def _timed(step: Callable[[], None]) -> float:
+    """Seconds a round, the best of three runs after one that compiles."""
+    best = np.inf
+    for _ in range(4):
+        began = time.perf_counter()
+        for _ in range(ROUNDS):
+            step()
+        best = min(best, time.perf_counter() - began)
+    return best / ROUNDS
+
+
+def _ours(url: str) -> float:
+    study = Study.create(
+        url, "a", x0=np.ones(DIM), budget=4 * ROUNDS, params={"radius": 0.3}, method="zo-o2nc-2pt", rng=0
+    )
+
+    def step() -> None:
+        trial = study.ask()
+        study.tell(trial.id, float(trial.x @ trial.x))
+
+    seconds = _timed(step)
+    told = study.trials(state="complete")
+    check(len(told) == 4 * ROUNDS, "the study lost an answer")
+    check(np.sum(study.recommend().x ** 2) < DIM, "the study did not improve")
+    study.close()
+    return seconds
+
+
+def _optuna(url: str) -> float:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(storage=url, sampler=optuna.samplers.RandomSampler(seed=0))
+
+    def step() -> None:
+        trial = study.ask()
+        x = np.array([trial.suggest_float(f"x{i}", -1.0, 1.0) for i in range(DIM)])
+        study.tell(trial, float(x @ x))
+
+    seconds = _timed(step)
+    check(len(study.trials) == 4 * ROUNDS, "Optuna lost an answer")
+    return seconds
+
+
+def _replay(url: str) -> tuple[float, str]:
+    """A log of LONG answers, written in bulk with the points that the method would have asked."""
+    from driftopt.study.engine import Engine
+
+    study = Study.create(
+        url, "a", x0=np.ones(DIM), budget=2 * LONG, params={"radius": 0.3}, method="zo-o2nc-2pt", rng=0
+    )
+    values = np.random.default_rng(0).standard_normal((LONG // 2, 2))
+    engine = Engine(study.spec)
+    engine.follow(list(values))
+    _write_log(study, values, engine.before)
+    expected = engine.recommendation()
+    study.close()
+    began = time.perf_counter()
+    again = Study.open(url, "a")
+    found = again.recommend()
+    seconds = time.perf_counter() - began
+    check(found.iterations == LONG // 2 and np.array_equal(found.x, expected), "the replay differs")
+    size = Path(sa.make_url(url).database or "").stat().st_size / 2**20
+    again.close()
+    return seconds, f"log of {size:.0f} MiB; identical to the bit"
+
+
+def _write_log(study: Study, values: np.ndarray, last: np.ndarray | None) -> None:
+    """Only the last iteration's points are looked at again when a log is opened."""
+    points = str(np.asarray(last).tolist())
+    x = str(np.asarray(last)[0].tolist())
+    count = len(values)
+    numbers = range(count)
+    opened = [
+        {
+            "study_id": 1,
+            "iteration": t,
+            "draw": 0,
+            "points": points,
+            "count": 2,
+            "repeats": 1,
+            "opened_at": 0.0,
+        }
+        for t in numbers
+    ]
+    asked = [
+        {"study_id": 1, "kind": "method", "iteration": t, "draw": 0, "point": p, "sample": 0, "x": x}
+        | {"holder": "bench", "asked_at": 0.0, "expires_at": None}
+        for t in numbers
+        for p in range(2)
+    ]
+    told = [
+        {
+            "study_id": 1,
+            "trial_id": 2 * t + p + 1,
+            "kind": "complete",
+            "value": float(values[t, p]),
+            "at": 0.0,
+        }
+        for t in numbers
+        for p in range(2)
+    ]
+
+    def work(connection: sa.Connection) -> None:
+        for table, lines in ((iterations, opened), (trials, asked), (events, told)):
+            connection.execute(sa.insert(table), lines)
+
+    study._store.write(1, work)  # pyright: ignore[reportPrivateUsage]
