@@ -162,7 +162,7 @@ class _Lanes:
         total = total + values
         told = (method.tell(state, total / query.repeats, asked), jnp.zeros_like(total))
         complete = ((row + 1) % query.repeats == 0) & (row < self.plan.rows)
-        return jax.tree.map(lambda new, old: jnp.where(complete, new, old), told, carry)
+        return jax.tree.map(lambda new, old: jnp.where(complete, new, old), told, (state, total))
 
     def _broadcast_step(self) -> Any:
         """One call for all lanes: numbers (K, 1, C), leaves of problems (…, K, 1, 1), noise (…, K, S, 1)."""
