@@ -45,7 +45,7 @@ def design(
     name = method or ("zo-o2nc-2pt" if width > 1 or limit is not None else "auto")
     every = None if control_every is None else int(checks.count("control_every", control_every))
     planned = max(1, usable if every is None else usable * every // (every + 1))
-    built, given = _method(name, dict(params or {}), start.size, planned, width, limit)
+    built, given = _method(name, dict(params or {}), start.size, planned, width, limit, box)
     points, repeats = built.points(start.size), int(built.batch)
     checks.budget(max(usable, 1), points * repeats, 1 + built.warmup)
     radius = float(built.radius)
@@ -73,7 +73,13 @@ def design(
 
 
 def _method(
-    name: str, params: dict[str, Any], dim: int, budget: int, parallel: int, max_change: float | None
+    name: str,
+    params: dict[str, Any],
+    dim: int,
+    budget: int,
+    parallel: int,
+    max_change: float | None,
+    box: Box | None,
 ) -> tuple[Any, dict[str, Any]]:
     """The method and the parameters that build it again, all written out."""
     from driftopt import methods
@@ -88,7 +94,7 @@ def _method(
         # The block's length does not depend on the radius, so any radius shows it.
         shape, _ = resolve(name, dim=dim, budget=budget, radius=1.0, params=params)
         radius = _limited(name, radius, shape, max_change)
-    method, numbers = resolve(name, dim=dim, budget=budget, radius=radius, params=params)
+    method, numbers = resolve(name, dim=dim, budget=budget, radius=radius, params=params, box=box)
     return method, _plain(numbers)
 
 
