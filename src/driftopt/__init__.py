@@ -7,11 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from driftopt import methods, problems, theory
+    from driftopt import methods, problems, stationarity, sweep, theory
+    from driftopt.comparison import compare
     from driftopt.method import Method, Query
     from driftopt.minimization import MinimizeError, MinimizeInterrupted, minimize, scipy_method
     from driftopt.problem import Problem
     from driftopt.simulation import Trace, simulate, simulate_many, stack
+    from driftopt.study import Study
 
 __version__ = "0.1.0"
 
@@ -21,8 +23,10 @@ __all__ = [
     "MinimizeInterrupted",
     "Problem",
     "Query",
+    "Study",
     "Trace",
     "__version__",
+    "compare",
     "methods",
     "minimize",
     "problems",
@@ -30,14 +34,18 @@ __all__ = [
     "simulate",
     "simulate_many",
     "stack",
+    "stationarity",
+    "sweep",
     "theory",
 ]
 
 _HOMES = {
+    "driftopt.comparison": ["compare"],
     "driftopt.method": ["Method", "Query"],
     "driftopt.minimization": ["MinimizeError", "MinimizeInterrupted", "minimize", "scipy_method"],
     "driftopt.problem": ["Problem"],
     "driftopt.simulation": ["Trace", "simulate", "simulate_many", "stack"],
+    "driftopt.study": ["Study"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -39,8 +39,9 @@ def _progress(summary: Summary) -> Text:
     filled = round(_BAR * summary.spent / summary.budget)
     bar = "█" * filled + "░" * (_BAR - filled)
     text = Text(f"deployments {bar} {summary.spent} of {summary.budget}")
-    if summary.reserve:
-        text.append(f", {summary.reserve} in reserve")
+    kept = min(summary.reserve, summary.budget - summary.spent)
+    if kept:
+        text.append(f", {kept} in reserve")
     states = ", ".join(f"{count} {state}" for state, count in summary.states.items() if count)
     text.append(f"\n            {states or 'none asked yet'}")
     text.append(f"\niterations  {summary.iterations} complete")

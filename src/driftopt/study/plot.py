@@ -62,7 +62,9 @@ def _decisions(axes: Any, spec: Spec, trials: Sequence[Trial], origin: float, x:
             rounds.setdefault((trial.iteration, trial.draw), []).append(trial)
     if rounds:
         days = np.array([_days(group, origin).mean() for group in rounds.values()])
-        centres = np.array([np.mean([t.x for t in group], axis=0) for group in rounds.values()])
+        # Each point once, however often it was asked again.
+        distinct = [{t.point: t.x for t in group}.values() for group in rounds.values()]
+        centres = np.array([np.mean(list(points), axis=0) for points in distinct])
         # Where there are too many coordinates for a picture, those that moved most.
         shown = np.sort(np.argsort(-np.abs(x - spec.start), kind="stable")[:_MOST_LINES])
         for i in shown:
