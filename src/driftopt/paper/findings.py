@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from driftopt.paper.summary import Summary, title
 from driftopt.paper.tables import number, number_short
@@ -80,7 +82,8 @@ def _lowest(summary: Summary, mean: Mapping[tuple[str, str], float], tuned: Sequ
     lost: list[str] = []
     for i in others:
         better = min(tuned, key=lambda m: mean[i, m])
-        lost.append(f"{i}: {title(better)} {number(mean[i, better])} against {number(mean[i, OPTION_ONE])}")
+        numbers = f"{number(mean[i, better])} against {number(mean[i, OPTION_ONE])}"
+        lost.append(f"{i}: {title(better)} {numbers}, {_apart(summary, i, better)}")
     word = summary.experiment.instance_word.lower()
     return Finding(
         f"Option I has the lowest {summary.objective.title.lower()} on every {word}",
@@ -88,3 +91,20 @@ def _lowest(summary: Summary, mean: Mapping[tuple[str, str], float], tuned: Sequ
         f"it has on {len(instances) - len(others)} of {len(instances)}"
         + (f" ({', '.join(lost)})" if lost else ""),
     )
+
+
+def _apart(summary: Summary, instance: str, better: str) -> str:
+    """Whether the runs can tell a better method from Option I: Welch's test on the cells."""
+    one, other = (summary.cells[instance, summary.objective.column, m] for m in (better, OPTION_ONE))
+    if (
+        one.diverged
+        or other.diverged
+        or one.deviation + other.deviation == 0
+        or min(one.runs, other.runs) < 2
+    ):
+        return "no test possible"
+    tested: Any = stats.ttest_ind_from_stats(
+        one.mean, one.deviation, one.runs, other.mean, other.deviation, other.runs, equal_var=False
+    )
+    p = float(tested.pvalue)
+    return f"{'told apart' if p < 0.05 else 'not told apart'} by {one.runs} runs each (p = {p:.2g})"

@@ -1,0 +1,56 @@
+"""Findings: sentences about the paper's claims that follow from the cells."""
+
+import numpy as np
+import pytest
+
+import paper_fixtures
+from driftopt.paper.findings import findings
+from driftopt.paper.summary import Cell, Summary
+
+
+def summary(means: dict[str, list[float]], deviation: float = 0.05, runs: int = 20) -> Summary:
+    experiment = paper_fixtures.strategic()
+    methods = tuple(means)
+    cells = {}
+    for k, instance in enumerate(experiment.instances):
+        for method in methods:
+            value = means[method][k]
+            fine = bool(np.isfinite(value))
+            cells[instance, "train_loss", method] = Cell(
+                value, deviation if fine else np.nan, runs, 0 if fine else 1, False, None, None
+            )
+    return Summary(experiment, methods, cells, {}, dict.fromkeys(experiment.instances, 0.4), [])
+
+
+GOOD = {"zo-og": [0.7] * 4, "zo-o2nc-2pt": [0.6] * 4, "zo-o2nc-1pt": [0.65] * 4}
+
+
+def test_the_claims_hold_where_they_hold():
+    lowest, second = findings(summary(GOOD))
+    assert lowest.holds
+    assert lowest.detail == "it has on 4 of 4"
+    assert second.holds
+    assert second.detail == "0.6500 against 0.7000"
+
+
+def test_one_lost_split_breaks_the_claim_and_is_named_with_its_weight():
+    near = {**GOOD, "zo-o2nc-1pt": [0.65, 0.599, 0.65, 0.65]}
+    (lowest, _) = findings(summary(near))
+    assert not lowest.holds
+    assert lowest.detail.startswith(
+        "it has on 3 of 4 (102: ZO-O2NC (Option II) 0.5990 against 0.6000, not told"
+    )
+    far = {**GOOD, "zo-o2nc-1pt": [0.65, 0.45, 0.65, 0.65]}
+    assert ", told apart by 20 runs each" in findings(summary(far))[0].detail
+
+
+@pytest.mark.parametrize("bad", [np.inf])
+def test_a_diverged_method_never_wins(bad):
+    lost = {**GOOD, "zo-o2nc-2pt": [0.6, bad, 0.6, 0.6]}
+    (lowest, _) = findings(summary(lost))
+    assert not lowest.holds
+    assert "∞, no test possible" in lowest.detail
+
+
+def test_the_untuned_method_is_not_part_of_the_papers_claim():
+    assert findings(summary({**GOOD, "auto": [0.1] * 4}))[0].holds
