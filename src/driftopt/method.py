@@ -41,7 +41,7 @@ class Method(ABC):
     broadcasts: ClassVar[bool] = False
 
     def for_budget(self, budget: int) -> "Method":
-        """The method planned for `budget` queries: itself, unless its schedule needs the number and lacks it."""
+        """The method planned for `budget` queries: itself, unless its schedule lacks the number."""
         return self
 
     @abstractmethod

@@ -62,7 +62,7 @@ def simulate_many(
     problems: Problem,
     *,
     budget: int,
-    seeds: Sequence[int],
+    seeds: Sequence[Any],
     x0: Any = None,
     evaluate_every: int | None = None,
 ) -> Trace:
@@ -70,7 +70,7 @@ def simulate_many(
 
     `problems` comes from `stack`. A number of `method` may be an array of shape (C,), one value for each
     configuration, or (K, C), other values for each instance. Run (k, s, c) is the single run of
-    configuration c on instance k with `rng=lane_seed(seeds[s], k)`.
+    configuration c on instance k with `rng=lane_seed(seeds[s], k)`; seeds given as (K, S) stay as they are.
     """
     instances = jax.tree.leaves(problems)[0].shape[0]
     method, width = _lanes(method.for_budget(int(checks.count("budget", budget))), instances)
@@ -79,16 +79,27 @@ def simulate_many(
     budget = checks.budget(budget, points * int(batch.max()), 1 + method.warmup)
     rows = budget // points
     start = None if x0 is None else jnp.asarray(checks.vector("x0", x0, dim), jnp.float32)
-    keys = as_keys(np.array([[lane_seed(as_seed(s), k) for s in seeds] for k in range(instances)], np.uint64))
-    lanes = (instances, len(seeds), width)
+    own = _lane_seeds(seeds, instances)
+    lanes = (instances, own.shape[1], width)
     plan = Plan.make(dim, points, rows, evaluate_every, lanes)
-    x, curve = program(method, problems, keys, start, plan)
+    x, curve = program(method, problems, as_keys(own), start, plan)
 
     batch = np.broadcast_to(batch, (instances, width))[:, None, :, None]
     seen = np.minimum(np.arange(1, plan.segments + 1) * plan.segment, rows)
     at = np.broadcast_to(seen // batch * batch * points, (*lanes, plan.segments))
     curve = np.moveaxis(np.asarray(curve), 0, -1)
     return Trace(np.moveaxis(np.asarray(x), 0, -1), curve[..., -1], at[..., -1], at, curve)
+
+
+def _lane_seeds(seeds: Sequence[Any], instances: int) -> np.ndarray:
+    """(K, S): each instance's own, unless given so."""
+    if all(isinstance(row, Sequence | np.ndarray) for row in seeds):
+        own = [[as_seed(seed) for seed in row] for row in seeds]
+    else:
+        own = [[lane_seed(as_seed(seed), k) for seed in seeds] for k in range(instances)]
+    if len(own) != instances or len({len(row) for row in own}) != 1 or not own[0]:
+        raise ValueError(f"seeds must be one list, or one for each of {instances} instances; got {seeds!r}")
+    return np.array(own, np.uint64)
 
 
 def _lanes(method: Method, instances: int) -> tuple[Method, int]:

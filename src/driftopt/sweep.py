@@ -84,11 +84,8 @@ def run(
     settings = Settings(int(checks.count("budget", budget)), start, evaluate_every, metrics)
     chunks: list[Chunk] = []
     for made in grids:
-        if chosen is None:
-            chunks += cut(made, source, settings, seeds, range(len(made)))
-        else:
-            for k, name in enumerate(source.names):
-                chunks += cut(made, source, settings, seeds, [chosen[made.label, name]], k)
+        picked = None if chosen is None else [chosen[made.label, name] for name in source.names]
+        chunks += cut(made, source, settings, seeds, picked)
     with Progress(title, sum(chunk.queries for chunk in chunks), show=progress) as shown:
         began = time.monotonic()
         done, reused = execute(chunks, Store(folder, shown.note), executor, shown)

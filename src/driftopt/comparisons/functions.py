@@ -87,8 +87,8 @@ class FunctionSource(Source):
     def task(
         self,
         grid: Grid,
-        configurations: Sequence[int],
-        instance: int | None,
+        configurations: Sequence[Sequence[int]],
+        instances: Sequence[int],
         seeds: Sequence[int],
         settings: Settings,
     ) -> FunctionTask:
@@ -97,7 +97,7 @@ class FunctionSource(Source):
                 f"{grid.label}: with a Python function as the problem, a method is a name of the registry; "
                 "write the problem as a driftopt.Problem to try a method of your own"
             )
-        numbers = tuple(dict(grid.configurations[i]) for i in configurations)
+        numbers = tuple(dict(grid.configurations[i]) for i in configurations[0])
         start = tuple(float(v) for v in (settings.x0 or self.x0))
         return FunctionTask(
             self.fun,

@@ -1,7 +1,7 @@
 """A sweep cut into chunks: each one call of one compiled program, whole on its own, and picklable.
 
 Configurations that differ in numbers alone share a program. They are grouped by their static structure (the
-number of directions sets an array's shape) and by batch, because lanes that share a batch share their noise.
+number of directions sets an array's shape) and, on CPUs, by batch: lanes of one batch share their noise.
 """
 
 from abc import ABC, abstractmethod
@@ -56,12 +56,12 @@ class Source(ABC):
     def task(
         self,
         grid: Grid,
-        configurations: Sequence[int],
-        instance: int | None,
+        configurations: Sequence[Sequence[int]],
+        instances: Sequence[int],
         seeds: Sequence[int],
         settings: Settings,
     ) -> Task:
-        """The runs of configurations that share structure and batch, on one instance or on all of them."""
+        """The runs of configurations that share their structure: a row of them for each instance."""
 
     @abstractmethod
     def width(self, instances: int, seeds: int) -> int:
@@ -77,8 +77,8 @@ class Chunk:
     """Which runs a task does: rows of the final table."""
 
     label: str
-    configurations: tuple[int, ...]
-    instance: int | None
+    configurations: tuple[tuple[int, ...], ...]  # a row for each instance
+    instances: tuple[int, ...]
     seeds: tuple[int, ...]
     queries: int
     task: Task
@@ -96,21 +96,22 @@ class Simulated(Source):
     def task(
         self,
         grid: Grid,
-        configurations: Sequence[int],
-        instance: int | None,
+        configurations: Sequence[Sequence[int]],
+        instances: Sequence[int],
         seeds: Sequence[int],
         settings: Settings,
     ) -> "Simulation":
-        built = [grid.method(index) for index in configurations]
-        method = jax.tree.map(lambda *leaves: np.stack(leaves), *built)
-        if "batch" in _fields(method):
+        built = [[grid.method(index) for index in row] for row in configurations]
+        flat = [one for row in built for one in row]
+        method = jax.tree.map(lambda *leaves: np.stack(leaves).reshape(len(built), -1), *flat)
+        batches = {int(np.asarray(one.batch)) for one in flat}
+        if "batch" in _fields(method) and len(batches) == 1:
             # One batch for all lanes, as a scalar: they then share their noise.
-            method = replace(method, batch=int(np.asarray(built[0].batch)))
-        if instance is None:
-            return Simulation(method, self.stacked, tuple(seeds), settings)
-        # Alone in its stack, instance k must still have the random numbers of the k-th lane.
-        one = jax.tree.map(lambda leaf: leaf[instance : instance + 1], self.stacked)
-        return Simulation(method, one, tuple(lane_seed(s, instance) for s in seeds), settings)
+            method = replace(method, batch=batches.pop())
+        problems = jax.tree.map(lambda leaf: leaf[list(instances)], self.stacked)
+        # In whatever company, instance k has the random numbers of the k-th lane.
+        own = tuple(tuple(lane_seed(seed, k) for seed in seeds) for k in instances)
+        return Simulation(method, problems, own, settings)
 
     def width(self, instances: int, seeds: int) -> int:
         # An exact evaluation may need a temporary as large as the instance's data, for one seed at a time.
@@ -127,7 +128,7 @@ class Simulation(Task):
 
     method: Method
     problems: Problem
-    seeds: tuple[int, ...]
+    seeds: tuple[tuple[int, ...], ...]  # a row for each instance
     settings: Settings
 
     @property
@@ -151,8 +152,8 @@ class Simulation(Task):
             "queries": np.asarray(trace.queries, np.int64),
         }
         if s.evaluate_every is not None:
-            # The batch is one for all lanes, so they are all evaluated at the same counts.
-            result["curve_at"] = np.asarray(trace.evaluated_at[0, 0, 0], np.int64)
+            # Lanes of different batch are evaluated at different counts.
+            result["curve_at"] = np.asarray(trace.evaluated_at[:, 0], np.int64)
             result["curve"] = np.asarray(trace.objective, np.float32)
         if s.metrics:
             result |= {f"metric_{name}": value for name, value in _metrics(problems, trace.x).items()}
@@ -184,25 +185,42 @@ def cut(
     source: Source,
     settings: Settings,
     seeds: Sequence[int],
-    configurations: Sequence[int],
-    instance: int | None = None,
+    chosen: Sequence[int] | None = None,
 ) -> Iterator[Chunk]:
-    """The chunks of a grid's feasible configurations on one instance, or on all."""
+    """The chunks of a grid's feasible configurations on all instances, or of one chosen for each instance."""
+    everywhere = range(len(source.names))
     groups: dict[Any, list[int]] = {}
-    built = {index: grid.method(index) for index in configurations}
-    for index, method in built.items():
+    for member in range(len(grid)) if chosen is None else everywhere:
+        method = grid.method(member if chosen is None else chosen[member])
         if feasible(method, source.dim, settings.budget):
-            groups.setdefault((jax.tree.structure(method), int(np.asarray(method.batch))), []).append(index)
-    count = len(source.names) if instance is None else 1
-    for (_, batch), members in groups.items():
-        width = source.width(count, len(seeds))
-        parts = -(-len(members) // width)
-        for part in np.array_split(np.array(members), parts):
-            # What every run of this chunk spends: whole iterations within the budget.
-            cost = built[int(part[0])].points(source.dim) * batch
-            spent = settings.budget // cost * cost * len(part) * len(seeds) * count
-            task = source.task(grid, part.tolist(), instance, seeds, settings)
-            yield Chunk(grid.label, tuple(int(i) for i in part), instance, tuple(seeds), spent, task)
+            # Lanes of one batch share noise; a single configuration has nobody to share with.
+            alone = chosen is not None or jax.default_backend() != "cpu"
+            batch = None if alone else int(np.asarray(method.batch))
+            groups.setdefault((jax.tree.structure(method), batch), []).append(member)
+    for members in groups.values():
+        if chosen is not None:
+            rows = tuple((chosen[k],) for k in members)
+            yield _chunk(grid, source, settings, seeds, rows, tuple(members))
+            continue
+        width = source.width(len(everywhere), len(seeds))
+        for part in np.array_split(np.array(members), -(-len(members) // width)):
+            row = tuple(int(i) for i in part)
+            yield _chunk(grid, source, settings, seeds, (row,) * len(everywhere), tuple(everywhere))
+
+
+def _chunk(
+    grid: Grid,
+    source: Source,
+    settings: Settings,
+    seeds: Sequence[int],
+    configurations: tuple[tuple[int, ...], ...],
+    instances: tuple[int, ...],
+) -> Chunk:
+    costs = [int(np.asarray(grid.method(i).queries(source.dim))) for row in configurations for i in row]
+    # What the runs of this chunk spend: whole iterations within the budget.
+    spent = sum(settings.budget // cost * cost for cost in costs) * len(seeds)
+    task = source.task(grid, configurations, instances, seeds, settings)
+    return Chunk(grid.label, configurations, instances, tuple(seeds), spent, task)
 
 
 def _fields(method: Any) -> set[str]:

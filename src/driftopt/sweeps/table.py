@@ -84,20 +84,19 @@ def assemble(
     x = np.full((count, source.dim), np.nan, np.float32)
     curves: list[tuple[np.ndarray, np.ndarray] | None] = [None] * count
     for chunk, arrays in zip(chunks, done, strict=True):
-        instances = source.names if chunk.instance is None else (source.names[chunk.instance],)
         for name in arrays:
             if name.startswith("metric_"):
                 columns.setdefault(name.removeprefix("metric_"), np.full(count, np.nan))
-        for k, name in enumerate(instances):
+        for k, name in enumerate(source.names[instance] for instance in chunk.instances):
             for s, seed in enumerate(chunk.seeds):
-                for c, configuration in enumerate(chunk.configurations):
+                for c, configuration in enumerate(chunk.configurations[k]):
                     row, at = place[chunk.label, name, configuration, seed], (k, s, c)
                     value = float(arrays["objective"][at])
                     columns["objective"][row] = value if np.isfinite(value) else np.inf
                     columns["queries"][row] = arrays["queries"][at]
                     x[row] = arrays["x"][at]
                     if "curve" in arrays:
-                        curves[row] = (arrays["curve_at"], arrays["curve"][at])
+                        curves[row] = (arrays["curve_at"][k, c], arrays["curve"][at])
                     for metric, measured in arrays.items():
                         if metric.startswith("metric_"):
                             columns[metric.removeprefix("metric_")][row] = measured[at]
