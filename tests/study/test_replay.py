@@ -142,12 +142,13 @@ def test_databases_of_every_format_still_open(tmp_path, version):
     study = Study.open(tmp_path / "study.db", "golden")
     found = study.recommend()
     assert found.iterations == expected["iterations"]
-    np.testing.assert_allclose(found.x, expected["x"], rtol=1e-9)
+    close = {"rtol": 1e-5, "atol": 1e-6}  # directions are float32, and their last bit is not a promise
+    np.testing.assert_allclose(found.x, expected["x"], **close)
     assert {t.state for t in study.trials()} == {"pending", "complete", "failed", "expired", "superseded"}
     assert study.summary().drift.n == expected["controls"]
     for trial in study.trials(state="pending"):
         study.tell(trial.id, bowl(trial))
     drive(study)
-    np.testing.assert_allclose(study.recommend().x, expected["final"], rtol=1e-9)
+    np.testing.assert_allclose(study.recommend().x, expected["final"], **close)
     with pytest.raises(BudgetSpent):
         study.ask()
