@@ -23,6 +23,7 @@ from driftopt.problem import Problem
 from driftopt.rng import query_key, run_keys
 
 ROWS = 64  # rows of random numbers drawn at once: enough to hide the cost of drawing, few enough for caches
+EVALUATED = 512  # exact evaluations at once: each may need a temporary as large as the problem's data
 DRAWS = 512  # and no more than so many queries of one lane, where a query has many points
 
 
@@ -202,11 +203,13 @@ class _Lanes:
         return self._over_lanes(lambda m, _, s: m.recommend(s), "lane")(self.method, self.problems, state)
 
     def _evaluate(self, x: Array) -> Array:
-        """f at (d, K, S, C), one seed at a time to bound the memory; a diverged run is infinitely bad."""
+        """f at (d, K, S, C), some seeds at a time to bound the memory; a diverged run is infinitely bad."""
 
         def exact(problem: Problem, x: Array) -> Array:
             value = problem.objective(x)
             return jnp.where(jnp.isfinite(value) & jnp.isfinite(x).all(), value, jnp.inf)
 
         by_seed = jax.vmap(jax.vmap(exact, (0, -1), -1), (None, -1), -1)
-        return jnp.moveaxis(lax.map(lambda x: by_seed(self.problems, x), jnp.moveaxis(x, 2, 0)), 0, 1)
+        several = max(1, EVALUATED // (self.plan.lanes[0] * self.plan.lanes[2]))
+        values = lax.map(lambda x: by_seed(self.problems, x), jnp.moveaxis(x, 2, 0), batch_size=several)
+        return jnp.moveaxis(values, 0, 1)

@@ -45,6 +45,11 @@ class Task(ABC):
     @abstractmethod
     def key(self) -> str: ...
 
+    @property
+    def program(self) -> Any:
+        """Tasks of one value share a compiled program."""
+        return None
+
 
 class Source(ABC):
     """The problem instances of a sweep, and how work on them is packed."""
@@ -134,6 +139,11 @@ class Simulation(Task):
     @property
     def key(self) -> str:
         return digest_of(self.method, self.problems, self.seeds, self.settings)
+
+    @property
+    def program(self) -> Any:
+        shapes = tuple(np.shape(leaf) for leaf in jax.tree.leaves(self.method))
+        return jax.tree.structure(self.method), shapes, np.shape(self.seeds)
 
     def run(self) -> Arrays:
         problems = jax.tree.map(jnp.asarray, self.problems)

@@ -1,9 +1,11 @@
 """Chunks run here or by any executor; each is kept the moment it is finished."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import Any
 
+from driftopt.machine import cores
 from driftopt.sweeps.chunks import Chunk, run_task
 from driftopt.sweeps.progress import Progress
 from driftopt.sweeps.store import Arrays, Store
@@ -28,8 +30,9 @@ def execute(
 
     try:
         if executor is None:
-            for i in missing:
-                finish(i, run_task(chunks[i].task))
+            # Threads: one compiles while another computes.
+            with ThreadPoolExecutor(max(2, min(cores(), 8))) as pool:
+                _submit(pool, _compilations_first(chunks, missing), finish)
         else:
             _submit(executor, [(i, chunks[i].task) for i in missing], finish)
     except KeyboardInterrupt:
@@ -39,6 +42,17 @@ def execute(
         shown.note(f"interrupted: {done} of {len(chunks)} parts are finished and {kept}{how}")
         raise
     return [arrays for arrays in found if arrays is not None], len(chunks) - len(missing)
+
+
+def _compilations_first(chunks: Sequence[Chunk], missing: Sequence[int]) -> list[tuple[int, Any]]:
+    """One chunk of every program before the second of any, so that no two threads compile the same."""
+    seen: dict[Any, int] = {}
+    rounds: list[tuple[int, int]] = []
+    for i in missing:
+        program = chunks[i].task.program
+        rounds.append((seen.setdefault(program, 0), i))
+        seen[program] += 1
+    return [(i, chunks[i].task) for _, i in sorted(rounds)]
 
 
 def _submit(
@@ -53,7 +67,16 @@ def _submit(
                 i, task = waiting.pop()
                 running[executor.submit(run_task, task)] = i
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                finish(running.pop(future), future.result())
-    finally:
-        for future in running:
-            future.cancel()
+                finish(running[future], future.result())
+                del running[future]
+    except BaseException:
+        # What others have finished meanwhile, or are finishing here, is kept.
+        begun = [future for future in running if not future.cancel()]
+        if isinstance(executor, ThreadPoolExecutor):
+            wait(begun)
+        for future in begun:
+            # A second failure, of the same full disk say, must not hide the first.
+            with suppress(Exception):
+                if future.done() and not future.cancelled() and future.exception() is None:
+                    finish(running[future], future.result())
+        raise
