@@ -76,7 +76,7 @@ def lists(shapes: Sequence[tuple[int, int, int]]) -> dict[str, Problem]:
 def validation() -> list[tuple[dict[str, Any], dict[str, Problem]]]:
     """24 instances, in groups of one shape. None was run before the method was frozen."""
     sizes = list(itertools.product((10, 20, 30, 50), (60, 120, 240)))
-    weeks = {f"week {week}": Pricing.from_week(week) for week in ("2022-21", "2022-25")}
+    weeks: dict[str, Problem] = {f"week {week}": Pricing.from_week(week) for week in ("2022-21", "2022-25")}
     synthetic = [lists([(100 + i, n, buyers)]) for i, (n, buyers) in enumerate(sizes)]
     return [
         (STRATEGIC, credit([103, 104, *range(201, 207)])),
