@@ -13,6 +13,7 @@ from driftopt.host import Host
 from driftopt.methods import auto
 from driftopt.pytree import module
 from driftopt.rng import as_key
+from driftopt.study import Study
 from test_simulate import Bowl, bowl
 
 
@@ -144,6 +145,8 @@ def test_the_length_comes_from_the_bounds():
     bounds = [(-1, 1)] * 3 + [(-5, 5)]
     result = driftopt.minimize(lambda x: (x**2).sum(), np.ones(4), budget=20, bounds=bounds, rng=0)
     assert result.params["radius"] == pytest.approx(np.sqrt(4) / 10 * 2)
+    study = Study.create("sqlite://", "prices", x0=[0.5] * 4, budget=20, bounds=bounds, rng=0)
+    assert study.spec.params["radius"] == result.params["radius"]
     with pytest.raises(ValueError, match="how far a trial decision may be"):
         driftopt.minimize(lambda x: (x**2).sum(), [1.0], budget=20, rng=0)
 
