@@ -13,15 +13,15 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	touch $@
 
 test: $(VENV)/.ready  ## all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(VENV)/.ready  ## lint, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
-reproduce: $(VENV)/.ready  ## the main job
-	$(BIN)/driftopt demo
+reproduce: $(VENV)/.ready  ## the paper's experiments, the quick version; `driftopt reproduce` is the full one
+	$(BIN)/driftopt reproduce --quick --out results/quick
 
 bench: $(VENV)/.ready  ## ratios against named alternatives, measured side by side
 	$(BIN)/python -m benchmarks
