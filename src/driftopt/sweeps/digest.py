@@ -15,8 +15,10 @@ import driftopt
 
 FORMAT = 1  # of the chunk files; a new number makes old ones invisible
 # What no single run depends on.
-APART = {"cli", "comparisons", "paper", "study", "sweeps", "theory", "__init__.py", "__main__.py"}
-APART |= {"comparison.py", "machine.py", "stationarity.py", "sweep.py"}
+APART = {
+    *("cli", "comparisons", "paper", "study", "sweeps", "theory"),
+    *("__init__.py", "__main__.py", "comparison.py", "machine.py", "stationarity.py", "sweep.py"),
+}
 
 
 def digest_of(*parts: Any) -> str:
