@@ -26,6 +26,7 @@ def create(
     *,
     x0: Numbers = None,
     budget: int | None = None,
+    radius: float | None = None,
     names: str | None = None,
     method: str | None = None,
     param: list[str] | None = None,
@@ -53,6 +54,8 @@ def create(
         The decision in force today: numbers, comma-separated.
     budget
         How many deployments may be made in all.
+    radius
+        How far a deployed decision may stray from the present one, in the units of x.
     names
         A name for each coordinate, comma-separated.
     method
@@ -94,7 +97,13 @@ def create(
         start = io.vector(x0)
         if start is None or budget is None:
             raise ValueError("--x0 and --budget are needed")
-        options = {"x0": start, "budget": budget, "method": method, "params": io.params(param)}
+        options = {
+            "x0": start,
+            "budget": budget,
+            "radius": radius,
+            "method": method,
+            "params": io.params(param),
+        }
         options |= {"names": None if names is None else names.split(","), "direction": direction, "rng": rng}
         options |= {
             "bounds": io.bounds(bounds, len(start)),

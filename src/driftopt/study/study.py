@@ -50,6 +50,7 @@ class Study:
         *,
         x0: Any,
         budget: int,
+        radius: float | None = None,
         names: Sequence[str] | None = None,
         method: str | None = None,
         params: Mapping[str, Any] | None = None,
@@ -72,6 +73,8 @@ class Study:
             name: the study's name in that database.
             x0: the decision in force today, where the study starts.
             budget: how many deployments may be made in all, whatever fails.
+            radius: how far a deployed decision may stray from the present one, as in `minimize`; the same as
+                params={"radius": …}.
             names: a name for each coordinate of x0.
             method: a name from `driftopt.methods.names()`, with its `params`. If none is given: "auto", which
                 needs only a radius; with `parallel` or `max_change`, "zo-o2nc-2pt".
@@ -89,6 +92,10 @@ class Study:
         """
         if not isinstance(name, str) or not 0 < len(name) <= 200:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(f"name must be 1 to 200 characters, got {name!r}")
+        if radius is not None:
+            if "radius" in (params or {}):
+                raise ValueError("give radius once: as the argument or in params")
+            params = {**(params or {}), "radius": radius}
         spec = design(
             x0=x0,
             names=names,
