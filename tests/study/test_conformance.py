@@ -235,6 +235,25 @@ def test_after_enough_failures_the_iteration_is_redrawn(url):
     assert np.array_equal(Study.open(url, "a").recommend().x, study.recommend().x)
 
 
+def test_failures_are_counted_by_whoever_reads_the_log(url, clock):
+    """A shell asks from a new process each time; it must redraw when one that watched all along would."""
+
+    def opened():
+        return Study.open(url, "a", clock=clock)
+
+    Study.create(url, "a", budget=30, max_failures=3, clock=clock, **PLAIN)
+    first, other = opened().ask_many(2)
+    opened().tell(other.id, 1.0)
+    opened().fail(first.id, "once")
+    again = opened().ask()
+    clock.now += WEEK
+    third = opened().ask()
+    opened().fail(again.id, "it expired before: still one failure")
+    assert (again.draw, third.draw) == (0, 0)
+    opened().fail(third.id, "thrice")
+    assert opened().ask().draw == 1
+
+
 def test_a_redrawn_iteration_does_not_wait_for_its_old_points(url):
     study = Study.create(url, "a", budget=20, max_failures=1, **PLAIN)
     first, pending = study.ask(), study.ask()

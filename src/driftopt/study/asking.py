@@ -48,7 +48,7 @@ def decide(spec: Spec, ledger: Ledger, now: float, control_allowed: bool) -> Dec
             return Control()
         return Draw(ledger.closed, 0)
     free = turn.free()
-    if any(turn.failures[slot] >= spec.max_failures for slot in free):
+    if any(len(turn.lost[slot]) >= spec.max_failures for slot in free):
         pay(spec, left, spec.size, "the redrawn iteration")
         return Draw(turn.iteration, turn.draw + 1)
     if free:

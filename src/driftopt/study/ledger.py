@@ -49,14 +49,14 @@ class Round:
     count: int  # p
     repeats: int
     values: list[float | None] = field(init=False)
-    failures: list[int] = field(init=False)
+    lost: list[set[int]] = field(init=False)  # for each slot, the trials that failed or expired
     out: dict[int, Holding] = field(init=False, default_factory=dict[int, Holding])
     missing: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.missing = self.count * self.repeats
         self.values = [None] * self.missing
-        self.failures = [0] * self.missing
+        self.lost = [set() for _ in self.values]
 
     def slot(self, point: int, sample: int) -> int:
         return sample * self.count + point
@@ -128,14 +128,15 @@ class Ledger:
                 continue  # an iteration that is over: nothing said about it changes the state
             slot = turn.slot(point, sample)
             holding = turn.out.get(slot)
-            held = holding is not None and holding.id == trial
-            if held:
+            if holding is not None and holding.id == trial:
                 del turn.out[slot]
             if kind == "complete" and turn.values[slot] is None:
                 turn.values[slot] = self._spec.sign * value
                 turn.missing -= 1
-            elif kind in ("failed", "expired") and held:
-                turn.failures[slot] += 1
+            elif kind in ("failed", "expired"):
+                # By trial, not by who holds the slot now: a process that reads the log at once, late, must
+                # count what one that watched it counted, and a trial that expired and then failed is one.
+                turn.lost[slot].add(trial)
 
     def _drain(self) -> None:
         """Rounds that are over become steps of the method's state."""
