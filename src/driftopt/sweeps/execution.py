@@ -31,7 +31,7 @@ def execute(
     try:
         if executor is None:
             # Threads: one compiles while another computes.
-            with ThreadPoolExecutor(max(2, min(cores(), 8))) as pool:
+            with ThreadPoolExecutor(max(2, min(cores(), 16))) as pool:
                 _submit(pool, _compilations_first(chunks, missing), finish)
         else:
             _submit(executor, [(i, chunks[i].task) for i in missing], finish)
