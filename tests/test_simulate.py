@@ -74,6 +74,16 @@ def test_the_state_has_been_told_exactly_the_reported_queries(method):
     assert len(drawn) == trace.queries
 
 
+def test_a_method_planned_for_a_longer_run_stops_with_the_budget():
+    method = methods.get("auto", radius=0.5, budget=4000)
+    # Without evaluations noise is drawn for 512 rows, of which 500 are paid for.
+    short = driftopt.simulate(method, bowl(), budget=1000)
+    exact = driftopt.simulate(method, bowl(), budget=1000, evaluate_every=100)
+    assert short.queries == exact.queries == 1000
+    np.testing.assert_allclose(short.x, exact.x, rtol=1e-5)
+    assert not np.allclose(short.x, driftopt.simulate(method, bowl(), budget=1024).x, rtol=1e-5)
+
+
 def test_a_budget_below_one_iteration_is_refused(name):
     method = with_batch(name, 5)
     needed = method.queries(3) * (1 + method.warmup)

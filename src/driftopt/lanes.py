@@ -174,7 +174,7 @@ class _Lanes:
         values = jax.vmap(problem.observe)(answered, query.points)
         paid = row < self.plan.rows  # the last segment may be longer than the budget
         if isinstance(query.repeats, int) and query.repeats == 1:
-            # Known when compiling: nothing to add up, and nothing to guard where the segments end with the budget.
+            # Known when compiling: nothing to add up, and no guard where segments end with the budget.
             told = method.tell(state, values, asked)
             if self.plan.rows % self.plan.segment:
                 told = jax.tree.map(lambda new, old: jnp.where(paid, new, old), told, state)
