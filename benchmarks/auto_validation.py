@@ -178,7 +178,8 @@ def report(records: list[dict[str, Any]]) -> str:
     head = ["instance", "tuned ZO-O2NC", *(f"auto, {_times(factor)}" for factor in FACTORS)]
     lines = [
         f"{SETTINGS_TRIED:,} settings were tried on the development instances before the method was frozen; "
-        "it was not changed afterwards. The tables are the second run: in the first, a fault of the simulator hurt the rival's batches.",
+        "it was not changed afterwards. The tables are the second run: in the first, a fault "
+        "of the simulator hurt the rival's batches.",
         "",
         "| | " + " | ".join(f"radius {_times(f)}" for f in FACTORS) + " |",
         "|---|" + "---|" * len(FACTORS),
