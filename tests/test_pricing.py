@@ -119,6 +119,18 @@ def test_any_finite_prices_give_finite_values_and_whole_demand(x, seed):
     assert np.isfinite(jax.tree.leaves(problem.demand(x))[0]).all()
 
 
+def test_prices_may_be_numpys_or_a_list(problem):
+    far = np.full(problem.dim, 0.5)
+    far[0] = 1e6  # nobody buys it: a share of 0, which float64's smallest number would not keep off 0
+    exact = problem.objective(jnp.asarray(far, jnp.float32))
+    assert np.isfinite(exact)
+    assert problem.objective(far) == problem.objective(far.tolist()) == exact
+    assert problem.demand(far.tolist()).profit == -exact
+    assert problem.sample(jax.random.key(0), [1] * problem.dim) == problem.sample(
+        jax.random.key(0), jnp.ones(problem.dim)
+    )
+
+
 def test_nan_prices_stay_nan(problem):
     x = problem.x0.at[4].set(jnp.nan)
     assert np.isnan(problem.objective(x))

@@ -11,6 +11,13 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 from jax import Array
+from jax.typing import ArrayLike
+
+
+def decision(x: ArrayLike) -> Array:
+    """x as JAX floats: people hand in lists and NumPy's float64, whose limits float32 does not have."""
+    x = jnp.asarray(x)
+    return x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(jnp.float32)
 
 
 class Problem(ABC):

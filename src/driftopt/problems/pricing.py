@@ -24,7 +24,7 @@ from scipy.special import gammaln
 from driftopt import checks
 from driftopt.data.prices import load_week, read_prices, synthetic_prices
 from driftopt.data.provenance import Provenance
-from driftopt.problem import Problem
+from driftopt.problem import Problem, decision
 from driftopt.problems import choices
 from driftopt.pytree import module, static
 from driftopt.rng import as_key, as_seed
@@ -145,21 +145,23 @@ class Pricing(Problem):
 
     def respond(self, noise: Array, x: Array) -> Array:
         """The demand: an exact multinomial draw."""
-        return choices.counts(noise, *self._weights(x))
+        return choices.counts(noise, *self._weights(decision(x)))
 
     def value(self, x: Array, xi: Array) -> Array:
         """The negative profit."""
-        low, high = self.thresholds
+        x, (low, high) = decision(x), self.thresholds
         steps = 2 * xi - jnp.maximum(xi - low, 0) + 2 * jnp.maximum(xi - high, 0)
         return self._loss(x, xi, self.unit_cost.astype(x.dtype) * steps)
 
     def objective(self, x: Array) -> Array:
         """The exact f(x): sales are binomial one by one, and expectation is linear."""
+        x = decision(x)
         sales, _, cost = self._expected(x)
         return self._loss(x, sales, cost)
 
     def demand(self, x: Array) -> Demand:
         """Expected sales, revenue, cost and profit at the prices x."""
+        x = decision(x)
         sales, nothing, cost = self._expected(x)
         revenue = -self._loss(x, sales, jnp.zeros_like(cost))
         return Demand(sales, nothing, revenue, jnp.sum(cost), -self._loss(x, sales, cost))

@@ -20,7 +20,7 @@ from jax.typing import ArrayLike
 from driftopt import checks
 from driftopt.data.credit import CreditTable, load_credit, split_credit
 from driftopt.data.provenance import Provenance
-from driftopt.problem import Problem
+from driftopt.problem import Problem, decision
 from driftopt.pytree import module, static
 
 LOSSES = ("hinge", "logistic")
@@ -145,6 +145,7 @@ class StrategicClassification(Problem):
 
     def respond(self, noise: Person, x: Array) -> Response:
         """The person's score and label after the response."""
+        x = decision(x)
         weights, features = x[:-1], noise.features.astype(x.dtype)
         score = jnp.sum(weights * features, axis=0) + x[-1]
         moves = self._moves(score, jnp.sum(weights * weights, axis=0))
@@ -156,10 +157,11 @@ class StrategicClassification(Problem):
 
     def objective(self, x: Array) -> Array:
         """The exact mean loss over the training rows."""
-        return self._loss_after_response(x, self.features, self.labels)
+        return self._loss_after_response(decision(x), self.features, self.labels)
 
     def best_response(self, x: Array, features: Array) -> Array:
         """ã for each row of features (…, k): where the person stands after seeing the classifier."""
+        x = decision(x)
         features, weights = jnp.asarray(features, x.dtype), x[:-1]
         score = self._scores(x, features)
         norm = jnp.sum(weights * weights)
@@ -173,6 +175,7 @@ class StrategicClassification(Problem):
         A score of 0 or more predicts +1. The AUC ranks by the score after the response, where all who moved
         tie at 0: a tie counts one half.
         """
+        x = decision(x)
         scores = self._scores(x, self.features)
         moved = jnp.sum(self._moves(scores, jnp.sum(x[:-1] ** 2)))
         train = self.objective(x)
