@@ -169,12 +169,12 @@ def test_metrics_by_hand(problem):
 def test_decisions_may_be_numpys_or_lists(problem):
     x, key = [0.5] * problem.dim, jax.random.key(0)
     single = jnp.asarray(x, jnp.float32)
-    for given in (x, np.array(x)):
-        assert problem.objective(given) == problem.objective(single)
-        assert problem.sample(key, given) == problem.sample(key, single)
-        assert problem.metrics(given) == problem.metrics(single)
+    for passed in (x, np.array(x)):
+        assert problem.objective(passed) == problem.objective(single)
+        assert problem.sample(key, passed) == problem.sample(key, single)
+        assert problem.metrics(passed) == problem.metrics(single)
         assert (
-            problem.best_response(given, problem.test_features)
+            problem.best_response(passed, problem.test_features)
             == problem.best_response(single, problem.test_features)
         ).all()
 
