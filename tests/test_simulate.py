@@ -190,6 +190,50 @@ def test_bad_input_is_a_clear_value_error(change, message):
         driftopt.simulate(methods.get("zo-sph", radius=0.1, step=0.1), bowl(), **{**good, **change})
 
 
+@module
+class Numberless(Problem):
+    """A problem whose numbers are all in its code."""
+
+    @property
+    def dim(self) -> int:
+        return 3
+
+    def draw(self, key, x):
+        return jax.random.normal(key, (), jnp.float32)
+
+    def value(self, x, xi):
+        return self.objective(x) + xi
+
+    def objective(self, x):
+        return jnp.sum(jnp.abs(x - 1))
+
+
+def test_a_problem_may_hold_no_numbers():
+    method = methods.get("zo-sph", radius=0.5, step=[0.01, 0.02])
+    trace = driftopt.simulate_many(method, driftopt.stack([Numberless()]), seeds=[0, 1], budget=400)
+    assert trace.fun.shape == (1, 2, 2)
+    single = driftopt.simulate(methods.get("zo-sph", radius=0.5, step=0.02), Numberless(), budget=400, rng=1)
+    np.testing.assert_allclose(trace.x[0, 1, 1], single.x, rtol=1e-5)
+    assert single.fun < 2
+
+
+def test_what_is_no_method_or_no_problem_is_refused():
+    class Undecorated(Numberless):
+        """Not a pytree of its own."""
+
+    method = methods.get("zo-sph", radius=0.5, step=0.1)
+    with pytest.raises(ValueError, match="methods"):
+        driftopt.simulate("zo-sph", bowl(), budget=100)
+    with pytest.raises(ValueError, match="simulate_many"):
+        driftopt.simulate(methods.get("zo-sph", radius=0.5, step=[0.1, 0.2]), bowl(), budget=100)
+    with pytest.raises(ValueError, match=r"driftopt\.pytree\.module"):
+        driftopt.simulate(method, Undecorated(), budget=100)
+    with pytest.raises(ValueError, match="stack"):
+        driftopt.simulate_many(method, [bowl()], budget=100, seeds=[0])
+    with pytest.raises(ValueError, match="stack"):
+        driftopt.simulate_many(method, driftopt.problems.kink(3), budget=100, seeds=[0])
+
+
 def test_only_like_problems_stack():
     with pytest.raises(ValueError, match="stacked"):
         driftopt.stack([bowl(dim=3), bowl(dim=4)])

@@ -30,6 +30,8 @@ class Trace:
 
 def stack(problems: Sequence[Problem]) -> Problem:
     """Instances of one kind and shape as one problem with a leading instance axis, for `simulate_many`."""
+    for problem in problems:
+        _check_problem(problem)
     kinds = {(jax.tree.structure(p), str(jax.tree.map(jnp.shape, p))) for p in problems}
     if len(kinds) != 1:
         raise ValueError(f"only problems of one kind and shape can be stacked; got {len(kinds)} kinds")
@@ -50,6 +52,9 @@ def simulate(
     The run stops before the iteration that would pass the budget. `evaluate_every` asks for the exact
     objective along the run, about every so many queries; evaluations are not counted.
     """
+    _check_kinds(method, problem)
+    if any(np.ndim(leaf) for leaf in jax.tree.leaves(method)):
+        raise ValueError("an array of parameters makes several runs: simulate_many gives them all")
     seeds = [as_seed(rng)]
     trace = simulate_many(
         method, stack([problem]), budget=budget, seeds=seeds, x0=x0, evaluate_every=evaluate_every
@@ -72,9 +77,13 @@ def simulate_many(
     configuration, or (K, C), other values for each instance. Run (k, s, c) is the single run of
     configuration c on instance k with `rng=lane_seed(seeds[s], k)`; seeds given as (K, S) stay as they are.
     """
-    instances = jax.tree.leaves(problems)[0].shape[0]
+    _check_kinds(method, problems)
+    leaves = jax.tree.leaves(problems)
+    if not all(np.ndim(leaf) for leaf in leaves):
+        raise ValueError("problems must come from stack([…]), also where there is only one")
+    instances = leaves[0].shape[0] if leaves else 1  # a problem without numbers is its own stack
     method, width = _lanes(method.for_budget(int(checks.count("budget", budget))), instances)
-    dim = jax.eval_shape(lambda p: jax.vmap(lambda q: q.x0)(p), problems).shape[1]
+    dim = jax.eval_shape(lambda p: jax.vmap(lambda q: q.x0, axis_size=instances)(p), problems).shape[1]
     points, batch = method.points(dim), np.asarray(method.batch)
     budget = checks.budget(budget, points * int(batch.max()), 1 + method.warmup)
     rows = budget // points
@@ -89,6 +98,21 @@ def simulate_many(
     at = np.broadcast_to(seen // batch * batch * points, (*lanes, plan.segments))
     curve = np.moveaxis(np.asarray(curve), 0, -1)
     return Trace(np.moveaxis(np.asarray(x), 0, -1), curve[..., -1], at[..., -1], at, curve)
+
+
+def _check_kinds(method: Any, problem: Any) -> None:
+    if not isinstance(method, Method):
+        raise ValueError(f"method must be a Method, as methods.get(name, …) makes them; got {method!r}")
+    _check_problem(problem)
+
+
+def _check_problem(problem: Any) -> None:
+    if not isinstance(problem, Problem):
+        raise ValueError(f"a Problem is needed (several go through stack); got {problem!r}")
+    if jax.tree.structure(problem) == jax.tree.structure(0):
+        raise ValueError(
+            f"{type(problem).__name__} is no pytree: decorate the class with driftopt.pytree.module"
+        )
 
 
 def _lane_seeds(seeds: Sequence[Any], instances: int) -> np.ndarray:
