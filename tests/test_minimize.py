@@ -1,5 +1,7 @@
 """`minimize`: SciPy's manners, bounds, and nothing spent is lost."""
 
+import pickle
+
 import jax
 import numpy as np
 import pytest
@@ -181,6 +183,41 @@ def test_scipy_method_refuses_what_it_cannot_use():
         driftopt.scipy_method(noisy_bowl(), [0.0], constraints=[{}], budget=10, radius=0.1)
     with pytest.raises(ValueError, match="jac"):
         driftopt.scipy_method(noisy_bowl(), [0.0], jac=lambda x: x, budget=10, radius=0.1)
+
+
+def test_ctrl_c_between_queries_carries_the_result_too():
+    def callback(x):
+        raise KeyboardInterrupt
+
+    with pytest.raises(driftopt.MinimizeInterrupted) as caught:
+        driftopt.minimize(noisy_bowl(), [0.0], budget=100, radius=0.1, rng=0, callback=callback)
+    assert caught.value.result.nfev == 2
+
+
+def test_a_bad_value_among_many_is_named_and_the_others_are_kept():
+    def fun(points):
+        values = np.ones(len(points))
+        values[2] = np.nan
+        return values
+
+    wide = {"method": "zo-sph", "params": {"step": 0.1, "directions": 2}, "vectorized": True}
+    with pytest.raises(driftopt.MinimizeError, match="query 3: the function gave nan") as caught:
+        driftopt.minimize(fun, [0.0], budget=100, radius=0.1, rng=0, **wide)
+    assert caught.value.result.nfev == 3
+    assert caught.value.result.history["x"].shape == (3, 1)
+
+
+@pytest.mark.parametrize("error", [ValueError("closed"), KeyboardInterrupt()])
+def test_failures_travel_between_processes_with_their_result(error):
+    def fun(x):
+        raise error
+
+    with pytest.raises((driftopt.MinimizeError, driftopt.MinimizeInterrupted)) as caught:
+        driftopt.minimize(fun, [0.0], budget=100, radius=0.1, rng=0)
+    arrived = pickle.loads(pickle.dumps(caught.value))
+    assert type(arrived) is caught.type
+    assert str(arrived) == str(caught.value)
+    assert arrived.result.nfev == 0
 
 
 @pytest.mark.parametrize(

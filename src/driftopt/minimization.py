@@ -32,6 +32,9 @@ class MinimizeError(RuntimeError):
         super().__init__(message)
         self.result = result
 
+    def __reduce__(self) -> Any:
+        return type(self), (str(self), self.result)  # or no process pool can bring it back
+
 
 class MinimizeInterrupted(KeyboardInterrupt):
     """Ctrl-C; `result` holds everything up to the last query."""
@@ -39,6 +42,9 @@ class MinimizeInterrupted(KeyboardInterrupt):
     def __init__(self, result: OptimizeResult):
         super().__init__("minimize was interrupted")
         self.result = result
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.result,)
 
 
 def minimize(
@@ -102,13 +108,16 @@ def minimize(
     run.host = QuickHost(chosen, run.x0, seed)
     report = _reporter(callback)
 
-    with _progress(progress, total) as advance:
-        for _ in range(iterations):
-            advance(run.iterate())
-            if report(run):
-                return run.result(99)
-        if final_queries:
-            advance(run.confirm(int(final_queries)))
+    try:
+        with _progress(progress, total) as advance:
+            for _ in range(iterations):
+                advance(run.iterate())
+                if report(run):
+                    return run.result(99)
+            if final_queries:
+                advance(run.confirm(int(final_queries)))
+    except KeyboardInterrupt as stop:
+        raise MinimizeInterrupted(run.result(2)) from stop
     return run.result(0)
 
 
@@ -160,10 +169,9 @@ class _Run:
         mean = None if self.final is None else float(self.final.mean())
         several = self.final is not None and self.final.size > 1
         sem = float(self.final.std(ddof=1) / np.sqrt(self.final.size)) if several else None  # pyright: ignore[reportOptionalMemberAccess]
-        empty = np.zeros(0)
         history = {
             "x": np.concatenate([np.zeros((0, self.dim)), *self._points]),
-            "value": np.concatenate([empty, *self._values]),
+            "value": np.concatenate([np.zeros(0), *self._values]),
             "iteration": np.repeat(*np.array(self._when, int).reshape(-1, 2).T),
         }
         return OptimizeResult(
@@ -185,7 +193,7 @@ class _Run:
     def _query(self, points: np.ndarray) -> np.ndarray:
         """The values at all points; each is kept as soon as it is there, so that a failure loses none."""
         if self._vectorized:
-            answers = self._checked(self._call(points), len(points))
+            answers = self._checked(self._call(points), points)
             self._keep(points, answers)
             return answers
         answers = np.empty(len(points))
@@ -200,23 +208,25 @@ class _Run:
     def _call(self, point: np.ndarray) -> Any:
         try:
             return self._fun(point.copy(), *self._args)
-        except KeyboardInterrupt as stop:
-            raise MinimizeInterrupted(self.result(2)) from stop
         except Exception as error:
             raise self._failure(f"raised {type(error).__name__}: {error}") from error
 
-    def _checked(self, answer: Any, count: int | None) -> np.ndarray:
+    def _checked(self, answer: Any, points: np.ndarray | None) -> np.ndarray:
+        """The answer for one point, or for all `points` at once, as finite numbers."""
         try:
             array = np.asarray(answer)
         except Exception as error:
             raise self._failure(f"gave {answer!r}, which is no number") from error
         if array.dtype.kind not in "iufb":
             raise self._failure(f"gave {answer!r}, which is no real number")
-        array = array.astype(float).ravel()
-        if array.size != (1 if count is None else count):
-            raise self._failure(f"gave {array.size} values, expected {count or 1}")
-        if not np.isfinite(array).all():
-            raise self._failure(f"gave {answer!r}; values must be finite")
+        array, count = array.astype(float).ravel(), 1 if points is None else len(points)
+        if array.size != count:
+            raise self._failure(f"gave {array.size} values, expected {count}")
+        if not (finite := np.isfinite(array)).all():
+            bad, query = int(finite.argmin()), self.spent + 1
+            if points is not None:
+                self._keep(points[finite], array[finite])
+            raise self._failure(f"gave {array[bad]}; values must be finite", query + bad)
         return array
 
     def _keep(self, points: np.ndarray, values: np.ndarray) -> None:
@@ -225,8 +235,8 @@ class _Run:
         self._when.append((self.host.told, len(values)))
         self.spent += len(values)
 
-    def _failure(self, what: str) -> MinimizeError:
-        return MinimizeError(f"query {self.spent + 1}: the function {what}", self.result(1))
+    def _failure(self, what: str, query: int | None = None) -> MinimizeError:
+        return MinimizeError(f"query {query or self.spent + 1}: the function {what}", self.result(1))
 
 
 def _reporter(callback: Callable[..., Any] | None) -> Callable[[_Run], bool]:
