@@ -185,6 +185,21 @@ def test_scipy_method_refuses_what_it_cannot_use():
         driftopt.scipy_method(noisy_bowl(), [0.0], jac=lambda x: x, budget=10, radius=0.1)
 
 
+def test_all_numbers_of_a_run_are_reported():
+    run = {"budget": 100, "radius": 0.1, "rng": 3}
+    assert driftopt.minimize(noisy_bowl(), [0.0], **o2nc(batch=2), **run).params == {
+        "method": "zo-o2nc-2pt",
+        "radius": 0.1,
+        "step": None,
+        "block": 9,
+        "batch": 2,
+        "output": "final",
+        "directions": 1,
+        "seed": 3,
+    }
+    assert driftopt.minimize(noisy_bowl(), [0.0], **o2nc(step=0.1), **run).params["block"] == 10
+
+
 def test_ctrl_c_between_queries_carries_the_result_too():
     def callback(x):
         raise KeyboardInterrupt
@@ -243,7 +258,12 @@ def test_failures_travel_between_processes_with_their_result(error):
         ({"radius": None, "bounds": [(0, None)]}, "finite bounds for every coordinate"),
         ({"direction": "up"}, "minimize, maximize"),
         ({"bounds": [(0, 1), (0, 1)]}, "1 pairs"),
+        ({"bounds": [1]}, "1 pairs"),
+        ({"bounds": 1}, "1 pairs"),
         ({"bounds": [(1, 0)]}, "below"),
+        ({"radius": [0.1]}, "radius must be a single number"),
+        (o2nc(step=[0.1]), "step must be a single number"),
+        ({"budget": 2**31}, "below 2\\^31"),
         ({"bounds": [(1, 2)]}, "outside"),
         ({"final_queries": 100}, "final_queries"),
         ({"rng": "seed"}, "rng"),

@@ -3,7 +3,6 @@
 f(fold(x)) is as Lipschitz as f, has no flat outside, and every queried point lies inside the bounds.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,8 +27,8 @@ class Box:
             lower = np.broadcast_to(np.asarray(bounds.lb, float), (dim,))
             upper = np.broadcast_to(np.asarray(bounds.ub, float), (dim,))
         else:
-            pairs: Sequence[Any] = list(bounds)
-            if len(pairs) != dim or any(len(pair) != 2 for pair in pairs):
+            pairs: list[Any] = list(bounds) if np.iterable(bounds) else []
+            if len(pairs) != dim or any(np.shape(pair) != (2,) for pair in pairs):
                 raise ValueError(
                     f"bounds must be {dim} pairs (low, high), one for each coordinate; got {bounds!r}"
                 )

@@ -18,7 +18,7 @@ def count(name: str, value: Any) -> Any:
     """A whole number >= 1, or an array of them."""
     array = _numbers(name, value)
     if not ((array == np.floor(array)).all() and (array >= 1).all() and (array < 2**31).all()):
-        raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
+        raise ValueError(f"{name} must be a whole number >= 1 and below 2^31, got {value!r}")
     return _plain(array.astype(int))
 
 

@@ -58,6 +58,9 @@ def resolve(
     numbers = dict(params or {})
     if "radius" in numbers:
         raise ValueError("give radius once: as the argument, not in params")
+    for what, number in {**numbers, "radius": radius}.items():
+        if np.ndim(number):
+            raise ValueError(f"{what} must be a single number here, one run has one; got {number!r}")
     numbers["radius"] = trial_length(box) if radius is None else checks.positive("radius", radius)
     if "budget" in accepted:
         numbers.setdefault("budget", budget)

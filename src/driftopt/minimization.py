@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from driftopt import checks, defaults
+from driftopt import checks, defaults, methods
 from driftopt.box import Box
 from driftopt.host import QuickHost
 from driftopt.rng import as_seed
@@ -73,8 +73,8 @@ def minimize(
     budget : how many values of `fun` may be spent, `final_queries` included. Never passed.
     radius : how far a trial decision may be from the current one, in the units of x. It may be left out where
         bounds are finite: then it is √d/10 of the narrowest width, as `params` reports.
-    method, params : a name of `driftopt.methods.names()` and its numbers. "auto" needs none; with the others
-        no step means the scale-free learner, and no block means block = T^(2/3) for T iterations.
+    method, params : a name of `driftopt.methods.names()` and its numbers. "auto" needs none; the two of O2NC
+        without a step use the scale-free learner, and then block = T^(2/3) for T iterations unless given.
     bounds : pairs (low, high) or scipy's Bounds; every queried point is inside them.
     direction : "minimize" or "maximize".
     final_queries : spend so many of the budget at the reported x: `fun` is their mean, `fun_sem` its
@@ -104,7 +104,7 @@ def minimize(
     cost = int(chosen.queries(run.dim))
     iterations = checks.budget(total - int(final_queries), cost, 1 + chosen.warmup) // cost
     seed = as_seed(rng)
-    run.params = {"method": method, **numbers, "seed": seed}
+    run.params = {"method": method, **methods.entry(method).defaults, **numbers, "seed": seed}
     run.host = QuickHost(chosen, run.x0, seed)
     report = _reporter(callback)
 
@@ -296,5 +296,4 @@ def scipy_method(
         raise ValueError(f"a zeroth-order method takes no {', '.join(unused)}")
     if options.pop("tol", None) is not None:
         raise ValueError("tol has no meaning under noise: set the budget")
-
     return minimize(fun, x0, args=args, bounds=bounds, callback=callback, **options)

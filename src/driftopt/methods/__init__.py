@@ -1,6 +1,7 @@
 """The methods by name: `get("zo-o2nc-2pt", radius=0.5)`, `names()`, `describe()`."""
 
 import difflib
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ from driftopt.methods.auto import Auto
 from driftopt.methods.o2nc import O2NC
 from driftopt.methods.sgd import SGD
 
-__all__ = ["Entry", "describe", "entry", "get", "names"]
+__all__ = ["O2NC", "SGD", "Auto", "Entry", "Method", "describe", "entry", "get", "names"]
 
 
 def _o2nc(estimator: Callable[..., Estimator]) -> Callable[..., Method]:
@@ -90,6 +91,12 @@ class Entry:
     summary: str
     parameters: tuple[str, ...]
     example: Mapping[str, Any] = field(default_factory=lambda: {"radius": 0.5, "step": 0.01})
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The parameters that may be left out, and what they are then."""
+        accepted = inspect.signature(self.build).parameters.values()
+        return {p.name: p.default for p in accepted if p.default is not p.empty}
 
 
 _O2NC = ("radius", "step", "block", "batch", "output", "directions")
