@@ -239,6 +239,17 @@ def test_only_like_problems_stack():
         driftopt.stack([bowl(dim=3), bowl(dim=4)])
 
 
+def test_what_sets_a_shape_is_one_number():
+    with pytest.raises(ValueError, match="directions must be one whole number"):
+        methods.get("zo-sph", radius=0.5, step=0.1, directions=[1, 2])
+    with pytest.raises(ValueError, match="budget must be one whole number"):
+        methods.get("auto", radius=0.5, budget=[100, 200])
+    with pytest.raises(ValueError, match="zo-sph needs radius and step"):
+        methods.get("zo-sph")
+    with pytest.raises(ValueError, match="zo-o2nc-2pt needs radius$"):
+        methods.get("zo-o2nc-2pt")
+
+
 def test_arrays_of_parameters_must_agree():
     method = methods.get("zo-sph", radius=np.ones(3), step=np.ones(2))
     with pytest.raises(ValueError, match="one length"):

@@ -22,6 +22,15 @@ def count(name: str, value: Any) -> Any:
     return _plain(array.astype(int))
 
 
+def shape(name: str, value: Any) -> int:
+    """A single whole number >= 1 that sets an array's shape: it has no lanes."""
+    if np.ndim(value):
+        raise ValueError(
+            f"{name} must be one whole number, because it sets a shape; make a method for each of {value!r}"
+        )
+    return int(count(name, value))
+
+
 def seed(name: str, value: Any) -> int:
     """A whole number >= 0 that NumPy's generators take."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or int(value) < 0:

@@ -32,7 +32,7 @@ def _o2nc(estimator: Callable[..., Estimator]) -> Callable[..., Method]:
             block=checks.count("block", block),
             batch=checks.count("batch", batch),
             learner=learner,
-            estimator=estimator(count=int(checks.count("directions", directions))),
+            estimator=estimator(count=checks.shape("directions", directions)),
             rule=checks.choice("output", output, outputs.RULES),
         )
 
@@ -70,7 +70,7 @@ def _directed(law: str, default_output: str = "final") -> Callable[..., Method]:
         block: Any = 1,
         output: str = default_output,
     ) -> Method:
-        estimator = TwoPoint(count=int(checks.count("directions", directions)), law=law)
+        estimator = TwoPoint(count=checks.shape("directions", directions), law=law)
         return _sgd(estimator, radius, step, block, batch, output)
 
     return build
@@ -79,7 +79,7 @@ def _directed(law: str, default_output: str = "final") -> Callable[..., Method]:
 def _auto(radius: Any, budget: int | None = None) -> Method:
     return Auto(
         radius=checks.positive("radius", radius),
-        budget=None if budget is None else int(checks.count("budget", budget)),
+        budget=None if budget is None else checks.shape("budget", budget),
     )
 
 
@@ -155,5 +155,7 @@ def get(name: str, **params: Any) -> Method:
     try:
         return line.build(**params)
     except TypeError as error:
-        missing = [p for p in ("radius", "step") if p in line.parameters and p not in params]
-        raise ValueError(f"{name} needs {' and '.join(missing) or 'other arguments'}") from error
+        missing = [p for p in line.parameters if p not in line.defaults and p not in params]
+        if not missing:
+            raise
+        raise ValueError(f"{name} needs {' and '.join(missing)}") from error
