@@ -113,19 +113,42 @@ def sgd(place, estimate, default_output="final"):
 
 
 def auto(x0, noise, values, *, radius, budget):
-    """N pairs of queries, steps in units of the differences' own size, the mean of the last quarter."""
-    pairs, x, square = budget // 2, np.array(x0), 0.0
-    points, iterates, tail = [], [x], [x]
-    for t, (u, h) in enumerate(zip(noise, values, strict=True)):
-        shrunk = radius * 0.4 ** (min(t, pairs) / pairs)
-        points.append([x + shrunk * u, x - shrunk * u])
-        difference = h[0] - h[1]
-        square += max(1 / (t + 1), min(20 / pairs, 1)) * (difference**2 - square)
-        if t < pairs:
-            x = x - 2 * shrunk / np.sqrt(pairs) * difference / np.sqrt(square) * u
-            tail = [*tail, x] if t + 1 > int(0.75 * pairs) + 1 else [x]
+    """The rules at the head of methods/auto.py, pair by pair, with plain numbers."""
+    pairs, dim = max(1, budget // 2), len(x0)
+    x = mean = np.array(x0)
+    square, shrink, around, cost, slope = 0.0, 1.0, [], 0.0, 0.0
+    points, iterates = [], [x]
+    for told, (u, h) in enumerate(zip(noise, values, strict=True)):
+        t, length = told + 1, shrink * radius
+        if told % 8 == 7:  # a pair at x itself: what do trials around it cost?
+            points.append([x, x])
+            if told < pairs:
+                here = (h[0] + h[1]) / 2
+                cost += min(1, 2 * 8 / t) * ((np.mean(around) - here) / length - cost)
+                around, moved = [], x
+        else:
+            points.append([x + length * u, x - length * u])
+            if told < pairs:
+                difference = h[0] - h[1]
+                around.append((h[0] + h[1]) / 2)
+                square += max(1 / t, min(20 / pairs, 0.1)) * (difference**2 - square)
+                back = mean - x
+                size = np.linalg.norm(back)
+                uphill = back @ u / size if size > 0 else 0.0
+                slope += min(1, 2 / t) * (dim / 2 * difference * uphill / length - slope)
+                moved = None
+        if told < pairs:
+            deviation = np.sqrt(square) if square > 0 else 1.0
+            worth = (0.1 * dim + 1) * deviation / np.sqrt(t) + 0.75 * length * max(slope, 0)
+            excess = cost * length / worth - 1
+            if moved is None:
+                step = 2 / np.sqrt(pairs) * length * (1 + 0.5 * np.clip(-excess, 0, 1))
+                x = x - step * difference / deviation * u
+            mean = mean + 9 / (t + 8) * (x - mean)
+            if t > dim:
+                shrink = min(shrink * np.exp(-np.clip(excess, -1, 1) / t), 1)
         iterates.append(x)
-    return Run(np.array(points), np.array(iterates), np.mean(tail, axis=0))
+    return Run(np.array(points), np.array(iterates), mean)
 
 
 TRANSCRIPTIONS = {
