@@ -246,7 +246,7 @@ def test_what_sets_a_shape_is_one_number():
         methods.get("auto", radius=0.5, budget=[100, 200])
     with pytest.raises(ValueError, match="zo-sph needs radius and step"):
         methods.get("zo-sph")
-    with pytest.raises(ValueError, match="zo-o2nc-2pt needs radius$"):
+    with pytest.raises(ValueError, match=r"zo-o2nc-2pt needs radius$"):
         methods.get("zo-o2nc-2pt")
 
 
