@@ -3,8 +3,8 @@
 What `minimize` and `Study` share: both hold a live oracle, ask for a few points and tell their values.
 """
 
-from functools import partial
-from typing import Any
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -112,7 +112,7 @@ class Host:
 
 
 class QuickHost(Host):
-    """A host for functions that cost microseconds: one tell is one small program on one packed array.
+    """A host for functions that cost microseconds: one tell is one small program on a few packed arrays.
 
     The arithmetic is Host's, compiled another way: equal to rounding, not to the bit, so studies use Host.
     """
@@ -120,13 +120,13 @@ class QuickHost(Host):
     def __init__(self, method: Method, x0: np.ndarray, seed: int):
         super().__init__(method, x0, seed)
         with jax.enable_x64(True):
-            self._packed = _pack(self.state)
+            self._form, self._packed = (both((self.method, self.state)) for both in (_form, _packed))
 
     def tell(self, values: Any) -> None:
         with jax.enable_x64(True):
             place = np.int32(self.told % AHEAD)
-            self._packed, self._points = _quick(
-                self.method, self._key, self._packed, self._noise, values, place, self._dim
+            self._packed, self._points = _quick(self._form, self._noise_form)(
+                self._packed, self._packed_noise, values, place
             )
             self.told += 1
             if self.told % AHEAD == 0:
@@ -134,40 +134,64 @@ class QuickHost(Host):
 
     def recommend(self) -> np.ndarray:
         with jax.enable_x64(True):
-            self.state = _unpacked(self.method, self._key, self._packed, self._dim)
+            _, self.state = _unpack(self._form, self._packed)
         return super().recommend()
 
-
-def _is_key(leaf: Any) -> bool:
-    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-
-
-def _pack(state: Any) -> Any:
-    """All numbers of a state in one vector; its key stays apart."""
-    numbers = [leaf for leaf in jax.tree.leaves(state) if not _is_key(leaf)]
-    return jnp.concatenate([jnp.ravel(leaf).astype(jnp.float64) for leaf in numbers])
+    def _refill(self) -> None:
+        super()._refill()
+        self._noise_form, self._packed_noise = _form(self._noise, AHEAD + 1), _packed(self._noise, AHEAD + 1)
 
 
-def _unpack(method: Method, key: Any, packed: Any, dim: int) -> Any:
-    leaves, shape = jax.tree.flatten(
-        jax.eval_shape(method.init, key, jax.ShapeDtypeStruct((dim,), jnp.float64))
-    )
+class _Form(NamedTuple):
+    """The structure of a packed pytree: hashable, so that equal ones share a program."""
+
+    structure: Any
+    leaves: tuple[tuple[tuple[int, ...], str], ...]  # shape and dtype of each; a key is left out
+    rows: int
+
+
+def _form(tree: Any, rows: int = 0) -> _Form:
+    leaves, structure = jax.tree.flatten(tree)
+    return _Form(structure, tuple((leaf.shape[bool(rows) :], _dtype(leaf)) for leaf in leaves), rows)
+
+
+@partial(jax.jit, static_argnames="rows")
+def _packed(tree: Any, rows: int = 0) -> Any:
+    """All numbers of a tree in one float64 vector, or in one row for each of its `rows` first indices."""
+    shape = (rows, -1) if rows else (-1,)
+    numbers = [leaf for leaf in jax.tree.leaves(tree) if _dtype(leaf) != KEY]
+    return jnp.concatenate([jnp.reshape(leaf, shape).astype(jnp.float64) for leaf in numbers], axis=-1)
+
+
+def _unpack(form: _Form, vector: Any) -> Any:
+    """The tree again. Its key is any: a tell whose noise is handed in draws nothing."""
+    leaves: list[Any] = []
     at = 0
-    for i, leaf in enumerate(leaves):
-        if _is_key(leaf):
-            leaves[i] = key
-        else:
-            leaves[i] = packed[at : at + leaf.size].reshape(leaf.shape).astype(leaf.dtype)
-            at += leaf.size
-    return jax.tree.unflatten(shape, leaves)
+    for shape, dtype in form.leaves:
+        if dtype == KEY:
+            leaves.append(jax.random.key(0))
+            continue
+        size = int(np.prod(shape))
+        leaves.append(vector[at : at + size].reshape(shape).astype(dtype))
+        at += size
+    return jax.tree.unflatten(form.structure, leaves)
 
 
-_unpacked = jax.jit(_unpack, static_argnames="dim")
+KEY = "key"
 
 
-@partial(jax.jit, static_argnames="dim")
-def _quick(method: Method, key: Any, packed: Any, noise: Any, values: Any, place: Any, dim: int) -> Any:
-    """Tell one iteration and ask for the next."""
-    now, then = (jax.tree.map(lambda leaf, at=at: leaf[at], noise) for at in (place, place + 1))
-    state = method.tell(_unpack(method, key, packed, dim), values, now)
-    return _pack(state), method.ask(state, then)[1].points
+def _dtype(leaf: Any) -> str:
+    return KEY if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else str(leaf.dtype)
+
+
+@cache
+def _quick(form: _Form, noise_form: _Form) -> Any:
+    """Tell one iteration and ask for the next, on packed arrays."""
+
+    def program(packed: Any, noise: Any, values: Any, place: Any) -> Any:
+        method, state = _unpack(form, packed)
+        now, then = (_unpack(noise_form, noise[at]) for at in (place, place + 1))
+        state = method.tell(state, values, now)
+        return _packed((method, state)), method.ask(state, then)[1].points
+
+    return jax.jit(program)
