@@ -52,11 +52,7 @@ class Plan:
         segment = min(max(1, every), rows)
         chunk = min(chunk, segment)
         segment = -(-segment // chunk) * chunk
-        devices = jax.local_device_count()
-        # Configurations first: halving them leaves each device the same random numbers to draw.
-        split = (
-            next((axis for axis in (2, 0, 1) if lanes[axis] % devices == 0), None) if devices > 1 else None
-        )
+        split, devices = share(lanes, jax.local_device_count())
         return cls(
             dim,
             points,
@@ -66,8 +62,23 @@ class Plan:
             chunk,
             lanes,
             split,
-            devices if split is not None else 1,
+            devices,
         )
+
+
+def share(lanes: tuple[int, int, int], devices: int) -> tuple[int | None, int]:
+    """The axis to divide among as many of the devices as divide one evenly, and how many these are.
+
+    Configurations first: halving them leaves each device the same random numbers to draw.
+
+    >>> share((4, 3, 180), 2), share((4, 5, 180), 8), share((1, 1, 1), 8)
+    ((2, 2), (2, 6), (None, 1))
+    """
+    for used in range(devices, 1, -1):
+        for axis in (2, 0, 1):
+            if lanes[axis] % used == 0:
+                return axis, used
+    return None, 1
 
 
 def program(method: Method, problems: Problem, keys: Array, start: Any, plan: Plan) -> tuple[Array, Array]:
@@ -97,7 +108,7 @@ def _program(method: Method, problems: Problem, keys: Array, start: Any, plan: P
 
     local = list(plan.lanes)
     local[plan.split] //= plan.devices
-    share = replace(plan, lanes=tuple(local), split=None)
+    own = replace(plan, lanes=tuple(local), split=None)
     layout = (
         jax.tree.map(lambda leaf: axes(0, 2) if jnp.ndim(leaf) else axes(), method),
         jax.tree.map(lambda _: axes(0), problems),
@@ -105,8 +116,8 @@ def _program(method: Method, problems: Problem, keys: Array, start: Any, plan: P
         axes(),
     )
     return jax.shard_map(
-        lambda method, problems, keys, start: _Lanes(method, problems, keys, start, share).run(),
-        mesh=Mesh(np.array(jax.local_devices()), ("lanes",)),
+        lambda method, problems, keys, start: _Lanes(method, problems, keys, start, own).run(),
+        mesh=Mesh(np.array(jax.local_devices()[: plan.devices]), ("lanes",)),
         in_specs=layout,
         out_specs=(axes(-1, 0, 1, 2), axes(-1, 0, 1, 2)),
         check_vma=False,
