@@ -14,6 +14,7 @@ from driftopt.rng import lane_seed
 from driftopt.simulation import simulate
 from driftopt.sweep import grid
 from driftopt.sweeps import chunks, execution, store
+from driftopt.sweeps.digest import digest_of
 
 PROBLEMS = [kink(3, rng=1), kink(3, rng=2)]
 GRIDS = [
@@ -151,6 +152,20 @@ def test_other_numbers_seeds_data_or_budget_are_other_work(tmp_path):
     for grids, problems, change in others:
         made = sweep.run(grids, problems, **(call | change))
         assert made.manifest["chunks_found_finished"] == 0, change
+
+
+def test_a_problem_edited_in_a_notebook_is_other_work():
+    def typed(power: int) -> str:
+        space = {"__name__": "a notebook's cell"}
+        exec(  # no file holds the source
+            "class Mine:\n    def value(self, x, xi):\n        return [v ** POWER for v in x]".replace(
+                "POWER", str(power)
+            ),
+            space,
+        )
+        return digest_of(space["Mine"]())
+
+    assert typed(2) == typed(2) != typed(3)
 
 
 def test_a_full_disk_loses_nothing_finished(runs, tmp_path, monkeypatch):

@@ -51,13 +51,28 @@ def _engine() -> str:
 
 
 def _code(kind: type) -> bytes:
-    """The text of the module that defines a user's class."""
-    if kind.__module__.partition(".")[0] in ("driftopt", "builtins"):
+    """The text of the modules that define a user's class; in a notebook, its functions' own code."""
+    return b"".join(_own_code(base) for base in kind.__mro__)
+
+
+def _own_code(kind: type) -> bytes:
+    if kind.__module__.partition(".")[0] in ("driftopt", "builtins", "abc", "typing"):
         return b""
     try:
         return inspect.getsource(sys.modules[kind.__module__]).encode()
     except (OSError, TypeError, KeyError):
-        return b""
+        held = (value for _, value in sorted(vars(kind).items()))
+        found = (getattr(value, "fget", getattr(value, "__func__", value)) for value in held)
+        return b"".join(_compiled(value.__code__) for value in found if inspect.isfunction(value))
+
+
+def _compiled(code: Any) -> bytes:
+    """Instructions, names and constants; functions within functions are constants too."""
+    inner = (c for c in code.co_consts if inspect.iscode(c))
+    plain = [c for c in code.co_consts if not inspect.iscode(c)]
+    return (
+        code.co_code + f"{code.co_names}{code.co_varnames}{plain}".encode() + b"".join(map(_compiled, inner))
+    )
 
 
 def _without_addresses(text: str) -> bytes:
