@@ -192,6 +192,14 @@ def test_absent_data_says_how_to_get_it_and_a_stand_in_says_what_it_is():
     assert "stand-in" in str(table.provenance)
 
 
+def test_a_cache_that_cannot_be_written_is_a_sentence_and_a_stand_in_goes_on(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("DRIFTOPT_DATA", str(tmp_path / "file" / "cache"))
+    with pytest.raises(DataError, match=r"cannot write into .*set DRIFTOPT_DATA"):
+        load_week("2022-08", allow_fetch=True)
+    assert load_credit(allow_fetch=True, allow_stand_in=True).provenance.stand_in
+
+
 def test_the_list_names_every_file_and_licence(capsys, folder):
     cli.list_files()
     out = capsys.readouterr().out

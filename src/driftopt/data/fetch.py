@@ -53,8 +53,13 @@ def fetch_file(file: DataFile, *, timeout: float = TIMEOUT) -> Path:
 def _incoming(file: DataFile) -> Generator[Path, None, None]:
     """A temporary file in the cache folder; it becomes `file` if all goes well and the checksum agrees."""
     folder = cache.folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=folder)
+    except OSError as error:
+        raise DataError(
+            f"cannot write into {folder}: {error.strerror}; set DRIFTOPT_DATA to a folder of your own"
+        ) from error
     os.close(handle)
     try:
         yield Path(name)
