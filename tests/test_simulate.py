@@ -217,6 +217,15 @@ def test_a_problem_may_hold_no_numbers():
     assert single.fun < 2
 
 
+def test_a_problem_without_a_law_says_so():
+    @module
+    class Lawless(Numberless):
+        draw = Problem.draw
+
+    with pytest.raises(NotImplementedError, match=r"Lawless must define draw\(key, x\)"):
+        driftopt.simulate(methods.get("zo-sph", radius=0.5, step=0.1), Lawless(), budget=100)
+
+
 def test_what_is_no_method_or_no_problem_is_refused():
     class Undecorated(Numberless):
         """Not a pytree of its own."""

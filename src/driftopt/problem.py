@@ -53,6 +53,10 @@ class Problem(ABC):
 
     def draw(self, key: Array, x: Array) -> Any:
         """ξ ~ Ξ(x)."""
+        if type(self).respond is Problem.respond:
+            raise NotImplementedError(
+                f"{type(self).__name__} must define draw(key, x), or noise(key) and respond(noise, x)"
+            )
         return self.respond(self.noise(key), x)
 
     @abstractmethod
