@@ -263,3 +263,8 @@ def test_arrays_of_parameters_must_agree():
     method = methods.get("zo-sph", radius=np.ones(3), step=np.ones(2))
     with pytest.raises(ValueError, match="one length"):
         driftopt.simulate_many(method, driftopt.stack([bowl()]), budget=10, seeds=[0])
+
+
+def test_every_public_name_is_there():
+    assert "data" in dir(driftopt)
+    assert all(getattr(driftopt, public) is not None for public in driftopt.__all__)

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from driftopt import methods, problems, stationarity, sweep, theory
+    from driftopt import data, methods, problems, stationarity, sweep, theory
     from driftopt.comparison import compare
     from driftopt.method import Method, Query
     from driftopt.minimization import MinimizeError, MinimizeInterrupted, minimize, scipy_method
@@ -27,6 +27,7 @@ __all__ = [
     "Trace",
     "__version__",
     "compare",
+    "data",
     "methods",
     "minimize",
     "problems",

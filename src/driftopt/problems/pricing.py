@@ -166,10 +166,10 @@ class Pricing(Problem):
         revenue = -self._loss(x, sales, jnp.zeros_like(cost))
         return Demand(sales, nothing, revenue, jnp.sum(cost), -self._loss(x, sales, cost))
 
-    def objective_monte_carlo(self, x: Array, n: int, key: Any = 0) -> Array:
-        """The mean of n fresh samples, as the paper evaluates a point; `key` is a JAX key or a seed."""
+    def objective_monte_carlo(self, x: Array, n: int, rng: Any = 0) -> Array:
+        """The mean of n fresh samples, as the paper evaluates a point; `rng` may also be a JAX key."""
         count = int(checks.count("n", n))
-        key = key if isinstance(key, jax.Array) else as_key(as_seed(key))
+        key = rng if isinstance(rng, jax.Array) else as_key(as_seed(rng))
         keys = jax.random.split(key, count)
         return jnp.mean(jax.lax.map(lambda one: self.sample(one, x), keys, batch_size=min(count, 250)))
 
