@@ -6,14 +6,14 @@ import numpy as np
 import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
 from driftopt.study import BudgetSpent, Conflict, NothingToAsk, Study
 from driftopt.study.schema import events
 from driftopt.study.trial import STATES
 from study_worlds import PLAIN, bowl
 
-BUDGET, LEASE = 14, 100.0
+RESERVE, LEASE = 2, 100.0
 
 
 class Interleavings(RuleBasedStateMachine):
@@ -21,15 +21,17 @@ class Interleavings(RuleBasedStateMachine):
 
     asked = Bundle("asked")
 
-    def __init__(self):
-        super().__init__()
-        self.now = 0.0
-        made = {"budget": BUDGET, "lease": LEASE, "max_failures": 2, "control_every": 7, "reserve": 2}
+    @initialize(budget=st.integers(6, 14))
+    def create(self, budget):
+        """Small budgets, so that many a run comes to its end, and some to it in the midst of misfortune."""
+        self.now, self.budget = 0.0, budget
+        made = {"budget": budget, "lease": LEASE, "max_failures": 2, "control_every": 7, "reserve": RESERVE}
         first = Study.create("sqlite://", "a", clock=self.clock, **made, **PLAIN)
         self.store = first._store
         self.views = [first, self.fresh(first)]
         self.told = {}  # what was acknowledged: id -> value, or None for a failure
         self.points = {}
+        self.begun = set()
 
     def clock(self):
         return self.now
@@ -52,7 +54,19 @@ class Interleavings(RuleBasedStateMachine):
             return multiple()
         assert trial.id not in self.points
         self.points[trial.id] = trial
+        self.paid(trial)
         return trial.id
+
+    def paid(self, trial):
+        """The method never touches the reserve, and begins no iteration that it cannot pay to the end."""
+        left = self.budget - len(self.points)
+        assert left >= 0
+        if trial.kind in ("method", "control"):
+            assert left >= RESERVE
+            place = (trial.iteration, trial.draw)
+            if trial.kind == "method" and place not in self.begun:
+                self.begun.add(place)
+                assert left - RESERVE >= self.views[0].spec.size - 1
 
     def refused(self, refusal):
         assert refusal.holdings
@@ -70,7 +84,7 @@ class Interleavings(RuleBasedStateMachine):
     def fail(self, id, who, how):
         study, x = self.views[who], self.points[id].x
         if how == "fail":
-            self.answer(id, None, lambda _: study.fail(id, "down"))
+            self.nothing_came(id, who)
         elif how == "nan":
             self.answer(id, None, lambda _: study.tell(id, math.nan))
         elif id not in self.told:
@@ -107,6 +121,27 @@ class Interleavings(RuleBasedStateMachine):
             taken.append(id)
         return multiple(*taken)
 
+    @rule(
+        target=asked,
+        who=st.integers(0, 1),
+        weeks=st.lists(st.sampled_from(["tell", "nothing_came", "overslept"]), min_size=1, max_size=8),
+    )
+    def weeks_go_by(self, who, weeks):
+        """Ask for all there is, and let all that is out end one way; a few of these spend any budget."""
+        taken = []
+        for end in weeks:
+            while isinstance(id := self.ask(who, "method"), int):
+                taken.append(id)
+            for trial in self.views[who].trials(state="pending"):
+                getattr(self, end)(trial.id, who)
+        return multiple(*taken)
+
+    def nothing_came(self, id, who):
+        self.answer(id, None, lambda _: self.views[who].fail(id, "down"))
+
+    def overslept(self, id, who):
+        self.now += LEASE
+
     @rule()
     def expire(self):
         self.now += LEASE
@@ -118,7 +153,7 @@ class Interleavings(RuleBasedStateMachine):
     @invariant()
     def nothing_is_lost_and_nothing_is_overspent(self):
         trials = self.views[0].trials()
-        assert len(trials) <= BUDGET
+        assert len(trials) <= self.budget
         assert [t.id for t in trials] == sorted(self.points)
         for trial in trials:
             assert trial.state in STATES
@@ -139,6 +174,15 @@ class Interleavings(RuleBasedStateMachine):
         one, other = (view.recommend() for view in self.views)
         assert one.x.tobytes() == other.x.tobytes()
         assert (one.iterations, one.spent) == (other.iterations, other.spent)
+
+    @invariant()
+    def who_reads_the_log_at_once_knows_what_a_watcher_knows(self):
+        """So every process decides alike: what failed, what is out, what is spent, when control is due."""
+        ledgers = [view._desk.ledger for view in (*self.views, self.fresh(self.views[0]))]
+        for ledger in ledgers:
+            self.store.read(ledger.sync)
+        known = [(ledger.spent, ledger.since_control, ledger.closed, ledger.open) for ledger in ledgers]
+        assert known[0] == known[1] == known[2]
 
     def teardown(self):
         """The state is the replay of the used answers alone."""
