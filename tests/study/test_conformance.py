@@ -128,7 +128,12 @@ def test_what_is_not_a_number_is_a_failure_and_the_point_is_asked_again(url, val
 def test_what_cannot_be_a_number_is_refused_at_the_door(url):
     study = Study.create(url, "a", budget=8, **PLAIN)
     trial = study.ask()
-    for bad in ({"value": "much"}, {"value": 1.0, "sem": -1}, {"value": 1.0, "x_deployed": [1.0]}):
+    for bad in (
+        {"value": "much"},
+        {"value": 10**400},
+        {"value": 1.0, "sem": -1},
+        {"value": 1.0, "x_deployed": [1.0]},
+    ):
         with pytest.raises(ValueError):
             study.tell(trial.id, **bad)
     with pytest.raises(UnknownTrial, match="no trial 999"):

@@ -69,8 +69,8 @@ def value_answer(spec: Spec, x: np.ndarray, value: Any, sem: Any, x_deployed: An
 def _number(name: str, value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a number, got {value!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be a number, got {value!r:.60}") from None
 
 
 def find(connection: sa.Connection, study_id: int, trial_id: int) -> Any:
