@@ -146,3 +146,38 @@ def test_telling_starts_no_jax(prices):
 
 def test_plain_numbers_stay_plain():
     assert Study.create("sqlite://", "a", budget=8, **PLAIN).spec.params == {"radius": 0.3, "block": 3}
+
+
+def test_names_are_shown_as_they_are_not_read_as_markup(tmp_path):
+    names = ["tea [eur]", "oil [/b]"]
+    study = Study.create(tmp_path / "a.db", "prices [/x]", names=names, budget=12, **PLAIN)
+    study.ask(holder="till [red]")
+    paper = Console(width=80, file=io.StringIO())
+    paper.print(study.page())
+    for words in (*names, "prices [/x]", "till [red]"):
+        assert words in paper.file.getvalue()
+
+
+def test_a_database_that_refuses_says_so_in_one_line(tmp_path, shell):
+    (tmp_path / "notes.txt").write_text("not a database, and longer than a header would be " * 9)
+    create = ("a", "--x0=1", "--budget", 12, "--param", "radius=1")
+    for words, reason in (
+        (("show", tmp_path / "notes.txt", "a"), "not a database"),
+        (("show", tmp_path, "a"), "unable to open"),
+        (("create", tmp_path / "no" / "folder" / "a.db", *create), "unable to open"),
+        (("ask", "postgresql://u:secret@127.0.0.1:1/db", "a"), "connection"),
+    ):
+        code, _, err = shell(*words)
+        assert code == 1
+        assert err.startswith("driftopt: the database refused: ")
+        assert reason in err
+        assert "secret" not in err
+
+
+def test_what_is_no_number_is_named_with_its_option(prices, shell):
+    with pytest.raises(ValueError, match="--x0: 'b' in '1,b' is not a number"):
+        shell("create", prices, "other", "--x0=1,b", "--budget", 12)
+    with pytest.raises(ValueError, match="--bounds: 'b' in '0:b' is not a number"):
+        shell("create", prices, "other", "--x0=1", "--budget", 12, "--bounds=0:b")
+    with pytest.raises(ValueError, match="--x-deployed: '' in '1,' is not a number"):
+        shell("tell", prices, "weekly", 1, 2.0, "--x-deployed=1,")

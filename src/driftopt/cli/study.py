@@ -94,7 +94,7 @@ def create(
             raise ValueError("the JSON object on standard input needs at least x0 and budget")
         io.check_options(options, Study.create)
     else:
-        start = io.vector(x0)
+        start = io.vector(x0, "--x0")
         if start is None or budget is None:
             raise ValueError("--x0 and --budget are needed")
         options = {
@@ -197,7 +197,9 @@ def tell(
         if id is None or value is None:
             raise ValueError("the trial's id and its value are needed")
         given = None
-        answers = [{"id": id, "value": value, "sem": sem, "x_deployed": io.vector(x_deployed)}]
+        answers = [
+            {"id": id, "value": value, "sem": sem, "x_deployed": io.vector(x_deployed, "--x-deployed")}
+        ]
     with io.exits(), Study.open(url, name) as study:
         done = [{"id": one["id"], "state": study.tell(**io.answer(one, study.spec.names))} for one in answers]
         several = isinstance(given, list)

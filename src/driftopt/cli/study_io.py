@@ -13,10 +13,18 @@ EXIT_WAIT, EXIT_SPENT, EXIT_CONFLICT = 3, 4, 5
 @contextmanager
 def exits() -> Generator[None]:
     """A study's refusals as exit codes, so that a shell script can tell them apart."""
+    import sqlite3
+
+    from sqlalchemy.exc import SQLAlchemyError
+
     from driftopt.study.errors import BudgetSpent, Conflict, NothingToAsk, StudyError
 
     try:
         yield
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        # The driver's own words (no such folder, not a database, connection refused), without the traceback.
+        print(f"driftopt: the database refused: {getattr(error, 'orig', None) or error}", file=sys.stderr)
+        sys.exit(1)
     except StudyError as error:
         print(f"driftopt: {error}", file=sys.stderr)
         codes: list[tuple[type[StudyError], int]] = [
@@ -35,8 +43,15 @@ def say(as_json: bool, data: Any, text: Callable[[], Any]) -> None:
         print(text())
 
 
-def vector(text: str | None) -> list[float] | None:
-    return None if text is None else [float(part) for part in text.split(",")]
+def vector(text: str | None, option: str) -> list[float] | None:
+    return None if text is None else [_number(part, option, text) for part in text.split(",")]
+
+
+def _number(part: str, option: str, text: str) -> float:
+    try:
+        return float(part)
+    except ValueError:
+        raise ValueError(f"{option}: {part!r} in {text!r} is not a number") from None
 
 
 def bounds(text: str | None, dim: int) -> list[tuple[float | None, float | None]] | None:
@@ -48,7 +63,8 @@ def bounds(text: str | None, dim: int) -> list[tuple[float | None, float | None]
         low, separator, high = part.partition(":")
         if not separator:
             raise ValueError(f"--bounds must be low:high pairs, comma-separated; got {text!r}")
-        pairs.append((float(low) if low else None, float(high) if high else None))
+        sides = [_number(side, "--bounds", text) if side else None for side in (low, high)]
+        pairs.append((sides[0], sides[1]))
     return pairs * dim if len(pairs) == 1 else pairs
 
 

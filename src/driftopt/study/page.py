@@ -31,7 +31,8 @@ def page(spec: Spec, summary: Summary, recommendation: Recommendation, now: floa
         parts += [_drift(summary.drift)]
     if summary.out:
         parts += [Text(), _out(summary.out, now)]
-    title = f"{summary.name} · {summary.method} · {summary.direction}"
+    # Text, not str: rich would read a name like "tea [eur]" as markup.
+    title = Text(f"{summary.name} · {summary.method} · {summary.direction}")
     return Panel(Group(*parts), title=title, title_align="left", width=78)
 
 
@@ -61,7 +62,7 @@ def _decision(spec: Spec, recommendation: Recommendation) -> Table:
         table.add_column(heading, justify=justify, no_wrap=True)  # pyright: ignore[reportArgumentType]
     table.columns[0].max_width = 30
     for name, start, x in zip(spec.names, spec.x0, recommendation.x.tolist(), strict=True):
-        table.add_row(name, f"{start:.6g}", f"{x:.6g}", f"{x - start:+.4g}")
+        table.add_row(Text(name), f"{start:.6g}", f"{x:.6g}", f"{x - start:+.4g}")
     return table
 
 
@@ -88,7 +89,7 @@ def _out(out: Sequence[Holding], now: float) -> Table:
         table.add_column(heading, no_wrap=True)
     table.columns[1].max_width = 40
     for holding in out[:_MOST]:
-        table.add_row(str(holding.id), holding.holder, _lease(holding.expires_at, now))
+        table.add_row(str(holding.id), Text(holding.holder), _lease(holding.expires_at, now))
     if len(out) > _MOST:
         table.add_row("…", f"and {len(out) - _MOST} more", "")
     return table
