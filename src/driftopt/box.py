@@ -46,7 +46,7 @@ class Box:
         return checks.vector("x0", x0)
 
     def fold(self, points: np.ndarray) -> np.ndarray:
-        """Reflect into the box as often as needed.
+        """Reflect into the box as often as needed; a point inside stays as it is, to the bit.
 
         >>> Box(np.zeros(1), np.ones(1)).fold(np.array([[-0.25], [0.5], [1.25], [2.25]])).ravel()
         array([0.25, 0.5 , 0.75, 0.25])
@@ -59,4 +59,5 @@ class Box:
             below = self.upper - np.abs(self.upper - points)
         low, high = np.isfinite(self.lower), np.isfinite(self.upper)
         folded = np.where(low & high, both, np.where(low, above, np.where(high, below, points)))
-        return np.clip(folded, self.lower, self.upper)
+        inside = (points >= self.lower) & (points <= self.upper)
+        return np.where(inside, points, np.clip(folded, self.lower, self.upper))

@@ -131,6 +131,13 @@ def test_bounds_hold_for_every_point_and_the_recommendation(seed, method):
     assert (points <= [1.2, np.inf]).all()
 
 
+def test_before_the_first_iteration_the_recommendation_is_the_start_to_the_bit():
+    start = [1.3, 1.8, 5.2, 3.1, 6.3]
+    box = [(0.8, 3.3), (1.0, 4.5), (3.3, 13.0), (1.8, None), (None, 15.8)]
+    study = Study.create("sqlite://", "a", x0=start, budget=40, bounds=box, params={"radius": 1.0})
+    assert study.recommend().x.tolist() == start
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
