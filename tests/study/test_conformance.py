@@ -91,6 +91,12 @@ def test_values_survive_the_store_to_the_bit(url):
     assert [trial.sem for trial in told] == [abs(value) for value in hard]
 
 
+def test_zero_has_no_sign_on_any_store(url):
+    study = Study.create(url, "a", budget=8, **PLAIN)
+    study.tell(study.ask().id, -0.0)
+    assert study.trials()[0].value.hex() == (0.0).hex()
+
+
 def test_telling_twice_the_same_is_nothing_and_differently_an_error(url):
     study = Study.create(url, "a", budget=8, **PLAIN)
     trial = study.ask()

@@ -51,7 +51,7 @@ class Answer:
 
 def value_answer(spec: Spec, x: np.ndarray, value: Any, sem: Any, x_deployed: Any) -> Answer:
     """A value at the point asked; else a failure: not a number, or a value that belongs to another point."""
-    number = _number("value", value)
+    number = _number("value", value) + 0.0  # SQLite drops the sign of zero, so every store does
     error = None if sem is None else _number("sem", sem)
     if error is not None and not (math.isfinite(error) and error >= 0):
         raise ValueError(f"sem must be finite and >= 0, or None; got {sem!r}")
