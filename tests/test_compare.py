@@ -170,6 +170,8 @@ def test_a_function_that_leaves_the_finite_numbers_is_a_diverged_run():
 def test_mistakes_are_sentences():
     with pytest.raises(ValueError, match="the sensor is off"):
         compare(fails, {"auto": {"radius": 0.1}}, budget=10, held_out=1, x0=[0.0])
+    with pytest.raises(ValueError, match="budget must be"):
+        compare(noisy, METHODS, budget="x", x0=[0.0])
     with pytest.raises(ValueError, match="needs x0"):
         compare(noisy, METHODS, budget=10)
     with pytest.raises(ValueError, match="problem must be a Problem"):
@@ -224,6 +226,7 @@ def test_a_toml_file_names_problems_and_methods_of_its_folder(tmp_path):
         ('budget = 3\nproblem = "no_such_module:x"\nmethods = {}', "must be installed or lie in"),
         ('budget = 3\nproblem = "json:nothing"\nmethods = {}', "has no nothing"),
         ('budget = 3\nproblem = "kink"\nproblem_options = {size=3}\nmethods = {}', "do not fit kink"),
+        ('budget = 3\nproblem = "kink"\nmethods = 3', "methods must be a table"),
     ],
 )
 def test_a_wrong_file_is_a_sentence(tmp_path, text, message):

@@ -119,6 +119,7 @@ def compare(
     evaluations : for a function, how many fresh values at the reported decision judge a run; not counted.
     folder : keeps finished parts, so that an interrupted comparison goes on from there.
     """
+    budget = int(checks.count("budget", budget))
     source = _source(problem, names, x0, bounds, evaluations)
     grids = _grids(methods)
     tuned = sweep.tune(
@@ -128,9 +129,7 @@ def compare(
         development=_seeds("development", development, 0),
         held_out=_seeds("held_out", held_out, FIRST_HELD_OUT_SEED),
         x0=x0 if isinstance(source, Simulated) else None,
-        evaluate_every=(evaluate_every or max(1, int(budget) // 50))
-        if isinstance(source, Simulated)
-        else None,
+        evaluate_every=(evaluate_every or max(1, budget // 50)) if isinstance(source, Simulated) else None,
         folder=folder,
         executor=executor,
         progress=progress,
@@ -145,7 +144,7 @@ def compare(
     }
     contrasts = [c for instance in source.names for c in _contrasts(instance, grids, values)]
     scores = _scores(tuned, values, contrasts)
-    return Comparison(scores, contrasts, tuned, int(budget), _best_known(source))
+    return Comparison(scores, contrasts, tuned, budget, _best_known(source))
 
 
 def _contrasts(

@@ -79,6 +79,9 @@ def read(path: str | Path) -> dict[str, Any]:
     if missing := [key for key in ("problem", "methods", "budget") if key not in given]:
         raise ValueError(f"{path}: {' and '.join(missing)} must be given")
     options = given.pop("problem_options", {})
+    for key, table in (("methods", given["methods"]), ("problem_options", options)):
+        if not isinstance(table, dict):
+            raise ValueError(f"{path}: {key} must be a table, as in [methods.auto]; got {table!r}")
     given["problem"] = problem(given["problem"], options, path.parent, oracle="x0" in given)
     given["methods"] = {
         label: _method(parameters, path.parent) for label, parameters in given["methods"].items()
