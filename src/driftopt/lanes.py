@@ -69,13 +69,14 @@ class Plan:
 def share(lanes: tuple[int, int, int], devices: int) -> tuple[int | None, int]:
     """The axis to divide among as many of the devices as divide one evenly, and how many these are.
 
-    Configurations first: halving them leaves each device the same random numbers to draw.
+    Instances or seeds first: each device then draws its own random numbers and no other's, and keeps the
+    whole of the axis that is vectorised.
 
     >>> share((4, 3, 180), 2), share((4, 5, 180), 8), share((1, 1, 1), 8)
-    ((2, 2), (2, 6), (None, 1))
+    ((0, 2), (2, 6), (None, 1))
     """
     for used in range(devices, 1, -1):
-        for axis in (2, 0, 1):
+        for axis in (0, 1, 2):
             if lanes[axis] % used == 0:
                 return axis, used
     return None, 1

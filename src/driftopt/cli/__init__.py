@@ -1,22 +1,31 @@
 """The command line: argument parsing only. Commands live one file a family and load when called."""
 
+import os
 import sys
 
 from cyclopts import App, CycloptsError
 
 import driftopt
 
+# Set before NumPy loads: our linear algebra is small, and BLAS's threads would only take cores from JAX.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 app = App(
-    name="driftopt", version=driftopt.__version__, help="Optimisation when the decision changes the data."
+    name="driftopt",
+    version=driftopt.__version__,
+    help="Optimisation when the decision changes the data.",
+    suppress_keyboard_interrupt=False,  # `main` says so, and ends at once
 )
 # A help line here is what `driftopt --help` shows without importing the command.
 app.command("driftopt.cli.core:methods", name="methods", help="List the methods.")
 app.command("driftopt.cli.core:plan", name="plan", help="Say what the theorems ask for.")
 app.command("driftopt.cli.core:demo", name="demo", help="Run every method on a small problem.")
-app.command("driftopt.cli.data:app", name="data")
-app.command("driftopt.cli.paper:reproduce", name="reproduce")
-app.command("driftopt.cli.paper:compare", name="compare")
-app.command("driftopt.cli.study:app", name="study")
+app.command("driftopt.cli.data:app", name="data", help="Fetch and check the real data.")
+app.command(
+    "driftopt.cli.paper:reproduce", name="reproduce", help="Run the paper's whole experiment section."
+)
+app.command("driftopt.cli.paper:compare", name="compare", help="Compare methods on your own problem.")
+app.command("driftopt.cli.study:app", name="study", help="Ask and tell on a live system, through a database.")
 
 
 def main() -> None:
@@ -29,5 +38,8 @@ def main() -> None:
         print(f"driftopt: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
-        print("driftopt: interrupted", file=sys.stderr)
-        sys.exit(130)
+        print("driftopt: interrupted", file=sys.stderr, flush=True)
+        sys.stdout.flush()
+        os._exit(
+            130
+        )  # a tidy exit may crash in threads that JAX was just starting; everything kept is on disk
