@@ -274,3 +274,19 @@ def test_bad_input_is_a_clear_value_error(change, message):
     arguments = {**good, **change}
     with pytest.raises(ValueError, match=message):
         driftopt.minimize(noisy_bowl(), arguments.pop("x0"), **arguments)
+
+
+def test_a_diverged_walk_stops_before_it_asks_for_nonsense():
+    """The function stays finite far away, so its values alone would not show it."""
+    seen = []
+
+    def fun(x):
+        seen.append(x)
+        return float(np.clip(np.abs(x).sum(), 0, 1e300))
+
+    with pytest.raises(driftopt.MinimizeError, match="diverged") as caught:
+        driftopt.minimize(
+            fun, [1.0], budget=5000, radius=0.1, method="zo-og", params={"step": 1e6}, bounds=None, rng=0
+        )
+    assert np.isfinite(seen).all()
+    assert caught.value.result.nfev == len(seen)

@@ -145,6 +145,12 @@ class _Run:
         """One iteration; returns the queries it cost."""
         before = self.spent
         points, repeats = self._inside(self.host.points), self.host.repeats
+        if not np.isfinite(points).all():
+            raise MinimizeError(
+                f"after {self.spent} queries the method has diverged: the points it asks for are not finite; "
+                "lower the step, or leave it out",
+                self.result(1),
+            )
         values = self._query(np.tile(points, (repeats, 1)) if repeats > 1 else points)
         means = values if repeats == 1 else values.reshape(repeats, len(points)).mean(axis=0)
         self.host.tell(self.sign * means)
