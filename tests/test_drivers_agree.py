@@ -85,3 +85,16 @@ def test_a_method_is_a_frozen_pytree_whose_numbers_are_leaves(method):
     assert all(np.isscalar(leaf) for leaf in leaves)
     with pytest.raises(AttributeError):
         method.batch = 3
+
+
+def test_a_window_of_another_size_changes_nothing_but_memory(method, monkeypatch):
+    """Where one iteration needs very many random numbers, fewer iterations are drawn at once."""
+    answers = np.random.default_rng(1).normal(size=(40, method.points(3)))
+    wide = driftopt.host.Host(method, np.ones(3), 7)
+    monkeypatch.setattr(driftopt.host, "NUMBERS", 60)
+    narrow = driftopt.host.Host(method, np.ones(3), 7)
+    assert narrow.ahead < wide.ahead
+    for host in (wide, narrow):
+        host.replay(answers)
+    np.testing.assert_allclose(narrow.recommend(), wide.recommend(), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(narrow.points, wide.points, rtol=1e-6, atol=1e-9)

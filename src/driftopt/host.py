@@ -24,12 +24,18 @@ def with_precision(method: Method, dtype: Any) -> Method:
 
 
 AHEAD = 256  # iterations whose random numbers are drawn at once
+NUMBERS = 1 << 22  # and no more numbers than so many: fewer iterations where one needs very many
 
 
-@partial(jax.jit, static_argnames="dim")
-def _draw(method: Method, key: Any, first: Any, dim: int) -> Any:
-    """The noise of iterations first … first + AHEAD: one more than is told, for the query that follows."""
-    return jax.vmap(lambda told: method.noise(key, told, dim))(first + jnp.arange(AHEAD + 1))
+@partial(jax.jit, static_argnames=("dim", "ahead"))
+def _draw(method: Method, key: Any, first: Any, dim: int, ahead: int) -> Any:
+    """The noise of iterations first … first + ahead: one more than is told, for the query that follows."""
+    return jax.vmap(lambda told: method.noise(key, told, dim))(first + jnp.arange(ahead + 1))
+
+
+def _affordable(method: Method, key: Any, dim: int) -> int:
+    noise = jax.eval_shape(lambda: method.noise(key, 0, dim))
+    return max(1, min(AHEAD, NUMBERS // max(1, sum(leaf.size for leaf in jax.tree.leaves(noise)))))
 
 
 @jax.jit
@@ -68,7 +74,8 @@ class Host:
             self.state = _init(self.method, self._key, jnp.asarray(x0, jnp.float64))
             self.told = 0
             self.repeats = int(np.asarray(self.method.batch))  # fresh samples to average at each point
-            self._values = np.zeros((AHEAD, method.points(self._dim)))
+            self.ahead = _affordable(self.method, self._key, self._dim)
+            self._values = np.zeros((self.ahead, method.points(self._dim)))
             self._refill()
             self._run(0, 0)
 
@@ -86,13 +93,13 @@ class Host:
         done = 0
         with jax.enable_x64(True):
             while done < len(values):
-                first = self.told % AHEAD
-                stop = min(AHEAD, first + len(values) - done)
+                first = self.told % self.ahead
+                stop = min(self.ahead, first + len(values) - done)
                 self._values[first:stop] = values[done : done + stop - first]
                 self._run(first, stop)
                 done += stop - first
                 self.told += stop - first
-                if stop == AHEAD:
+                if stop == self.ahead:
                     self._refill()
 
     def recommend(self) -> np.ndarray:
@@ -101,7 +108,7 @@ class Host:
             return np.asarray(_recommend(self.method, self.state))
 
     def _refill(self) -> None:
-        self._noise = _draw(self.method, self._key, np.int32(self.told), self._dim)
+        self._noise = _draw(self.method, self._key, np.int32(self.told), self._dim, self.ahead)
 
     def _run(self, first: int, stop: int) -> None:
         # A copy, because the program may still be reading it when the next tell writes.
@@ -124,12 +131,12 @@ class QuickHost(Host):
 
     def tell(self, values: Any) -> None:
         with jax.enable_x64(True):
-            place = np.int32(self.told % AHEAD)
+            place = np.int32(self.told % self.ahead)
             self._packed, self._points = _quick(self._form, self._noise_form)(
                 self._packed, self._packed_noise, values, place
             )
             self.told += 1
-            if self.told % AHEAD == 0:
+            if self.told % self.ahead == 0:
                 self._refill()
 
     def recommend(self) -> np.ndarray:
@@ -139,7 +146,8 @@ class QuickHost(Host):
 
     def _refill(self) -> None:
         super()._refill()
-        self._noise_form, self._packed_noise = _form(self._noise, AHEAD + 1), _packed(self._noise, AHEAD + 1)
+        rows = self.ahead + 1
+        self._noise_form, self._packed_noise = _form(self._noise, rows), _packed(self._noise, rows)
 
 
 class _Form(NamedTuple):

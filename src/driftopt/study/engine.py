@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from driftopt import methods
-from driftopt.host import AHEAD, Host
+from driftopt.host import Host
 from driftopt.study.ledger import Step
 from driftopt.study.spec import Spec
 
@@ -40,7 +40,7 @@ class Engine(Host):
 
     def redraw(self) -> None:
         """Other random numbers from here on; the iterate and the count stay."""
-        within = self.told % AHEAD
+        within = self.told % self.ahead
         with jax.enable_x64(True):
             self._key = jax.random.fold_in(self._key, _REDRAW)
             # The window of numbers drawn ahead begins where it began.
