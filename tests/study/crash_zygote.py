@@ -88,7 +88,7 @@ def main(url, kills, seed):
             lines += more
         else:
             lines, rest = [], b""
-            select.select([], [], [], rng.uniform(0, 0.5))
+            select.select([], [], [], rng.uniform(0, 0.3))
         os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
         tail, rest = listen(read, None, 10**9)

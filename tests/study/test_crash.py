@@ -28,7 +28,7 @@ def run_killing(url, kills):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("store", "kills", "budget"), [("sqlite", 300, 960), ("postgres", 30, 160)])
+@pytest.mark.parametrize(("store", "kills", "budget"), [("sqlite", 300, 2400), ("postgres", 30, 320)])
 def test_no_kill_loses_or_changes_anything(request, store, kills, budget):
     url = request.getfixturevalue(f"{store}_url")
     Study.create(url, "crash", budget=budget, **WIDE).close()
