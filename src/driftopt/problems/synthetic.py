@@ -5,6 +5,7 @@ are frozen pytrees that trust what they hold. `smoothed_gradient(x, radius)` is 
 f_δ(x) = E f(x + δu), u uniform in the unit ball, or u ~ N(0, I) for law="gaussian".
 """
 
+from abc import abstractmethod
 from typing import Any
 
 import jax
@@ -95,9 +96,9 @@ class _Separable(Problem):
     def dim(self) -> int:
         return self.center.shape[0]
 
+    @abstractmethod
     def kinks(self) -> tuple[tuple[int, Any], ...]:
         """(c_k, t_k) of φ."""
-        raise NotImplementedError
 
     def noise(self, key: Array) -> Array:
         return jax.random.normal(key, (), jnp.float32)
