@@ -1,5 +1,7 @@
 """One definition, several drivers: the same key and the same noise give the same iterates."""
 
+from typing import ClassVar, NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 
 import driftopt
 import driftopt.host
+import driftopt.pytree
 from driftopt.rng import as_key, query_key, run_keys
 from test_simulate import bowl, with_batch
 
@@ -66,6 +69,68 @@ def test_a_replayed_host_is_the_host_bit_for_bit(method):
     replay.replay(answers[100:])
     np.testing.assert_array_equal(steps.points, replay.points)
     np.testing.assert_array_equal(steps.recommend(), replay.recommend())
+
+
+@pytest.mark.parametrize("memory", ["shared", "sent"])
+def test_the_quick_host_is_the_host_to_rounding(method, memory, monkeypatch):
+    """Over several windows of noise, and also where JAX's memory is not NumPy's, as on a GPU."""
+    put = jax.device_put
+    if memory == "sent":
+        monkeypatch.setattr(jax, "device_put", lambda x, *to, **how: put(np.array(x), *to, **how))
+    monkeypatch.setattr(driftopt.host, "NUMBERS", 60)
+    answers = np.random.default_rng(3).normal(size=(40, method.points(3)))
+    host, quick = (kind(method, np.ones(3), 7) for kind in (driftopt.host.Host, driftopt.host.QuickHost))
+    for row in answers:
+        np.testing.assert_allclose(quick.points, host.points, rtol=1e-9, atol=1e-12)
+        for each in (host, quick):
+            each.tell(row)
+    assert host.told > host.ahead
+    np.testing.assert_allclose(quick.recommend(), host.recommend(), rtol=1e-9, atol=1e-12)
+
+
+class Downhill(NamedTuple):
+    key: jax.Array
+    told: jax.Array
+    x: jax.Array
+
+
+@driftopt.pytree.module
+class Compass(driftopt.Method):
+    """A method of a user's own, without any randomness: one coordinate after the other, downhill."""
+
+    step: float
+    batch: ClassVar[int] = 1
+
+    def points(self, dim):
+        return 2
+
+    def init(self, key, x0):
+        return Downhill(key, jnp.zeros((), jnp.int32), x0)
+
+    def noise(self, key, count, dim):
+        return ()
+
+    def _along(self, state):
+        return self.step * jax.nn.one_hot(state.told % len(state.x), len(state.x), dtype=state.x.dtype)
+
+    def ask(self, state, noise=None):
+        along = self._along(state)
+        return state, driftopt.Query(jnp.stack([state.x + along, state.x - along]), self.batch)
+
+    def tell(self, state, values, noise=None):
+        downhill = jnp.sign(values[1] - values[0])
+        return Downhill(state.key, state.told + 1, state.x + downhill * self._along(state))
+
+    def recommend(self, state):
+        return state.x
+
+
+@pytest.mark.parametrize("kind", [driftopt.host.Host, driftopt.host.QuickHost])
+def test_a_method_without_noise_runs_on_every_host(kind):
+    host = kind(Compass(0.25), np.zeros(2), 0)
+    for _ in range(600):
+        host.tell(((host.points - 1) ** 2).sum(axis=1))
+    np.testing.assert_allclose(host.recommend(), 1, atol=0.25)
 
 
 def test_asking_twice_is_asking_once(method):

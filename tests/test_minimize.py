@@ -3,6 +3,7 @@
 import pickle
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.optimize
@@ -32,6 +33,7 @@ def test_it_minimises_with_nothing_but_a_radius():
     assert result.params["radius"] == 0.3
     assert result.params["seed"] == 0
     assert result.x.dtype == np.float64
+    assert result.x.flags.writeable
     assert not jax.config.jax_enable_x64
 
 
@@ -115,6 +117,55 @@ def test_a_bad_value_names_its_query_and_loses_nothing(answer, message):
     assert caught.value.result.history["value"].tolist() == [1.0] * 6
     assert caught.value.result.nit == 3
     assert not caught.value.result.success
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64, int, bool, np.array, lambda y: [y], lambda y: [[y]]])
+def test_any_single_real_number_will_do(kind):
+    """The quick way for floats leads where the way for everything else leads."""
+    run = {"budget": 40, "radius": 0.3, "rng": 0}
+    plain = driftopt.minimize(lambda x: float(x.sum() > 1), np.zeros(2), **run)
+    other = driftopt.minimize(lambda x: kind(float(x.sum() > 1)), np.zeros(2), **run)
+    np.testing.assert_array_equal(other.history["x"], plain.history["x"])
+    np.testing.assert_array_equal(other.history["value"], plain.history["value"])
+    assert other.history["value"].dtype == np.float64
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_the_history_is_what_the_function_saw_and_said(batch):
+    """Through several windows of noise, whatever the function does to its x, and in JAX's own precision."""
+    seen, said = [], []
+
+    def fun(x):
+        assert jnp.asarray(1.0).dtype == jnp.float32
+        seen.append(x.copy())
+        said.append(float(((x - 1) ** 2).sum()))
+        x[:] = np.nan
+        return said[-1]
+
+    result = driftopt.minimize(
+        fun, np.zeros(2), budget=5000, radius=0.1, rng=0, final_queries=8, **o2nc(step=0.01, batch=batch)
+    )
+    iterations, cost = 4992 // (2 * batch), 2 * batch
+    np.testing.assert_array_equal(result.history["x"], seen)
+    np.testing.assert_array_equal(result.history["value"], said)
+    np.testing.assert_array_equal(
+        result.history["iteration"], np.repeat(range(iterations + 1), [cost] * iterations + [8])
+    )
+    np.testing.assert_array_equal(result.history["x"][-8:], np.tile(result.x, (8, 1)))
+
+
+def test_it_can_be_watched_operation_by_operation():
+    """`jax.disable_jit` is how a method is debugged."""
+    run = {"budget": 20, "radius": 0.3, "rng": 0}
+    compiled = driftopt.minimize(lambda x: ((x - 1) ** 2).sum(), np.zeros(2), **run)
+    with jax.disable_jit():
+        watched = driftopt.minimize(lambda x: ((x - 1) ** 2).sum(), np.zeros(2), **run)
+    np.testing.assert_allclose(watched.history["x"], compiled.history["x"], rtol=1e-5, atol=1e-6)
+
+
+def test_points_whose_squares_overflow_are_still_finite():
+    result = driftopt.minimize(lambda x: 1.0, [1e200], budget=20, radius=0.1, rng=0)
+    assert result.nfev == 20
 
 
 def test_an_exception_is_chained_and_carries_the_partial_result():

@@ -51,6 +51,9 @@ class Box:
         >>> Box(np.zeros(1), np.ones(1)).fold(np.array([[-0.25], [0.5], [1.25], [2.25]])).ravel()
         array([0.25, 0.5 , 0.75, 0.25])
         """
+        inside = (points >= self.lower) & (points <= self.upper)
+        if inside.all():
+            return np.array(points)
         width = self.upper - self.lower
         with np.errstate(invalid="ignore", over="ignore"):
             within = np.mod(points - self.lower, 2 * width)
@@ -59,5 +62,4 @@ class Box:
             below = self.upper - np.abs(self.upper - points)
         low, high = np.isfinite(self.lower), np.isfinite(self.upper)
         folded = np.where(low & high, both, np.where(low, above, np.where(high, below, points)))
-        inside = (points >= self.lower) & (points <= self.upper)
         return np.where(inside, points, np.clip(folded, self.lower, self.upper))

@@ -14,7 +14,7 @@ from scipy.optimize import OptimizeResult
 
 from driftopt import checks, defaults, methods
 from driftopt.box import Box
-from driftopt.host import QuickHost
+from driftopt.host import Host, quick_host
 from driftopt.rng import as_seed
 
 MESSAGES = {
@@ -105,7 +105,7 @@ def minimize(
     iterations = checks.budget(total - int(final_queries), cost, 1 + chosen.warmup) // cost
     seed = as_seed(rng)
     run.params = {"method": method, **methods.entry(method).defaults, **numbers, "seed": seed}
-    run.host = QuickHost(chosen, run.x0, seed)
+    run.host, run.cost = quick_host(chosen, run.x0, seed), cost
     report = _reporter(callback)
 
     try:
@@ -124,28 +124,24 @@ def minimize(
 class _Run:
     """One run's oracle and everything spent on it."""
 
-    host: QuickHost
+    host: Host
+    cost: int  # queries of one iteration
     params: dict[str, Any]
 
     def __init__(self, fun: Any, args: Any, x0: np.ndarray, bounds: Any, direction: str, vectorized: bool):
-        self.sign = (
-            -1.0 if checks.choice("direction", direction, ("minimize", "maximize")) == "maximize" else 1.0
-        )
+        self.maximize = checks.choice("direction", direction, ("minimize", "maximize")) == "maximize"
         self.box = Box.parse(bounds, len(x0))
         self.x0 = x0 if self.box is None else self.box.check(x0)
         self.dim = len(x0)
         self._fun, self._args, self._vectorized = fun, args, vectorized
-        self._points: list[np.ndarray] = []
-        self._values: list[np.ndarray] = []
-        self._when: list[tuple[int, int]] = []  # iteration, values
         self.spent = 0
+        self._points, self._values = np.empty((0, self.dim)), np.empty(0)  # behind the first `spent`: room
         self.final: np.ndarray | None = None
 
     def iterate(self) -> int:
         """One iteration; returns the queries it cost."""
-        before = self.spent
         points, repeats = self._inside(self.host.points), self.host.repeats
-        if not np.isfinite(points).all():
+        if not _finite(points):
             raise MinimizeError(
                 f"after {self.spent} queries the method has diverged: the points it asks for are not finite; "
                 "lower the step, or leave it out",
@@ -153,8 +149,8 @@ class _Run:
             )
         values = self._query(np.tile(points, (repeats, 1)) if repeats > 1 else points)
         means = values if repeats == 1 else values.reshape(repeats, len(points)).mean(axis=0)
-        self.host.tell(self.sign * means)
-        return self.spent - before
+        self.host.tell(-means if self.maximize else means)
+        return len(values)
 
     def confirm(self, count: int) -> int:
         """Spend `count` queries at the reported decision."""
@@ -163,12 +159,12 @@ class _Run:
 
     @property
     def x(self) -> np.ndarray:
-        return self._inside(self.host.recommend())
+        return np.array(self._inside(self.host.recommend()))  # JAX's own memory is not to be written
 
     @property
     def latest(self) -> float:
         """The mean value of the last iteration: noisy, around the iterate, no estimate of f(x)."""
-        return float(self._values[-1].mean())
+        return float(self._values[self.spent - self.cost : self.spent].mean())
 
     def result(self, status: int) -> OptimizeResult:
         """Everything so far in SciPy's form."""
@@ -176,9 +172,9 @@ class _Run:
         several = self.final is not None and self.final.size > 1
         sem = float(self.final.std(ddof=1) / np.sqrt(self.final.size)) if several else None  # pyright: ignore[reportOptionalMemberAccess]
         history = {
-            "x": np.concatenate([np.zeros((0, self.dim)), *self._points]),
-            "value": np.concatenate([np.zeros(0), *self._values]),
-            "iteration": np.repeat(*np.array(self._when, int).reshape(-1, 2).T),
+            "x": self._points[: self.spent].copy(),
+            "value": self._values[: self.spent].copy(),
+            "iteration": np.minimum(np.arange(self.spent) // self.cost, self.host.told),
         }
         return OptimizeResult(
             x=self.x,
@@ -194,22 +190,32 @@ class _Run:
         )
 
     def _inside(self, points: np.ndarray) -> np.ndarray:
-        return np.array(points) if self.box is None else self.box.fold(points)
+        return points if self.box is None else self.box.fold(points)
 
     def _query(self, points: np.ndarray) -> np.ndarray:
         """The values at all points; each is kept as soon as it is there, so that a failure loses none."""
+        values = self._room(points)
         if self._vectorized:
-            answers = self._checked(self._call(points), points)
-            self._keep(points, answers)
-            return answers
-        answers = np.empty(len(points))
+            values[:] = self._checked(self._call(points), points)
+            self.spent += len(points)
+            return values
         for i, point in enumerate(points):
             answer = self._call(point)
             # The common case first: this line runs for every query.
             plain = isinstance(answer, float) and isfinite(answer)
-            answers[i] = answer if plain else self._checked(answer, None)[0]
-            self._keep(point[None], answers[i : i + 1])
-        return answers
+            values[i] = answer if plain else self._checked(answer, None)[0]
+            self.spent += 1
+        return values
+
+    def _room(self, points: np.ndarray) -> np.ndarray:
+        """Write the points down and give where their values go: both count once `spent` passes them."""
+        end = self.spent + len(points)
+        if end > len(self._values):
+            more = max(end, 1024)  # at least as much again, so that a long run seldom moves its history
+            self._points = np.concatenate([self._points, np.empty((more, self.dim))])
+            self._values = np.concatenate([self._values, np.empty(more)])
+        self._points[self.spent : end] = points
+        return self._values[self.spent : end]
 
     def _call(self, point: np.ndarray) -> Any:
         try:
@@ -231,18 +237,18 @@ class _Run:
         if not (finite := np.isfinite(array)).all():
             bad, query = int(finite.argmin()), self.spent + 1
             if points is not None:
-                self._keep(points[finite], array[finite])
+                self._room(points[finite])[:] = array[finite]
+                self.spent += int(finite.sum())
             raise self._failure(f"gave {array[bad]}; values must be finite", query + bad)
         return array
 
-    def _keep(self, points: np.ndarray, values: np.ndarray) -> None:
-        self._points.append(points)
-        self._values.append(values)
-        self._when.append((self.host.told, len(values)))
-        self.spent += len(values)
-
     def _failure(self, what: str, query: int | None = None) -> MinimizeError:
         return MinimizeError(f"query {query or self.spent + 1}: the function {what}", self.result(1))
+
+
+def _finite(points: np.ndarray) -> bool:
+    """Whether all are. Their squares' sum is quick, and not finite where one is not or where it overflows."""
+    return isfinite(np.vdot(points, points)) or bool(np.isfinite(points).all())
 
 
 def _reporter(callback: Callable[..., Any] | None) -> Callable[[_Run], bool]:
