@@ -9,6 +9,7 @@ import driftopt
 import driftopt.host
 from driftopt import lanes, methods
 from driftopt.problem import Problem
+from driftopt.problems import StrategicClassification
 from driftopt.pytree import module
 from driftopt.rng import lane_seed
 
@@ -110,8 +111,22 @@ def test_every_lane_equals_its_single_run(name):
         np.testing.assert_allclose(many.objective[k, s, c], one.objective, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.parametrize("batch", [1, 3])
+def test_configurations_added_to_fill_a_vector_leave_no_trace(batch):
+    """15 configurations run as 16: nothing of the sixteenth is seen, and the last is its own."""
+    problem = StrategicClassification.from_arrays([[1.0, 0.0], [-0.5, 1.0], [0.3, -2.0]], [1, -1, 1])
+    radii = np.linspace(0.3, 1.7, 15)
+    method = methods.get("zo-o2nc-2pt", radius=radii, step=0.01, block=5, batch=batch)
+    many = driftopt.simulate_many(method, driftopt.stack([problem]), seeds=[4, 5], **RUN)
+    assert many.x.shape == (1, 2, 15, 3)
+    for c in (0, 14):
+        alone = methods.get("zo-o2nc-2pt", radius=radii[c], step=0.01, block=5, batch=batch)
+        one = driftopt.simulate(alone, problem, rng=5, **RUN)
+        np.testing.assert_allclose(many.x[0, 1, c], one.x, rtol=2e-4, atol=2e-5)
+
+
 def test_lanes_of_mixed_batch_equal_lanes_of_one_batch():
-    radii, batches = np.array([0.3, 0.3, 0.6]), np.array([1, 4, 7])
+    radii, batches = np.array([0.3, 0.3, 0.6]), np.array([1, 4, 70])  # 70: more rows than are drawn at once
     problems = driftopt.stack([bowl(0), bowl(1)])
     mixed = driftopt.simulate_many(
         methods.get("zo-o2nc-1pt", radius=radii, batch=batches), problems, budget=150, seeds=[1, 2]

@@ -9,10 +9,12 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
+from driftopt.generator import normal
+
 
 def gaussian(key: Array, count: int, dim: int) -> Array:
     """`count` directions u ~ N(0, I), shape (count, dim)."""
-    return jax.random.normal(key, (count, dim), jnp.float32)
+    return normal(key, (count, dim))
 
 
 def sphere(key: Array, count: int, dim: int) -> Array:

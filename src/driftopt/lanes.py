@@ -1,8 +1,8 @@
 """The compiled loop behind `simulate`: thousands of runs side by side, sharded over the local devices.
 
 Lanes are runs: problem instances × seeds × configurations, laid out (…, K, S, C) so that the fastest axis
-is the one XLA vectorises. One step of the loop draws one sample at every queried point of every lane (a
-"row") and tells a lane's method when its `repeats` rows are in. Random numbers belong to (instance, seed)
+is the one XLA vectorises. A "row" is one sample at every queried point of every lane; a lane's method is told
+when the rows of its batch are in. Random numbers belong to (instance, seed)
 and are shared by all configurations of a seed: common random numbers, drawn in bulk for many rows, and
 exactly those that each run would draw alone.
 """
@@ -25,6 +25,9 @@ from driftopt.rng import query_key, run_keys
 ROWS = 64  # rows of random numbers drawn at once: enough to hide the cost of drawing, few enough for caches
 EVALUATED = 512  # exact evaluations at once: each may need a temporary as large as the problem's data
 DRAWS = 512  # and no more than so many queries of one lane, where a query has many points
+VECTOR = (
+    8  # numbers in a CPU's vector: a remainder of the fastest axis costs as much as the vectors before it
+)
 
 
 @dataclass(frozen=True)
@@ -37,14 +40,23 @@ class Plan:
     segment: int  # rows between evaluations
     segments: int
     chunk: int  # rows of random numbers drawn at once; divides the segment
-    lanes: tuple[int, int, int]  # K, S, C
+    lanes: tuple[int, int, int]  # K, S, C, where C may be more than was asked for
     split: int | None  # the axis of the lanes that is divided among the devices
     devices: int
+    single: bool  # whether every lane's batch is 1
+    cpu: bool
 
     @classmethod
     def make(
-        cls, dim: int, points: int, rows: int, evaluate_every: int | None, lanes: tuple[int, int, int]
+        cls,
+        method: Method,
+        problems: Problem,
+        rows: int,
+        evaluate_every: int | None,
+        dim: int,
+        lanes: tuple[int, int, int],
     ) -> "Plan":
+        points, cpu = method.points(dim), jax.default_backend() == "cpu"
         chunk = max(1, min(ROWS, DRAWS // points))
         every = (
             rows if evaluate_every is None else int(checks.count("evaluate_every", evaluate_every)) // points
@@ -52,18 +64,22 @@ class Plan:
         segment = min(max(1, every), rows)
         chunk = min(chunk, segment)
         segment = -(-segment // chunk) * chunk
+        if cpu and method.broadcasts and problems.broadcasts:
+            lanes = (*lanes[:2], padded(lanes[2]))
         split, devices = share(lanes, jax.local_device_count())
-        return cls(
-            dim,
-            points,
-            rows,
-            segment,
-            -(-rows // segment),
-            chunk,
-            lanes,
-            split,
-            devices,
-        )
+        single = bool(np.all(np.asarray(method.batch) == 1))
+        segments = -(-rows // segment)
+        return cls(dim, points, rows, segment, segments, chunk, lanes, split, devices, single, cpu)
+
+
+def padded(width: int) -> int:
+    """The number of configurations to run: whole vectors, where that adds no more than a quarter.
+
+    >>> [padded(width) for width in (1, 3, 15, 20, 36, 64)]
+    [1, 3, 16, 24, 40, 64]
+    """
+    whole = -(-width // VECTOR) * VECTOR
+    return whole if 4 * whole <= 5 * width else width
 
 
 def share(lanes: tuple[int, int, int], devices: int) -> tuple[int | None, int]:
@@ -83,20 +99,41 @@ def share(lanes: tuple[int, int, int], devices: int) -> tuple[int | None, int]:
 
 
 def program(method: Method, problems: Problem, keys: Array, start: Any, plan: Plan) -> tuple[Array, Array]:
-    """All lanes' runs: x as (d, K, S, C) and the objective along the way as (E, K, S, C)."""
-    return compiled(jax.default_backend())(method, problems, keys, start, plan)
+    """All lanes' runs: x as (d, K, S, C) and the objective along the way as (E, K, S, C).
+
+    C is the plan's: the last configuration is repeated to fill it.
+    """
+
+    def fill(leaf: Any) -> Any:
+        missing = plan.lanes[2] - leaf.shape[-1] if jnp.ndim(leaf) else 0
+        return jnp.pad(leaf, ((0, 0), (0, missing)), mode="edge") if missing else leaf
+
+    return compiled(jax.default_backend())(jax.tree.map(fill, method), problems, keys, start, plan)
+
+
+# On CPUs LLVM's first level is enough: higher ones unroll these short loops until they are slower, and
+# compile four times longer. YNNPACK's sums over a few coordinates take ten times as long as XLA's own.
+# On GPUs trying out matrix products costs seconds, and only the rare exact evaluation has one.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "cpu": {"xla_backend_optimization_level": 1, "xla_cpu_experimental_ynn_fusion_type": ""},
+    "gpu": {"xla_gpu_autotune_level": 0},
+}
 
 
 @cache
 def compiled(backend: str) -> Any:
-    """The jitted program. On CPUs LLVM's first level is enough: higher ones unroll these short loops until
-    they are slower (measured: 13 against 23 million queries a second), and compile four times longer.
-    """
-    # On GPUs trying out matrix products costs seconds, and only the rare exact evaluation has one.
-    options: Any = {"cpu": {"xla_backend_optimization_level": 1}, "gpu": {"xla_gpu_autotune_level": 0}}.get(
-        backend
-    )
+    """The jitted program."""
+    options = {name: value for name, value in OPTIONS.get(backend, {}).items() if _known({name: value})}
     return jax.jit(_program, static_argnames="plan", compiler_options=options)
+
+
+def _known(option: Any) -> bool:
+    """Whether this version of XLA has the option: they come and go."""
+    try:
+        jax.jit(lambda: 0, compiler_options=option).lower().compile()
+    except jax.errors.JaxRuntimeError:
+        return False
+    return True
 
 
 def _program(method: Method, problems: Problem, keys: Array, start: Any, plan: Plan) -> tuple[Array, Array]:
@@ -125,18 +162,28 @@ def _program(method: Method, problems: Problem, keys: Array, start: Any, plan: P
     )(method, problems, keys, start)
 
 
+def _where(condition: Array, new: Any, old: Any) -> Any:
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)
+
+
 class _Lanes:
-    """One device's lanes. Numbers of the method are scalars or (K, C); the problems' leaves begin with K."""
+    """One device's lanes. Numbers of the method are scalars or (K, C); the problems' leaves begin with K.
+
+    `ask`, `observe` and `tell` are the method's and the problem's for all lanes at once: states, points and
+    values are (…, K, S, C), noise is (…, K, S), or (…, K, S, C) where lanes differ in their batch.
+    """
 
     def __init__(self, method: Method, problems: Problem, keys: Array, start: Any, plan: Plan):
         self.method, self.problems, self.start, self.plan = method, problems, start, plan
         self.method_keys, self.oracle_keys = jax.vmap(jax.vmap(run_keys))(keys)
         # A lane whose batch differs from its neighbours' is at another iteration, so it needs its own noise.
-        self.mixed = jnp.ndim(method.batch) > 0
+        self.mixed = jnp.ndim(method.batch) > 0 and not plan.single
+        # Accelerators ask the host before each pass of a loop whose length they do not know.
+        self.nested = plan.cpu and not plan.single and not self.mixed
+        self.batch: Any = method.batch[:, None] if self.mixed else method.batch  # pyright: ignore
         self.numbers = jax.tree.map(lambda leaf: -1 if jnp.ndim(leaf) else None, method)
-        self.step = (
-            self._broadcast_step() if method.broadcasts and problems.broadcasts else self._vmapped_step()
-        )
+        broadcasts = method.broadcasts and problems.broadcasts
+        self.ask, self.observe, self.tell = self._broadcast() if broadcasts else self._vmapped()
 
     def run(self) -> tuple[Array, Array]:
         plan = self.plan
@@ -153,74 +200,114 @@ class _Lanes:
         return carry, self._evaluate(self._recommend(carry[0]))
 
     def _chunk(self, first: Array, carry: Any) -> Any:
-        """Draw the noise of several rows, then walk through them."""
+        """Draw the oracle's noise of several rows, then walk through them."""
         rows = first + jnp.arange(self.plan.chunk)
-        noise = jax.vmap(self._draw)(rows)
-        return lax.scan(lambda c, row: (self.step(c, *row), None), carry, (rows, *noise))[0]
+        answered = jax.vmap(self._draw_answered)(rows)
+        if self.nested:
+            return self._by_iteration(first, answered, carry)
+        asked = jax.vmap(self._draw_asked)(rows)
+        return lax.scan(lambda c, row: (self._row(c, *row), None), carry, (rows, asked, answered))[0]
 
-    def _draw(self, row: Array) -> tuple[Any, Any]:
-        """One row's noise: the method's (…, K, S), where mixed (…, K, S, C), and the oracle's (…, K, S)."""
+    def _row(self, carry: Any, row: Array, asked: Any, answered: Any) -> Any:
+        """A sample at every point, and the tell where the last of a lane's repeats is in."""
+        state, total = carry
+        paid = row < self.plan.rows  # the last segment may be longer than the budget
+        points = self.ask(state, asked)
+        if self.plan.cpu:
+            # A branch, because XLA would fuse the values with the tell and compute them anew for each
+            # coordinate. (Accelerators ask the host which branch to take.)
+            unpaid = jnp.zeros_like(total)
+            values = lax.cond(paid, self.observe, lambda answered, points: unpaid, answered, points)
+        else:
+            values = self.observe(answered, points)
+        if self.plan.single:
+            return _where(paid, self.tell(state, values, asked), state), total
+        total = total + values
+        told = (self.tell(state, total / self.batch, asked), jnp.zeros_like(total))
+        return _where(((row + 1) % self.batch == 0) & paid, told, (state, total))
+
+    def _by_iteration(self, first: Array, answered: Any, carry: Any) -> Any:
+        """The rows of a chunk where all lanes have one batch: ask once, add up the rows, tell once."""
+        end = jnp.minimum(first + self.plan.chunk, self.plan.rows)
+
+        def iteration(loop: Any) -> Any:
+            row, state, total = loop
+            asked = self._draw_asked(row)
+            points = self.ask(state, asked)
+            # An iteration may begin in an earlier chunk and end in a later one.
+            stop = jnp.minimum((row // self.batch + 1) * self.batch, end)
+
+            def add(row: Array, total: Array) -> Array:
+                return total + self.observe(jax.tree.map(lambda leaf: leaf[row - first], answered), points)
+
+            total = lax.fori_loop(row, stop, add, total)
+            told = (self.tell(state, total / self.batch, asked), jnp.zeros_like(total))
+            return stop, *_where(stop % self.batch == 0, told, (state, total))
+
+        return lax.while_loop(lambda loop: loop[0] < end, iteration, (first, *carry))[1:]
+
+    def _draw_asked(self, row: Array) -> Any:
+        """The method's noise of a row: (…, K, S), where mixed (…, K, S, C)."""
 
         def asked(method: Method, _: Problem, key: Array, row: Array) -> Any:
             return method.noise(key, row // method.batch, self.plan.dim)
+
+        if self.mixed:
+            return self._over_lanes(asked, "key", "all")(self.method, self.problems, self.method_keys, row)
+        return self._over_keys(partial(asked, self.method))(self.problems, self.method_keys, row)
+
+    def _draw_answered(self, row: Array) -> Any:
+        """The oracle's noise of a row: (…, K, S)."""
 
         def answered(problem: Problem, key: Array, row: Array) -> Any:
             queries = row * self.plan.points + jnp.arange(self.plan.points)
             return jax.vmap(lambda query: problem.noise(query_key(key, query)))(queries)
 
-        def over_keys(fun: Any) -> Any:
-            return jax.vmap(jax.vmap(fun, (0, -1, None), -1), (None, -1, None), -1)
+        return self._over_keys(answered)(self.problems, self.oracle_keys, row)
 
-        if self.mixed:
-            own = self._over_lanes(asked, "key", "all")(self.method, self.problems, self.method_keys, row)
-        else:
-            own = over_keys(partial(asked, self.method))(self.problems, self.method_keys, row)
-        return own, over_keys(answered)(self.problems, self.oracle_keys, row)
-
-    def _advance(
-        self, method: Method, problem: Problem, carry: Any, row: Array, asked: Any, answered: Any
-    ) -> tuple[Any, Array]:
-        """One row: a sample at every point, and the tell where the last of its repeats is in."""
-        state, total = carry
-        _, query = method.ask(state, asked)
-        values = jax.vmap(problem.observe)(answered, query.points)
-        paid = row < self.plan.rows  # the last segment may be longer than the budget
-        if isinstance(query.repeats, int) and query.repeats == 1:
-            # Known when compiling: nothing to add up, and no guard where segments end with the budget.
-            told = method.tell(state, values, asked)
-            if self.plan.rows % self.plan.segment:
-                told = jax.tree.map(lambda new, old: jnp.where(paid, new, old), told, state)
-            return told, total
-        total = total + values
-        told = (method.tell(state, total / query.repeats, asked), jnp.zeros_like(total))
-        complete = ((row + 1) % query.repeats == 0) & paid
-        return jax.tree.map(lambda new, old: jnp.where(complete, new, old), told, (state, total))
-
-    def _broadcast_step(self) -> Any:
+    def _broadcast(self) -> tuple[Any, Any, Any]:
         """One call for all lanes: numbers (K, 1, C), leaves of problems (…, K, 1, 1), noise (…, K, S, 1)."""
         method = jax.tree.map(lambda leaf: leaf[:, None] if leaf.ndim else leaf, self.method)
         problems = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, -1)[..., None, None], self.problems)
 
         def shared(noise: Any) -> Any:
-            return jax.tree.map(lambda leaf: leaf[..., None], noise)
+            return jax.tree.map(lambda leaf: jnp.moveaxis(leaf, (0, 1), (-2, -1))[..., None], noise)
 
-        def step(carry: Any, row: Array, asked: Any, answered: Any) -> Any:
-            return self._advance(
-                method, problems, carry, row, asked if self.mixed else shared(asked), shared(answered)
-            )
+        own = (lambda noise: noise) if self.mixed else shared
+        return (
+            lambda state, asked: method.ask(state, own(asked))[1].points,
+            lambda answered, points: jax.vmap(problems.observe)(shared(answered), points),
+            lambda state, values, asked: method.tell(state, values, own(asked)),
+        )
 
-        return step
+    def _vmapped(self) -> tuple[Any, Any, Any]:
+        """The same three, written for one lane and mapped."""
+        noise = "lane" if self.mixed else "key"
 
-    def _vmapped_step(self) -> Any:
-        step = self._over_lanes(self._advance, "lane", "all", "lane" if self.mixed else "key", "key")
-        return partial(step, self.method, self.problems)
+        def ask(method: Method, _: Problem, state: Any, asked: Any) -> Array:
+            return method.ask(state, asked)[1].points
+
+        def observe(_: Method, problem: Problem, answered: Any, points: Array) -> Array:
+            return jax.vmap(problem.observe)(answered, points)
+
+        def tell(method: Method, _: Problem, state: Any, values: Array, asked: Any) -> Any:
+            return method.tell(state, values, asked)
+
+        def mapped(fun: Any, *kinds: str) -> Any:
+            return partial(self._over_lanes(fun, *kinds), self.method, self.problems)
+
+        return mapped(ask, "lane", noise), mapped(observe, "key", "lane"), mapped(tell, "lane", "lane", noise)
+
+    def _over_keys(self, fun: Any) -> Any:
+        """fun(problem, key, row) over (K, S)."""
+        return jax.vmap(jax.vmap(fun, (None, 0, None)), (0, 0, None))
 
     def _over_lanes(self, fun: Any, *kinds: str) -> Any:
         """fun(method, problem, …) over (K, S, C), lanes last; each further argument has one of these kinds:
 
         "lane": its own for every lane · "key": for every (instance, seed) · "all": one for all.
         """
-        axis = {"all": (None, None, None), "key": (-1, -1, None), "lane": (-1, -1, -1)}
+        axis = {"all": (None, None, None), "key": (0, 1, None), "lane": (-1, -1, -1)}
         instance, seed, configuration = zip(*(axis[kind] for kind in kinds), strict=True)
         fun = jax.vmap(fun, (self.numbers, 0, *instance), -1)
         fun = jax.vmap(fun, (None, None, *seed), -1)

@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from driftopt.generator import THREEFRY
+
 
 def as_seed(rng: Any) -> int:
     """A whole number that reproduces the run: the int itself, a Generator's next draw, or a fresh one."""
@@ -28,7 +30,7 @@ def as_keys(seeds: np.ndarray) -> Array:
     """The JAX keys of an array of seeds: both 32-bit halves count, whether or not 64-bit types are on."""
     seeds = np.asarray(seeds, np.uint64)
     halves = np.stack([seeds >> np.uint64(32), seeds & np.uint64(0xFFFFFFFF)], axis=-1).astype(np.uint32)
-    return jax.random.wrap_key_data(jnp.asarray(halves), impl="threefry2x32")
+    return jax.random.wrap_key_data(jnp.asarray(halves), impl=THREEFRY)
 
 
 def lane_seed(seed: int, instance: int) -> int:

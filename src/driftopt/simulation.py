@@ -90,14 +90,14 @@ def simulate_many(
     start = None if x0 is None else jnp.asarray(checks.vector("x0", x0, dim), jnp.float32)
     own = _lane_seeds(seeds, instances)
     lanes = (instances, own.shape[1], width)
-    plan = Plan.make(dim, points, rows, evaluate_every, lanes)
-    x, curve = program(method, problems, as_keys(own), start, plan)
+    plan = Plan.make(method, problems, rows, evaluate_every, dim, lanes)
+    x, curve = (np.asarray(a)[..., :width] for a in program(method, problems, as_keys(own), start, plan))
 
     batch = np.broadcast_to(batch, (instances, width))[:, None, :, None]
     seen = np.minimum(np.arange(1, plan.segments + 1) * plan.segment, rows)
     at = np.broadcast_to(seen // batch * batch * points, (*lanes, plan.segments))
-    curve = np.moveaxis(np.asarray(curve), 0, -1)
-    return Trace(np.moveaxis(np.asarray(x), 0, -1), curve[..., -1], at[..., -1], at, curve)
+    curve = np.moveaxis(curve, 0, -1)
+    return Trace(np.moveaxis(x, 0, -1), curve[..., -1], at[..., -1], at, curve)
 
 
 def _check_kinds(method: Any, problem: Any) -> None:

@@ -15,6 +15,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from driftopt import checks
+from driftopt.generator import normal
 from driftopt.problem import Problem
 from driftopt.pytree import module
 from driftopt.rng import as_seed
@@ -51,7 +52,7 @@ class LocationShift(Problem):
         return self.base + jnp.sum(self.shift * x[None, :], axis=1)
 
     def noise(self, key: Array) -> Array:
-        return jax.random.normal(key, (self.dim,), jnp.float32)
+        return normal(key, (self.dim,))
 
     def respond(self, noise: Array, x: Array) -> Array:
         return self.mean(x) + self.noise_level * noise.astype(x.dtype)
@@ -101,7 +102,7 @@ class _Separable(Problem):
         """(c_k, t_k) of φ."""
 
     def noise(self, key: Array) -> Array:
-        return jax.random.normal(key, (), jnp.float32)
+        return normal(key, ())
 
     def respond(self, noise: Array, x: Array) -> Array:
         square = jnp.sum((x - self.center) ** 2)
