@@ -71,16 +71,17 @@ def test_a_replayed_host_is_the_host_bit_for_bit(method):
     np.testing.assert_array_equal(steps.recommend(), replay.recommend())
 
 
-@pytest.mark.parametrize("memory", ["shared", "sent"])
+@pytest.mark.parametrize("memory", ["shared", "apart"])
 def test_the_quick_host_is_the_host_to_rounding(method, memory, monkeypatch):
     """Over several windows of noise, and also where JAX's memory is not NumPy's, as on a GPU."""
     put = jax.device_put
-    if memory == "sent":
+    if memory == "apart":
         monkeypatch.setattr(jax, "device_put", lambda x, *to, **how: put(np.array(x), *to, **how))
     monkeypatch.setattr(driftopt.host, "NUMBERS", 60)
     answers = np.random.default_rng(3).normal(size=(40, method.points(3)))
     host, quick = (kind(method, np.ones(3), 7) for kind in (driftopt.host.Host, driftopt.host.QuickHost))
     for row in answers:
+        assert np.isfinite(host.points).all()
         np.testing.assert_allclose(quick.points, host.points, rtol=1e-9, atol=1e-12)
         for each in (host, quick):
             each.tell(row)

@@ -144,6 +144,8 @@ class QuickHost(Host):
             self._form, self._packed = _form(run), _packed(run)
             self._program = _quick(self._form, self._row_form, self._packed.sharding)
         self._letter = _Letter((2, self._row_form.size), self._packed.sharding)
+        if not self._letter.shared:
+            self._program = _in_double(self._program)
         self._numbers = np.asarray(self._packed)
         self._shape, self._size = self._points.shape, self._points.size
 
@@ -183,25 +185,23 @@ class _Letter:
     """A small array that NumPy writes and a program reads.
 
     On a CPU both see the same memory, so a call makes and copies nothing: handing in a NumPy array costs as
-    much as running the program. Elsewhere each writing is sent. A new one waits until the last one is read.
+    much as running the program. Elsewhere it is handed in. What is next written waits until this is read.
     """
 
     def __init__(self, shape: tuple[int, ...], place: Any):
         size, line = 8 * math.prod(shape), 64  # JAX shares what begins with a cache line
         room = np.empty(size + line, np.uint8)
         first = -room.ctypes.data % line
-        self._ours, self._place = room[first : first + size].view(np.float64).reshape(shape), place
-        self._theirs = self._sent()
-        self._shared = self._theirs.unsafe_buffer_pointer() == self._ours.ctypes.data
+        self._ours = room[first : first + size].view(np.float64).reshape(shape)
+        with jax.enable_x64(True):
+            theirs = jax.device_put(self._ours, place, may_alias=True)
+        self.shared = theirs.unsafe_buffer_pointer() == self._ours.ctypes.data
+        self._handed = theirs if self.shared else self._ours
 
     def write(self, numbers: np.ndarray) -> Any:
         """What to hand to the program."""
         self._ours[...] = numbers
-        return self._theirs if self._shared else self._sent()
-
-    def _sent(self) -> Any:
-        with jax.enable_x64(True):
-            return jax.device_put(self._ours, self._place, may_alias=True)
+        return self._handed
 
 
 class _Form(NamedTuple):
@@ -266,6 +266,16 @@ def _quick(form: _Form, row_form: _Form, place: Any) -> Any:
     shapes = (form.size,), (2, row_form.size)
     arrays = (jax.ShapeDtypeStruct(shape, jnp.float64, sharding=place) for shape in shapes)
     return jax.jit(program).lower(*arrays).compile()
+
+
+def _in_double(program: Any) -> Any:
+    """The program for NumPy arrays too, which JAX else takes in single precision."""
+
+    def call(*arrays: Any) -> Any:
+        with jax.enable_x64(True):
+            return program(*arrays)
+
+    return call
 
 
 @partial(jax.jit, static_argnames="form")
