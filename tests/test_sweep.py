@@ -14,7 +14,7 @@ from driftopt.rng import lane_seed
 from driftopt.simulation import simulate
 from driftopt.sweep import grid
 from driftopt.sweeps import chunks, execution, store
-from driftopt.sweeps.digest import digest_of
+from driftopt.digest import digest_of
 
 PROBLEMS = [kink(3, rng=1), kink(3, rng=2)]
 GRIDS = [

@@ -17,7 +17,7 @@ import numpy as np
 from jax import Array, lax
 from jax.sharding import Mesh, PartitionSpec
 
-from driftopt import checks
+from driftopt import checks, digest, programs
 from driftopt.method import Method
 from driftopt.problem import Problem
 from driftopt.rng import query_key, run_keys
@@ -108,7 +108,8 @@ def program(method: Method, problems: Problem, keys: Array, start: Any, plan: Pl
         missing = plan.lanes[2] - leaf.shape[-1] if jnp.ndim(leaf) else 0
         return jnp.pad(leaf, ((0, 0), (0, missing)), mode="edge") if missing else leaf
 
-    return compiled(jax.default_backend())(jax.tree.map(fill, method), problems, keys, start, plan)
+    made = compiled(jax.default_backend())
+    return programs.call(made, (jax.tree.map(fill, method), problems, keys, start), plan)
 
 
 # On CPUs LLVM's first level is enough: higher ones unroll these short loops until they are slower, and
@@ -122,9 +123,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 @cache
 def compiled(backend: str) -> Any:
-    """The jitted program."""
+    """The jitted program. Its name tells JAX's cache which version of the code it comes from."""
     options = {name: value for name, value in OPTIONS.get(backend, {}).items() if _known({name: value})}
-    return jax.jit(_program, static_argnames="plan", compiler_options=options)
+    made = partial(_program)
+    made.__name__ = f"lanes_{digest.digest_of()[:12]}"  # pyright: ignore[reportAttributeAccessIssue]
+    return jax.jit(made, static_argnames="plan", compiler_options=options)
 
 
 def _known(option: Any) -> bool:

@@ -13,13 +13,16 @@ def prepare() -> None:
     """Use all cores, and keep compiled programs in the cache folder. Before JAX's first computation."""
     import jax
 
+    from driftopt import programs
+
     # Too late once JAX has computed something: then it goes on with what there is.
     with contextlib.suppress(RuntimeError):
         jax.config.update("jax_num_cpu_devices", cores())
-    if not os.environ.get("JAX_COMPILATION_CACHE_DIR"):
-        jax.config.update("jax_compilation_cache_dir", str(cache_folder() / "compiled"))
+    folder = Path(os.environ.get("JAX_COMPILATION_CACHE_DIR") or cache_folder() / "compiled")
+    jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+    programs.keep_in(folder / "programs")
 
 
 def cores() -> int:

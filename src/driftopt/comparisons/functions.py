@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from driftopt.digest import digest_of
 from driftopt.minimization import MinimizeError, minimize
 from driftopt.sweeps.chunks import Settings, Source, Task
-from driftopt.sweeps.digest import digest_of
 from driftopt.sweeps.grid import Grid
 from driftopt.sweeps.store import Arrays
 

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import differential_evolution
 
+from driftopt.digest import digest_of
 from driftopt.paper.protocol import Experiment
-from driftopt.sweeps.digest import digest_of
 from driftopt.sweeps.store import Store
 
 # The smallest values that longer searches on the exact loss found on the real splits (differential evolution

@@ -13,11 +13,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from driftopt.digest import digest_of
 from driftopt.method import Method
 from driftopt.problem import Problem
 from driftopt.rng import lane_seed
 from driftopt.simulation import simulate_many, stack
-from driftopt.sweeps.digest import digest_of
 from driftopt.sweeps.grid import Grid
 from driftopt.sweeps.store import Arrays
 

@@ -5,6 +5,7 @@ import hashlib
 import inspect
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +18,19 @@ FORMAT = 1  # of the chunk files; a new number makes old ones invisible
 # What no single run depends on.
 APART = {
     *("cli", "comparisons", "paper", "study", "sweeps", "theory"),
-    *("__init__.py", "__main__.py", "comparison.py", "machine.py", "stationarity.py", "sweep.py"),
+    *("__init__.py", "__main__.py", "comparison.py", "digest.py", "machine.py", "programs.py"),
+    *("stationarity.py", "sweep.py"),
 }
 
 
 def digest_of(*parts: Any) -> str:
     """The SHA-256 of pytrees, settings and numbers: their data, structure, and the code behind them."""
-    sha = hashlib.sha256(_engine().encode())
+    sha = hashlib.sha256(engine().encode())
     for part in parts:
         leaves, structure = jax.tree.flatten(part)
         sha.update(_without_addresses(str(structure)))
-        sha.update(_code(type(part)))
+        for kind in dict.fromkeys([type(part), *(node for node, _ in nodes(structure))]):
+            sha.update(_code(kind))
         for leaf in leaves:
             array = np.asarray(leaf)
             if array.dtype.kind == "O":
@@ -38,8 +41,16 @@ def digest_of(*parts: Any) -> str:
     return sha.hexdigest()
 
 
+def nodes(structure: Any) -> Iterator[tuple[type, Any]]:
+    """The classes within a pytree's structure, each with its static part."""
+    if (data := structure.node_data()) is not None:
+        yield data
+        for child in structure.children():
+            yield from nodes(child)
+
+
 @functools.cache
-def _engine() -> str:
+def engine() -> str:
     """Versions, the kind of device, and driftopt's own code: a change of any may change a run."""
     home = Path(driftopt.__file__).parent
     sha = hashlib.sha256()
