@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import chi2
+from scipy.stats import chi2, chisquare
 
 from driftopt.data.prices import LOG_DEVIATION, LOG_MEAN, LOG_SKEWNESS, synthetic_prices
 from driftopt.problems import Pricing, choices
@@ -146,14 +146,49 @@ def test_expected_demand_adds_up(problem):
     assert np.isclose(demand.profit, -problem.objective(x))
 
 
-@pytest.mark.parametrize("size", [1, 11, 120, 240, 241, 700])
-def test_counting_below_equals_a_sorted_search(size):
+@pytest.mark.parametrize("backend", ["cpu", "gpu"])
+@pytest.mark.parametrize("size", [1, 11, 120, 241, 40_000])
+def test_counting_equals_a_sorted_search(size, backend, monkeypatch):
+    """Both forms; nobody is at or below −1, everybody at or below the last cell, a tie counts."""
+    monkeypatch.setattr(jax, "default_backend", lambda: backend)
     rng = np.random.default_rng(size)
-    numbers, edges = rng.random(size).astype(np.float32), np.sort(rng.random(8)).astype(np.float32)
-    edges[3] = numbers[0]  # a tie is not below
-    expected = np.searchsorted(np.sort(numbers), edges, side="left")
-    for count in (choices.count_below, choices._at_once, choices._in_passes):
-        assert np.array_equal(count(jnp.asarray(numbers), jnp.asarray(edges)), expected)
+    buyers = rng.integers(0, choices.CELLS, size).astype(np.int16)
+    edges = np.array(
+        [-1, buyers[0], *np.sort(rng.integers(0, choices.CELLS, 5)), choices.CELLS - 1], np.int16
+    )
+    counted = choices.count_up_to(jnp.asarray(buyers), jnp.asarray(edges))
+    assert np.array_equal(counted, np.searchsorted(np.sort(buyers), edges, side="right"))
+    assert (counted[0], counted[-1]) == (0, size)
+
+
+@pytest.mark.parametrize(("dithers", "exact"), [(256, True), (1, False)])
+def test_the_dither_makes_every_buyers_law_exact(dithers, exact):
+    """Averaged over all dithers, the share of the cells below an edge is the edge; with one, it is not."""
+    share = np.random.default_rng(0).random(500).astype(np.float32)
+    weights = jnp.asarray(np.stack([share, 1 - share]))
+    drawn = [
+        np.asarray(choices.last_cells(jnp.float32((v + 0.5) / dithers), weights[:1], weights[1]), float) + 1
+        for v in range(dithers)
+    ]
+    off = np.abs(np.mean(drawn, axis=0)[0] / choices.CELLS - share).max()
+    assert (off < 2.0**-22) == exact
+
+
+def test_options_that_leave_nobody_out_take_every_cell():
+    last = choices.last_cells(jnp.float32(255.5 / 256), jnp.array([1.0, 1.0]), jnp.float32(0))
+    assert last.tolist() == [choices.CELLS // 2 - 1, choices.CELLS - 1]
+
+
+def test_the_numbers_of_buyers_fill_their_cells_evenly():
+    drawn = jax.vmap(lambda key: choices.numbers(key, 121))(jax.random.split(jax.random.key(0), 4000))
+    buyers, dither = np.asarray(drawn.buyers, int), np.asarray(drawn.dither)
+    assert buyers.shape == (4000, 121)
+    assert (buyers.min(), buyers.max()) == (0, choices.CELLS - 1)
+    assert 0 < dither.min() < dither.max() < 1
+    counts = np.bincount(buyers.ravel() >> 7, minlength=256)
+    assert chisquare(counts).pvalue > 1e-3
+    halves = np.corrcoef(buyers[:, 0], buyers[:, 61])[0, 1]  # both from one random word
+    assert abs(halves) < 4 / np.sqrt(4000)
 
 
 @settings(max_examples=60, deadline=None)
@@ -166,7 +201,7 @@ def test_lanes_behind_the_own_axes_give_what_each_lane_gives(problem):
     noise = problem.noise(jax.random.key(5))
     xs = jnp.asarray(np.random.default_rng(0).uniform(0, 1, (problem.dim, 6)), jnp.float32)
     wide_problem = jax.tree.map(lambda leaf: leaf[..., None], problem)
-    wide = wide_problem.observe(noise[:, None], xs)
+    wide = wide_problem.observe(jax.tree.map(lambda leaf: leaf[..., None], noise), xs)
     assert np.allclose(wide, [problem.observe(noise, x) for x in xs.T], rtol=1e-5)
 
 

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftopt import methods, sweep
+from driftopt.digest import digest_of
 from driftopt.problems.synthetic import kink
 from driftopt.rng import lane_seed
 from driftopt.simulation import simulate
 from driftopt.sweep import grid
 from driftopt.sweeps import chunks, execution, store
-from driftopt.digest import digest_of
 
 PROBLEMS = [kink(3, rng=1), kink(3, rng=2)]
 GRIDS = [

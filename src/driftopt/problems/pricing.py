@@ -139,11 +139,11 @@ class Pricing(Problem):
         """l and u, where the marginal cost changes."""
         return 0.5 * self.buyers / self.dim, 1.5 * self.buyers / self.dim
 
-    def noise(self, key: Array) -> Array:
+    def noise(self, key: Array) -> choices.Numbers:
         """One uniform number a buyer."""
-        return choices.uniforms(key, self.buyers)
+        return choices.numbers(key, self.buyers)
 
-    def respond(self, noise: Array, x: Array) -> Array:
+    def respond(self, noise: choices.Numbers, x: Array) -> Array:
         """The demand: an exact multinomial draw."""
         return choices.counts(noise, *self._weights(decision(x)))
 
