@@ -1,5 +1,8 @@
 """The simulator: exact counting, one compilation, and lanes that equal single runs."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,7 +10,7 @@ import pytest
 
 import driftopt
 import driftopt.host
-from driftopt import lanes, methods
+from driftopt import lanes, methods, simulation
 from driftopt.problem import Problem
 from driftopt.problems import StrategicClassification
 from driftopt.pytree import module
@@ -123,6 +126,20 @@ def test_configurations_added_to_fill_a_vector_leave_no_trace(batch):
         alone = methods.get("zo-o2nc-2pt", radius=radii[c], step=0.01, block=5, batch=batch)
         one = driftopt.simulate(alone, problem, rng=5, **RUN)
         np.testing.assert_allclose(many.x[0, 1, c], one.x, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("batch", [1, 3, np.array([1, 3, 4])], ids=["single", "uniform", "mixed"])
+@pytest.mark.parametrize("problem", ["broadcast", "mapped"])
+def test_the_form_for_accelerators_gives_the_same_runs(batch, problem, monkeypatch):
+    """Noise in another order, no branches and no inner loops: the same runs to rounding."""
+    features = [[1.0, 0.0], [-0.5, 1.0], [0.3, -2.0]]
+    one = StrategicClassification.from_arrays(features, [1, -1, 1]) if problem == "broadcast" else bowl(0)
+    method = methods.get("zo-o2nc-2pt", radius=np.array([0.3, 0.5, 0.8]), step=0.01, block=5, batch=batch)
+    here = driftopt.simulate_many(method, driftopt.stack([one]), seeds=[4, 5], **RUN)
+    made = lanes.Plan.make
+    monkeypatch.setattr(simulation, "Plan", SimpleNamespace(make=lambda *a: replace(made(*a), cpu=False)))
+    there = driftopt.simulate_many(method, driftopt.stack([one]), seeds=[4, 5], **RUN)
+    np.testing.assert_allclose(here.x, there.x, rtol=2e-4, atol=2e-5)
 
 
 def test_lanes_of_mixed_batch_equal_lanes_of_one_batch():

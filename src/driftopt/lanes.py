@@ -7,6 +7,7 @@ and are shared by all configurations of a seed: common random numbers, drawn in 
 exactly those that each run would draw alone.
 """
 
+import threading
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
@@ -121,11 +122,20 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@cache
 def compiled(backend: str) -> Any:
-    """The jitted program. Its name tells JAX's cache which version of the code it comes from."""
+    """The jitted program: one object for all threads, because each holds what was compiled through it."""
+    with _COMPILING:
+        return _compiled(backend)
+
+
+_COMPILING = threading.Lock()
+
+
+@cache
+def _compiled(backend: str) -> Any:
     options = {name: value for name, value in OPTIONS.get(backend, {}).items() if _known({name: value})}
     made = partial(_program)
+    # The name tells JAX's cache which version of the code it comes from.
     made.__name__ = f"lanes_{digest.digest_of()[:12]}"  # pyright: ignore[reportAttributeAccessIssue]
     return jax.jit(made, static_argnames="plan", compiler_options=options)
 
@@ -173,7 +183,9 @@ class _Lanes:
     """One device's lanes. Numbers of the method are scalars or (K, C); the problems' leaves begin with K.
 
     `ask`, `observe` and `tell` are the method's and the problem's for all lanes at once: states, points and
-    values are (…, K, S, C), noise is (…, K, S), or (…, K, S, C) where lanes differ in their batch.
+    values are (…, K, S, C). Noise is (K, S, …) on CPUs, the order in which it is drawn fastest, and
+    (…, K, S) on accelerators, where a transposition within the loop takes long to compile; where lanes differ
+    in their batch, the method's noise is (…, K, S, C).
     """
 
     def __init__(self, method: Method, problems: Problem, keys: Array, start: Any, plan: Plan):
@@ -224,7 +236,10 @@ class _Lanes:
         else:
             values = self.observe(answered, points)
         if self.plan.single:
-            return _where(paid, self.tell(state, values, asked), state), total
+            told = self.tell(state, values, asked)
+            # Where every row is paid the guard is for CPUs alone, which take a fifth longer without it.
+            guarded = self.plan.cpu or self.plan.rows % self.plan.segment
+            return _where(paid, told, state) if guarded else told, total
         total = total + values
         told = (self.tell(state, total / self.batch, asked), jnp.zeros_like(total))
         return _where(((row + 1) % self.batch == 0) & paid, told, (state, total))
@@ -273,8 +288,11 @@ class _Lanes:
         method = jax.tree.map(lambda leaf: leaf[:, None] if leaf.ndim else leaf, self.method)
         problems = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, -1)[..., None, None], self.problems)
 
+        def lane_last(leaf: Array) -> Array:
+            return jnp.moveaxis(leaf, (0, 1), (-2, -1)) if self.plan.cpu else leaf
+
         def shared(noise: Any) -> Any:
-            return jax.tree.map(lambda leaf: jnp.moveaxis(leaf, (0, 1), (-2, -1))[..., None], noise)
+            return jax.tree.map(lambda leaf: lane_last(leaf)[..., None], noise)
 
         own = (lambda noise: noise) if self.mixed else shared
         return (
@@ -303,14 +321,17 @@ class _Lanes:
 
     def _over_keys(self, fun: Any) -> Any:
         """fun(problem, key, row) over (K, S)."""
-        return jax.vmap(jax.vmap(fun, (None, 0, None)), (0, 0, None))
+        if self.plan.cpu:
+            return jax.vmap(jax.vmap(fun, (None, 0, None)), (0, 0, None))
+        return jax.vmap(jax.vmap(fun, (0, -1, None), -1), (None, -1, None), -1)
 
     def _over_lanes(self, fun: Any, *kinds: str) -> Any:
         """fun(method, problem, …) over (K, S, C), lanes last; each further argument has one of these kinds:
 
         "lane": its own for every lane · "key": for every (instance, seed) · "all": one for all.
         """
-        axis = {"all": (None, None, None), "key": (0, 1, None), "lane": (-1, -1, -1)}
+        key = (0, 1, None) if self.plan.cpu else (-1, -1, None)
+        axis = {"all": (None, None, None), "key": key, "lane": (-1, -1, -1)}
         instance, seed, configuration = zip(*(axis[kind] for kind in kinds), strict=True)
         fun = jax.vmap(fun, (self.numbers, 0, *instance), -1)
         fun = jax.vmap(fun, (None, None, *seed), -1)
