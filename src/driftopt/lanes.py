@@ -7,6 +7,7 @@ and are shared by all configurations of a seed: common random numbers, drawn in 
 exactly those that each run would draw alone.
 """
 
+import math
 import threading
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -46,6 +47,11 @@ class Plan:
     devices: int
     single: bool  # whether every lane's batch is 1
     cpu: bool
+
+    @property
+    def quick(self) -> bool:
+        """Whether the runs are so short that compiling takes longer."""
+        return self.cpu and self.rows * self.points * math.prod(self.lanes) < QUICK
 
     @classmethod
     def make(
@@ -109,8 +115,14 @@ def program(method: Method, problems: Problem, keys: Array, start: Any, plan: Pl
         missing = plan.lanes[2] - leaf.shape[-1] if jnp.ndim(leaf) else 0
         return jnp.pad(leaf, ((0, 0), (0, missing)), mode="edge") if missing else leaf
 
-    made = compiled(jax.default_backend())
-    return programs.call(made, (jax.tree.map(fill, method), problems, keys, start), plan)
+    made = compiled(jax.default_backend(), plan.quick)
+    return programs.call(made, (jax.tree.map(fill, method), problems, _split(keys), start), plan)
+
+
+@jax.jit
+def _split(keys: Array) -> tuple[Array, Array]:
+    """The methods' and the oracles' keys, split here because every generator call takes long to compile."""
+    return jax.vmap(jax.vmap(run_keys))(keys)
 
 
 # On CPUs LLVM's first level is enough: higher ones unroll these short loops until they are slower, and
@@ -120,20 +132,25 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "cpu": {"xla_backend_optimization_level": 1, "xla_cpu_experimental_ynn_fusion_type": ""},
     "gpu": {"xla_gpu_autotune_level": 0},
 }
+QUICK = 1_000_000  # queries that run in less time than better code for them takes to compile
+QUICKER = {
+    "xla_cpu_use_fusion_emitters": False
+}  # compiles in 2/3 of the time, runs at 1/2 to 1/7 of the speed
 
 
-def compiled(backend: str) -> Any:
+def compiled(backend: str, quick: bool = False) -> Any:
     """The jitted program: one object for all threads, because each holds what was compiled through it."""
     with _COMPILING:
-        return _compiled(backend)
+        return _compiled(backend, quick)
 
 
 _COMPILING = threading.Lock()
 
 
 @cache
-def _compiled(backend: str) -> Any:
-    options = {name: value for name, value in OPTIONS.get(backend, {}).items() if _known({name: value})}
+def _compiled(backend: str, quick: bool) -> Any:
+    asked = OPTIONS.get(backend, {}) | (QUICKER if quick else {})
+    options = {name: value for name, value in asked.items() if _known({name: value})}
     made = partial(_program)
     # The name tells JAX's cache which version of the code it comes from.
     made.__name__ = f"lanes_{digest.digest_of()[:12]}"  # pyright: ignore[reportAttributeAccessIssue]
@@ -149,7 +166,7 @@ def _known(option: Any) -> bool:
     return True
 
 
-def _program(method: Method, problems: Problem, keys: Array, start: Any, plan: Plan) -> tuple[Array, Array]:
+def _program(method: Method, problems: Problem, keys: Any, start: Any, plan: Plan) -> tuple[Array, Array]:
     if plan.split is None:
         return _Lanes(method, problems, keys, start, plan).run()
 
@@ -163,7 +180,7 @@ def _program(method: Method, problems: Problem, keys: Array, start: Any, plan: P
     layout = (
         jax.tree.map(lambda leaf: axes(0, 2) if jnp.ndim(leaf) else axes(), method),
         jax.tree.map(lambda _: axes(0), problems),
-        axes(0, 1),
+        (axes(0, 1), axes(0, 1)),
         axes(),
     )
     return jax.shard_map(
@@ -188,9 +205,9 @@ class _Lanes:
     in their batch, the method's noise is (…, K, S, C).
     """
 
-    def __init__(self, method: Method, problems: Problem, keys: Array, start: Any, plan: Plan):
+    def __init__(self, method: Method, problems: Problem, keys: Any, start: Any, plan: Plan):
         self.method, self.problems, self.start, self.plan = method, problems, start, plan
-        self.method_keys, self.oracle_keys = jax.vmap(jax.vmap(run_keys))(keys)
+        self.method_keys, self.oracle_keys = keys
         # A lane whose batch differs from its neighbours' is at another iteration, so it needs its own noise.
         self.mixed = jnp.ndim(method.batch) > 0 and not plan.single
         # Accelerators ask the host before each pass of a loop whose length they do not know.

@@ -20,7 +20,7 @@ from jax import Array, lax
 
 CELLS = 1 << 15  # N
 FUSED = 20  # comparisons summed in one pass over the lanes
-UNROLLED = 64  # options whose cumulative sum is unrolled
+UNROLLED = 64  # options whose cumulative sum is unrolled on accelerators, which are slow at short steps
 
 
 class Numbers(NamedTuple):
@@ -58,7 +58,7 @@ def cumulative(weights: Array) -> Array:
 
     (A parallel prefix sum rounds each entry differently, and may fall.)
     """
-    if weights.shape[0] > UNROLLED:
+    if jax.default_backend() == "cpu" or weights.shape[0] > UNROLLED:
         return lax.scan(lambda total, w: (total + w, total + w), jnp.zeros_like(weights[0]), weights)[1]
     sums = [weights[0]]
     for i in range(1, weights.shape[0]):
