@@ -115,7 +115,7 @@ def program(method: Method, problems: Problem, keys: Array, start: Any, plan: Pl
         missing = plan.lanes[2] - leaf.shape[-1] if jnp.ndim(leaf) else 0
         return jnp.pad(leaf, ((0, 0), (0, missing)), mode="edge") if missing else leaf
 
-    made = compiled(jax.default_backend(), plan.quick)
+    made = partial(compiled, jax.default_backend(), plan.quick)
     return programs.call(made, (jax.tree.map(fill, method), problems, _split(keys), start), plan)
 
 

@@ -11,7 +11,7 @@ import os
 import pickle
 import platform
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -37,14 +37,21 @@ def keep_in(folder: Path | None) -> None:
     _folder = folder
 
 
-def call(jitted: Any, arguments: tuple[Any, ...], plan: Any) -> Any:
-    """jitted(*arguments, plan), from a file where there is one; `plan` is static."""
+def call(jitted: Callable[[], Any], arguments: tuple[Any, ...], plan: Any) -> Any:
+    """jitted()(*arguments, plan), from a file where there is one; `plan` is static."""
     if _folder is None or jax.default_backend() != "cpu" or not ours(arguments):
-        return jitted(*arguments, plan)
+        return jitted()(*arguments, plan)
     key = _key(arguments, plan)
+    path = _folder / key
+    if key not in _loaded and (found := _read(path, plan.devices)) is not None:
+        try:
+            result = jax.block_until_ready(found(*arguments))
+            _loaded[key] = found
+            return result
+        except jax.errors.JaxRuntimeError:
+            pass  # a file that can be read and not run: the program is made again
     if key not in _loaded:
-        path = _folder / key
-        _loaded[key] = _read(path) or _make(jitted, arguments, plan, path)
+        _loaded[key] = _make(jitted(), arguments, plan, path)
     return _loaded[key](*arguments)
 
 
@@ -90,13 +97,15 @@ def machine() -> str:
     return repr((platform.machine(), platform.system(), sorted(lines), devices, flags))
 
 
-def _read(path: Path) -> Any:
+def _read(path: Path, devices: int) -> Any:
     """The program of a file, or None where it is absent or damaged."""
     try:
         content = path.read_bytes()
         if hashlib.sha256(content[32:]).digest() != content[:32]:
             return None
-        program = serialize_executable.deserialize_and_load(*pickle.loads(content[32:]))
+        program = serialize_executable.deserialize_and_load(
+            *pickle.loads(content[32:]), execution_devices=jax.local_devices()[:devices]
+        )
         os.utime(path)
     except Exception:  # whatever is wrong with a file of a cache, the program can be made again
         return None
