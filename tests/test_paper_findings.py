@@ -5,10 +5,13 @@ import pytest
 
 import paper_fixtures
 from driftopt.paper.findings import findings
+from driftopt.paper.published import Figure
 from driftopt.paper.summary import Cell, Summary
 
 
-def summary(means: dict[str, list[float]], deviation: float = 0.05, runs: int = 20) -> Summary:
+def summary(
+    means: dict[str, list[float]], deviation: float = 0.05, runs: int = 20, paper: list[Figure] | None = None
+) -> Summary:
     experiment = paper_fixtures.strategic()
     methods = tuple(means)
     cells = {}
@@ -17,7 +20,8 @@ def summary(means: dict[str, list[float]], deviation: float = 0.05, runs: int = 
             value = means[method][k]
             fine = bool(np.isfinite(value))
             cells[instance, "train_loss", method] = Cell(
-                value, deviation if fine else np.nan, runs, 0 if fine else 1, False, None, None
+                *(value, deviation if fine else np.nan, runs, 0 if fine else 1, False),
+                *(paper[k] if paper else None, None),
             )
     return Summary(experiment, methods, cells, {}, dict.fromkeys(experiment.instances, 0.4), [])
 
@@ -54,3 +58,23 @@ def test_a_diverged_method_never_wins(bad):
 
 def test_the_untuned_method_is_not_part_of_the_papers_claim():
     assert findings(summary({**GOOD, "auto": [0.1] * 4}))[0].holds
+
+
+@pytest.mark.parametrize(
+    ("value", "each", "whole"), [(0.69, True, True), (0.61, False, True), (0.5, False, False)]
+)
+def test_spreads_are_compared_cell_by_cell_and_over_the_whole_row(value, each, whole):
+    """Split 101 of the paper spreads from 0.68 to 0.72; the method's whole row from 0.58 to 0.72."""
+    paper = [Figure(0.70, 0.02), Figure(0.60, 0.02), Figure(0.65, 0.01), Figure(0.65, 0.01)]
+    means = {"zo-sph": [value, 0.6, 0.65, 0.65]}
+    strict, wide = findings(summary(means, paper=paper))[-2:]
+    assert (strict.holds, wide.holds) == (each, whole)
+    assert strict.detail.startswith("4 of 4" if each else "3 of 4 do; not ZO-SPH on 101")
+    assert wide.detail == ("4 of 4 do" if whole else "3 of 4 do; not ZO-SPH on 101")
+
+
+def test_a_diverged_mean_is_within_no_spread():
+    paper = [Figure(0.70, 0.02)] * 4
+    strict, wide = findings(summary({"zo-sph": [np.inf, 0.7, 0.7, 0.7]}, paper=paper))[-2:]
+    assert not strict.holds
+    assert not wide.holds
