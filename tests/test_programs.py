@@ -1,6 +1,7 @@
 """Kept programs: found again by a second process, never where the code behind them may have changed."""
 
 import os
+import pickle
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import driftopt
-from driftopt import lanes, methods, programs
+from driftopt import lanes, machine, methods, programs
 from driftopt.problems import LocationShift, StrategicClassification, synthetic
 from driftopt.pytree import module, static
 
@@ -133,6 +134,60 @@ def test_a_function_within_ours_is_never_kept():
 
     Holder.__module__ = "driftopt.somewhere"
     assert not programs.ours(Holder())
+
+
+def test_a_file_of_somebody_else_is_used(folder, monkeypatch):
+    expected = run()
+    forget(monkeypatch)
+
+    def refuse(_):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "utime", refuse)
+    np.testing.assert_array_equal(run().x, expected.x)
+
+
+def test_a_program_that_cannot_be_kept_runs(folder, monkeypatch):
+    def refuse(_):
+        raise pickle.PicklingError
+
+    monkeypatch.setattr(programs.serialize_executable, "serialize", refuse)
+    assert np.isfinite(run().fun)
+    assert not folder.exists()
+
+
+def test_a_full_disk_leaves_no_half_of_a_file(folder, monkeypatch):
+    folder.mkdir()
+
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    assert np.isfinite(run().fun)
+    assert not list(folder.iterdir())
+
+
+def test_without_jit_nothing_is_kept(folder):
+    with jax.disable_jit():
+        assert np.isfinite(driftopt.simulate(METHOD, PROBLEM, budget=4, rng=3).fun)
+    assert not folder.exists()
+
+
+def test_data_on_another_device_stays_there(folder):
+    run()
+    elsewhere = jax.device_put(PROBLEM, jax.local_devices()[1])
+    np.testing.assert_array_equal(run(problem=elsewhere).x, run().x)
+
+
+def test_a_cache_in_a_bucket_is_left_to_jax(monkeypatch, tmp_path):
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "gs://bucket/cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    seen = {}
+    monkeypatch.setattr(jax.config, "update", seen.__setitem__)
+    monkeypatch.setattr(programs, "_folder", None)
+    machine.prepare()
+    assert seen["jax_compilation_cache_dir"] == "gs://bucket/cache"
+    assert programs._folder == machine.cache_folder() / "programs"
 
 
 def test_only_the_latest_files_stay(folder, monkeypatch):

@@ -128,7 +128,9 @@ def test_configurations_added_to_fill_a_vector_leave_no_trace(batch):
         np.testing.assert_allclose(many.x[0, 1, c], one.x, rtol=2e-4, atol=2e-5)
 
 
-@pytest.mark.parametrize("batch", [1, 3, np.array([1, 3, 4])], ids=["single", "uniform", "mixed"])
+@pytest.mark.parametrize(
+    "batch", [1, np.array([1, 1, 1]), 3, np.array([1, 3, 4])], ids=["one", "ones", "uniform", "mixed"]
+)
 @pytest.mark.parametrize("problem", ["broadcast", "mapped"])
 def test_the_form_for_accelerators_gives_the_same_runs(batch, problem, monkeypatch):
     """Noise in another order, no branches and no inner loops: the same runs to rounding."""
@@ -140,6 +142,33 @@ def test_the_form_for_accelerators_gives_the_same_runs(batch, problem, monkeypat
     monkeypatch.setattr(simulation, "Plan", SimpleNamespace(make=lambda *a: replace(made(*a), cpu=False)))
     there = driftopt.simulate_many(method, driftopt.stack([one]), seeds=[4, 5], **RUN)
     np.testing.assert_allclose(here.x, there.x, rtol=2e-4, atol=2e-5)
+
+
+@module
+class Coin(Problem):
+    """A user's problem with whole-numbered values: a 0/1 loss."""
+
+    odds: jax.Array
+
+    @property
+    def dim(self):
+        return 2
+
+    def draw(self, key, x):
+        return jax.random.bernoulli(key, jax.nn.sigmoid(x[0] - self.odds))
+
+    def value(self, x, xi):
+        return xi.astype(jnp.int32)
+
+    def objective(self, x):
+        return jax.nn.sigmoid(x[0] - self.odds)
+
+
+@pytest.mark.parametrize("batch", [1, 3, np.array([1, 3])], ids=["single", "uniform", "mixed"])
+def test_values_may_be_whole_numbers(batch):
+    method = methods.get("zo-o2nc-2pt", radius=np.array([0.3, 0.5]), step=0.01, block=5, batch=batch)
+    trace = driftopt.simulate_many(method, driftopt.stack([Coin(jnp.float32(0))]), seeds=[1], **RUN)
+    assert np.isfinite(trace.x).all()
 
 
 def test_lanes_of_mixed_batch_equal_lanes_of_one_batch():

@@ -1,10 +1,10 @@
 """The compiled loop behind `simulate`: thousands of runs side by side, sharded over the local devices.
 
 Lanes are runs: problem instances × seeds × configurations, laid out (…, K, S, C) so that the fastest axis
-is the one XLA vectorises. A "row" is one sample at every queried point of every lane; a lane's method is told
-when the rows of its batch are in. Random numbers belong to (instance, seed)
-and are shared by all configurations of a seed: common random numbers, drawn in bulk for many rows, and
-exactly those that each run would draw alone.
+is the one XLA vectorises. A "row" is one sample at every queried point of every lane; a lane's method is
+told when the rows of its batch are in. Random numbers belong to (instance, seed) and are shared by all
+configurations of a seed: common random numbers, drawn in bulk for many rows, and exactly those that each run
+would draw alone.
 """
 
 import math
@@ -27,9 +27,8 @@ from driftopt.rng import query_key, run_keys
 ROWS = 64  # rows of random numbers drawn at once: enough to hide the cost of drawing, few enough for caches
 EVALUATED = 512  # exact evaluations at once: each may need a temporary as large as the problem's data
 DRAWS = 512  # and no more than so many queries of one lane, where a query has many points
-VECTOR = (
-    8  # numbers in a CPU's vector: a remainder of the fastest axis costs as much as the vectors before it
-)
+# Numbers in a CPU's vector: a remainder of the fastest axis costs as much as the vectors before it.
+VECTOR = 8
 
 
 @dataclass(frozen=True)
@@ -132,10 +131,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "cpu": {"xla_backend_optimization_level": 1, "xla_cpu_experimental_ynn_fusion_type": ""},
     "gpu": {"xla_gpu_autotune_level": 0},
 }
-QUICK = 1_000_000  # queries that run in less time than better code for them takes to compile
-QUICKER = {
-    "xla_cpu_use_fusion_emitters": False
-}  # compiles in 2/3 of the time, runs at 1/2 to 1/7 of the speed
+# Fewer queries than this run in less time than better code for them takes to compile: without XLA's newer
+# emitters compiling takes two thirds of the time, and running two to seven times as long.
+QUICK = 1_000_000
+QUICKER = {"xla_cpu_use_fusion_emitters": False}
 
 
 def compiled(backend: str, quick: bool = False) -> Any:
@@ -215,7 +214,7 @@ class _Lanes:
         self.batch: Any = method.batch[:, None] if self.mixed else method.batch  # pyright: ignore
         self.numbers = jax.tree.map(lambda leaf: -1 if jnp.ndim(leaf) else None, method)
         broadcasts = method.broadcasts and problems.broadcasts
-        self.ask, self.observe, self.tell = self._broadcast() if broadcasts else self._vmapped()
+        self.ask, self._observed, self.tell = self._broadcast() if broadcasts else self._vmapped()
 
     def run(self) -> tuple[Array, Array]:
         plan = self.plan
@@ -223,6 +222,11 @@ class _Lanes:
         total = jnp.zeros((plan.points, *plan.lanes), jnp.float32)
         (state, _), curve = lax.scan(self._segment, (state, total), jnp.arange(plan.segments))
         return self._recommend(state), curve
+
+    def observe(self, answered: Any, points: Array) -> Array:
+        """The values of a row, in the precision of the run: a problem's own may be whole numbers."""
+        values = self._observed(answered, points).astype(jnp.float32)
+        return jnp.broadcast_to(values, (self.plan.points, *self.plan.lanes))
 
     def _segment(self, carry: Any, index: Array) -> tuple[Any, Array]:
         """Run to the next evaluation."""
@@ -285,7 +289,8 @@ class _Lanes:
         """The method's noise of a row: (…, K, S), where mixed (…, K, S, C)."""
 
         def asked(method: Method, _: Problem, key: Array, row: Array) -> Any:
-            return method.noise(key, row // method.batch, self.plan.dim)
+            count = row if self.plan.single else row // method.batch
+            return method.noise(key, count, self.plan.dim)
 
         if self.mixed:
             return self._over_lanes(asked, "key", "all")(self.method, self.problems, self.method_keys, row)

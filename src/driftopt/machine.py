@@ -18,11 +18,12 @@ def prepare() -> None:
     # Too late once JAX has computed something: then it goes on with what there is.
     with contextlib.suppress(RuntimeError):
         jax.config.update("jax_num_cpu_devices", cores())
-    folder = Path(os.environ.get("JAX_COMPILATION_CACHE_DIR") or cache_folder() / "compiled")
-    jax.config.update("jax_compilation_cache_dir", str(folder))
+    folder = os.environ.get("JAX_COMPILATION_CACHE_DIR") or str(cache_folder() / "compiled")
+    jax.config.update("jax_compilation_cache_dir", folder)
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
-    programs.keep_in(folder / "programs")
+    # JAX's cache may be in a bucket; files cannot.
+    programs.keep_in(cache_folder() / "programs" if "://" in folder else Path(folder) / "programs")
 
 
 def cores() -> int:

@@ -22,7 +22,7 @@ class Query(NamedTuple):
     """What a method wants to know: `repeats` fresh samples, averaged, at each row of `points`."""
 
     points: Array  # (p, d)
-    repeats: ArrayLike  # the paper's m: a count for the driver, not a shape
+    repeats: ArrayLike  # the paper's m, the method's `batch`: a count for the driver, not a shape
 
 
 class Method(ABC):

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def keep_in(folder: Path | None) -> None:
 
 def call(jitted: Callable[[], Any], arguments: tuple[Any, ...], plan: Any) -> Any:
     """jitted()(*arguments, plan), from a file where there is one; `plan` is static."""
-    if _folder is None or jax.default_backend() != "cpu" or not ours(arguments):
+    if _folder is None or not _keepable(arguments):
         return jitted()(*arguments, plan)
     key = _key(arguments, plan)
     path = _folder / key
@@ -53,6 +54,13 @@ def call(jitted: Callable[[], Any], arguments: tuple[Any, ...], plan: Any) -> An
     if key not in _loaded:
         _loaded[key] = _make(jitted(), arguments, plan, path)
     return _loaded[key](*arguments)
+
+
+def _keepable(arguments: Any) -> bool:
+    """Only on CPUs, where it was tried; and an argument bound to a device would bind the program to it."""
+    if jax.default_backend() != "cpu" or getattr(jax.config, "jax_disable_jit", False):
+        return False
+    return ours(arguments) and not any(leaf.committed for leaf in jax.tree.leaves(arguments))
 
 
 def ours(tree: Any) -> bool:
@@ -94,7 +102,8 @@ def machine() -> str:
         lines = {line for line in text if line.startswith(("flags", "model name", "Features"))}
     devices = [str(device) for device in jax.local_devices()]
     flags = os.environ.get("XLA_FLAGS", "")
-    return repr((platform.machine(), platform.system(), sorted(lines), devices, flags))
+    host = (platform.machine(), platform.processor(), platform.system(), version("jaxlib"))
+    return repr((host, sorted(lines), devices, flags))
 
 
 def _read(path: Path, devices: int) -> Any:
@@ -106,7 +115,8 @@ def _read(path: Path, devices: int) -> Any:
         program = serialize_executable.deserialize_and_load(
             *pickle.loads(content[32:]), execution_devices=jax.local_devices()[:devices]
         )
-        os.utime(path)
+        with suppress(OSError):  # others' files may be used, not marked as used
+            os.utime(path)
     except Exception:  # whatever is wrong with a file of a cache, the program can be made again
         return None
     return program
@@ -118,7 +128,7 @@ def _make(jitted: Any, arguments: Any, plan: Any, path: Path) -> Any:
         program = lowered.compile()
     # What JAX found in its own cache lacks the parts that a file needs.
     if not found:
-        with suppress(OSError, ValueError, TypeError):
+        with suppress(Exception):  # a run must not fail because its program could not be kept
             _write(path, pickle.dumps(serialize_executable.serialize(program)))
     return program
 
@@ -126,8 +136,11 @@ def _make(jitted: Any, arguments: Any, plan: Any, path: Path) -> Any:
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    beside.write_bytes(hashlib.sha256(content).digest() + content)
-    os.replace(beside, path)
+    try:
+        beside.write_bytes(hashlib.sha256(content).digest() + content)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
     kept = sorted(path.parent.iterdir(), key=lambda file: file.stat().st_mtime)
     for old in kept[:-FILES]:
         old.unlink(missing_ok=True)

@@ -43,6 +43,7 @@ BEST = {
 }
 SEEDS = (0, 1)
 BOUNDS = (-1.5, 1.5)
+POPULATION, GENERATIONS = 8, 250
 
 
 def best_known(experiment: Experiment, store: Store) -> dict[str, float]:
@@ -52,7 +53,7 @@ def best_known(experiment: Experiment, store: Store) -> dict[str, float]:
         if experiment.name == "strategic" and experiment.real:
             out[instance] = float(problem.objective(jnp.asarray(BEST[instance], jnp.float32)))
             continue
-        key = digest_of(problem, "best known", SEEDS, BOUNDS)
+        key = digest_of(problem, "best known", SEEDS, BOUNDS, POPULATION, GENERATIONS)
         found = store.get(key)
         if found is None:
             value = problem.optimum().value if hasattr(problem, "optimum") else search(problem)  # pyright: ignore[reportAttributeAccessIssue]
@@ -63,7 +64,7 @@ def best_known(experiment: Experiment, store: Store) -> dict[str, float]:
 
 
 def search(
-    problem: Any, seeds: tuple[int, ...] = SEEDS, population: int = 8, generations: int = 250
+    problem: Any, seeds: tuple[int, ...] = SEEDS, population: int = POPULATION, generations: int = GENERATIONS
 ) -> float:
     """The smallest exact objective that differential evolution finds in the box, best of several seeds."""
     many = jax.jit(jax.vmap(problem.objective))
