@@ -50,7 +50,7 @@ class Plan:
     @property
     def quick(self) -> bool:
         """Whether the runs are so short that compiling takes longer."""
-        return self.cpu and self.rows * self.points * math.prod(self.lanes) < QUICK
+        return self.cpu and self.rows * self.points * math.prod(self.lanes) * self.dim < QUICK
 
     @classmethod
     def make(
@@ -131,9 +131,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "cpu": {"xla_backend_optimization_level": 1, "xla_cpu_experimental_ynn_fusion_type": ""},
     "gpu": {"xla_gpu_autotune_level": 0},
 }
-# Fewer queries than this run in less time than better code for them takes to compile: without XLA's newer
-# emitters compiling takes two thirds of the time, and running two to seven times as long.
-QUICK = 1_000_000
+# Fewer queries × dimensions than this run in less time than better code for them takes to compile: without
+# XLA's newer emitters compiling takes two thirds of the time, and running two to seven times as long.
+QUICK = 30_000_000
 QUICKER = {"xla_cpu_use_fusion_emitters": False}
 
 
