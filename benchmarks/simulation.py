@@ -100,11 +100,11 @@ def _scaling() -> Iterator[dict[str, Any]]:
         check(np.isfinite(trace.fun).all(), "a run of the scaling table diverged")
         return best
 
-    base = seconds(64, 2000, 16)
+    base = seconds(128, 2000, 16)
     for what, arguments in {
-        "lanes": (128, 2000, 16),
-        "queries": (64, 4000, 16),
-        "dimension": (64, 2000, 32),
+        "lanes": (256, 2000, 16),
+        "queries": (128, 4000, 16),
+        "dimension": (128, 2000, 32),
     }.items():
         ratio = seconds(*arguments) / base
         yield row(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from driftopt import generator
+from driftopt import generator, rng
 from driftopt.generator import THREEFRY, normal
 
 SEEDS = (0, 1, 77, 2**31 + 5)
@@ -88,3 +88,11 @@ def test_the_law_is_standard_normal(shift, passes):
     """Kolmogorov's distance of a million draws; a mean off by 0.01 is noticed."""
     drawn = np.asarray(normal(both(11)[1], (1_000_000,)), float) + shift
     assert (stats.kstest(drawn, "norm").pvalue > 1e-3) == passes
+
+
+def test_numpys_words_are_the_keys_of_the_run():
+    seeds = np.array([[0, 7], [2**31, (3 << 32) + 5]], np.uint64)
+    method, oracle = rng.run_words(seeds)
+    for index in np.ndindex(2, 2):
+        keys = rng.run_keys(rng.as_key(int(seeds[index])))
+        np.testing.assert_array_equal([method[index], oracle[index]], [data(key) for key in keys])

@@ -20,8 +20,11 @@ ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 PARITY = np.uint32(0x1BD11BDA)
 
 
-def hashed(key: Any, high: Array, low: Array) -> tuple[Array, Array]:
-    """Threefry-2x32 with 20 rounds: the words (high, low) of a counter under the two words of a key."""
+def hashed(key: Any, high: Any, low: Any) -> tuple[Any, Any]:
+    """Threefry-2x32 with 20 rounds: the words (high, low) of a counter under the two words of a key.
+
+    On arrays of JAX or of NumPy.
+    """
     words = (key[0], key[1], key[0] ^ key[1] ^ PARITY)
     x, y = high + words[0], low + words[1]
     for group in range(5):

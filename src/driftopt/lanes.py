@@ -22,7 +22,7 @@ from jax.sharding import Mesh, PartitionSpec
 from driftopt import checks, digest, programs
 from driftopt.method import Method
 from driftopt.problem import Problem
-from driftopt.rng import query_key, run_keys
+from driftopt.rng import query_key, run_words, wrapped
 
 ROWS = 64  # rows of random numbers drawn at once: enough to hide the cost of drawing, few enough for caches
 EVALUATED = 512  # exact evaluations at once: each may need a temporary as large as the problem's data
@@ -104,24 +104,22 @@ def share(lanes: tuple[int, int, int], devices: int) -> tuple[int | None, int]:
     return None, 1
 
 
-def program(method: Method, problems: Problem, keys: Array, start: Any, plan: Plan) -> tuple[Array, Array]:
+def program(
+    method: Method, problems: Problem, seeds: np.ndarray, start: Any, plan: Plan
+) -> tuple[Array, Array]:
     """All lanes' runs: x as (d, K, S, C) and the objective along the way as (E, K, S, C).
 
     C is the plan's: the last configuration is repeated to fill it.
     """
 
-    def fill(leaf: Any) -> Any:
-        missing = plan.lanes[2] - leaf.shape[-1] if jnp.ndim(leaf) else 0
-        return jnp.pad(leaf, ((0, 0), (0, missing)), mode="edge") if missing else leaf
+    def fill(leaf: np.ndarray) -> np.ndarray:
+        missing = plan.lanes[2] - leaf.shape[-1] if leaf.ndim else 0
+        return np.pad(leaf, ((0, 0), (0, missing)), mode="edge") if missing else leaf
 
+    # NumPy's arrays are divided among devices without a program for every shape.
+    method, problems, start = jax.tree.map(np.asarray, (method, problems, start))
     made = partial(compiled, jax.default_backend(), plan.quick)
-    return programs.call(made, (jax.tree.map(fill, method), problems, _split(keys), start), plan)
-
-
-@jax.jit
-def _split(keys: Array) -> tuple[Array, Array]:
-    """The methods' and the oracles' keys, split here because every generator call takes long to compile."""
-    return jax.vmap(jax.vmap(run_keys))(keys)
+    return programs.call(made, (jax.tree.map(fill, method), problems, run_words(seeds), start), plan)
 
 
 # On CPUs LLVM's first level is enough: higher ones unroll these short loops until they are slower, and
@@ -133,7 +131,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 # Fewer queries × dimensions than this run in less time than better code for them takes to compile: without
 # XLA's newer emitters compiling takes two thirds of the time, and running two to seven times as long.
-QUICK = 30_000_000
+QUICK = 10_000_000
 QUICKER = {"xla_cpu_use_fusion_emitters": False}
 
 
@@ -206,7 +204,7 @@ class _Lanes:
 
     def __init__(self, method: Method, problems: Problem, keys: Any, start: Any, plan: Plan):
         self.method, self.problems, self.start, self.plan = method, problems, start, plan
-        self.method_keys, self.oracle_keys = keys
+        self.method_keys, self.oracle_keys = map(wrapped, keys)
         # A lane whose batch differs from its neighbours' is at another iteration, so it needs its own noise.
         self.mixed = jnp.ndim(method.batch) > 0 and not plan.single
         # Accelerators ask the host before each pass of a loop whose length they do not know.

@@ -57,10 +57,9 @@ def call(jitted: Callable[[], Any], arguments: tuple[Any, ...], plan: Any) -> An
 
 
 def _keepable(arguments: Any) -> bool:
-    """Only on CPUs, where it was tried; and an argument bound to a device would bind the program to it."""
-    if jax.default_backend() != "cpu" or getattr(jax.config, "jax_disable_jit", False):
-        return False
-    return ours(arguments) and not any(leaf.committed for leaf in jax.tree.leaves(arguments))
+    """Only on CPUs, where it was tried."""
+    jitted = not getattr(jax.config, "jax_disable_jit", False)
+    return jax.default_backend() == "cpu" and jitted and ours(arguments)
 
 
 def ours(tree: Any) -> bool:
@@ -88,7 +87,7 @@ def _plain(part: Any) -> bool:
 
 def _key(arguments: Any, plan: Any) -> str:
     leaves, structure = jax.tree.flatten(arguments)
-    shapes = [(str(leaf.dtype), leaf.shape, getattr(leaf, "weak_type", False)) for leaf in leaves]
+    shapes = [(str(leaf.dtype), leaf.shape) for leaf in leaves]
     settings = [getattr(jax.config, name, None) for name in SETTINGS]
     parts = (digest.engine(), machine(), str(structure), shapes, plan, settings)
     return hashlib.sha256(repr(parts).encode()).hexdigest()

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from driftopt.generator import THREEFRY
+from driftopt.generator import THREEFRY, hashed
 
 
 def as_seed(rng: Any) -> int:
@@ -27,12 +27,21 @@ def as_key(seed: int) -> Array:
 
 
 def as_keys(seeds: np.ndarray) -> Array:
-    """The JAX keys of an array of seeds: both 32-bit halves count, whether or not 64-bit types are on."""
-    seeds = np.asarray(seeds, np.uint64)
-    halves = np.stack([seeds >> np.uint64(32), seeds & np.uint64(0xFFFFFFFF)], axis=-1).astype(np.uint32)
+    """The JAX keys of an array of seeds."""
+    return wrapped(jnp.asarray(_words(seeds)))
+
+
+def wrapped(words: Array) -> Array:
+    """Words (…, 2) as JAX keys."""
     # The same numbers either way; on accelerators JAX's own form compiles in half the time.
     impl: Any = THREEFRY if jax.default_backend() == "cpu" else "threefry2x32"
-    return jax.random.wrap_key_data(jnp.asarray(halves), impl=impl)
+    return jax.random.wrap_key_data(words, impl=impl)
+
+
+def _words(seeds: np.ndarray) -> np.ndarray:
+    """Both 32-bit halves of the seeds count, whether or not 64-bit types are on."""
+    seeds = np.asarray(seeds, np.uint64)
+    return np.stack([seeds >> np.uint64(32), seeds & np.uint64(0xFFFFFFFF)], axis=-1).astype(np.uint32)
 
 
 def lane_seed(seed: int, instance: int) -> int:
@@ -43,6 +52,13 @@ def lane_seed(seed: int, instance: int) -> int:
 def run_keys(key: Array) -> tuple[Array, Array]:
     """The method's key and the oracle's key of one run."""
     return jax.random.fold_in(key, 0), jax.random.fold_in(key, 1)
+
+
+def run_words(seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The words of `run_keys` for an array of seeds, by NumPy: a program would take long to compile."""
+    words, zero = np.moveaxis(_words(seeds), -1, 0), np.zeros(np.shape(seeds), np.uint32)
+    method, oracle = (hashed(words, zero, zero + np.uint32(which)) for which in (0, 1))
+    return np.stack(method, axis=-1), np.stack(oracle, axis=-1)
 
 
 def query_key(oracle: Array, query: Any) -> Array:

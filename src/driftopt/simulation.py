@@ -14,7 +14,7 @@ from driftopt.host import with_precision
 from driftopt.lanes import Plan, program
 from driftopt.method import Method
 from driftopt.problem import Problem
-from driftopt.rng import as_keys, as_seed, lane_seed
+from driftopt.rng import as_seed, lane_seed
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def simulate_many(
     own = _lane_seeds(seeds, instances)
     lanes = (instances, own.shape[1], width)
     plan = Plan.make(method, problems, rows, evaluate_every, dim, lanes)
-    x, curve = (np.asarray(a)[..., :width] for a in program(method, problems, as_keys(own), start, plan))
+    x, curve = (np.asarray(a)[..., :width] for a in program(method, problems, own, start, plan))
 
     batch = np.broadcast_to(batch, (instances, width))[:, None, :, None]
     seen = np.minimum(np.arange(1, plan.segments + 1) * plan.segment, rows)

@@ -146,11 +146,10 @@ class Simulation(Task):
         return jax.tree.structure(self.method), shapes, np.shape(self.seeds)
 
     def run(self) -> Arrays:
-        problems = jax.tree.map(jnp.asarray, self.problems)
         s = self.settings
         trace = simulate_many(
             self.method,
-            problems,
+            self.problems,
             budget=s.budget,
             seeds=self.seeds,
             x0=s.x0,
@@ -166,7 +165,7 @@ class Simulation(Task):
             result["curve_at"] = np.asarray(trace.evaluated_at[:, 0], np.int64)
             result["curve"] = np.asarray(trace.objective, np.float32)
         if s.metrics:
-            result |= {f"metric_{name}": value for name, value in _metrics(problems, trace.x).items()}
+            result |= {f"metric_{name}": value for name, value in _metrics(self.problems, trace.x).items()}
         return result
 
 
