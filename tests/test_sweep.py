@@ -282,3 +282,8 @@ def test_bad_input_is_refused_at_the_door():
         sweep.tune(GRIDS[2:], PROBLEMS, budget=2, development=[1], held_out=[2], progress=False)
     with pytest.raises(ValueError, match="list of Problem instances"):
         sweep.run(GRIDS, [], seeds=[1], budget=120)
+
+
+def test_metrics_of_a_problem_without_any_are_refused_at_once():
+    with pytest.raises(ValueError, match=r"needs a problem with metrics\(x\); Kink has none"):
+        sweep.run([grid("zo-sph", step=[0.1], radius=0.5)], PROBLEMS, budget=100, seeds=[1], metrics=True)

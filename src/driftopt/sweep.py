@@ -79,6 +79,10 @@ def run(
     the objective +inf. `metrics` adds what the problem's `metrics(x)` says of the reported decisions.
     """
     source = _source(problems, names)
+    if metrics and isinstance(source, Simulated) and not hasattr(source.problems[0], "metrics"):
+        raise ValueError(
+            f"metrics=True needs a problem with metrics(x); {type(source.problems[0]).__name__} has none"
+        )
     grids, seeds = _check_grids(grids), _check_seeds("seeds", seeds)
     start = None if x0 is None else tuple(float(v) for v in checks.vector("x0", x0, source.dim))
     settings = Settings(int(checks.count("budget", budget)), start, evaluate_every, metrics)
