@@ -52,9 +52,7 @@ def tight_strategic(problem: Any, seed: int) -> Oracle:
 
 def pricing(problem: Any, seed: int) -> Oracle:
     """One demand drawn buyer by buyer, its cost product by product."""
-    theta, gamma = np.asarray(problem.theta, float), np.asarray(problem.gamma, float)
-    unit, outside = np.asarray(problem.unit_cost, float), float(problem.outside)
-    low, high = problem.thresholds
+    theta, gamma, unit, outside, low, high = _market(problem)
     rng = np.random.default_rng(seed)
 
     def sample(x: np.ndarray) -> float:
@@ -77,9 +75,7 @@ def pricing(problem: Any, seed: int) -> Oracle:
 
 def tight_pricing(problem: Any, seed: int) -> Oracle:
     """The same with NumPy's multinomial and the cost as one expression."""
-    theta, gamma = np.asarray(problem.theta, float), np.asarray(problem.gamma, float)
-    unit, outside = np.asarray(problem.unit_cost, float), float(problem.outside)
-    low, high = problem.thresholds
+    theta, gamma, unit, outside, low, high = _market(problem)
     rng = np.random.default_rng(seed)
 
     def sample(x: np.ndarray) -> float:
@@ -90,6 +86,12 @@ def tight_pricing(problem: Any, seed: int) -> Oracle:
         return float(-(x @ sold) + unit @ steps)
 
     return sample
+
+
+def _market(problem: Any) -> tuple[Any, ...]:
+    """A pricing problem's numbers in NumPy's double precision."""
+    vectors = (np.asarray(part, float) for part in (problem.theta, problem.gamma, problem.unit_cost))
+    return *vectors, float(problem.outside), *problem.thresholds
 
 
 def o2nc(sample: Oracle, x0: np.ndarray, budget: int, seed: int) -> np.ndarray:

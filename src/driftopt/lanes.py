@@ -284,7 +284,7 @@ class _Lanes:
         return lax.while_loop(lambda loop: loop[0] < end, iteration, (first, *carry))[1:]
 
     def _draw_asked(self, row: Array) -> Any:
-        """The method's noise of a row: (…, K, S), where mixed (…, K, S, C)."""
+        """The method's noise of a row."""
 
         def asked(method: Method, _: Problem, key: Array, row: Array) -> Any:
             count = row if self.plan.single else row // method.batch
@@ -295,7 +295,7 @@ class _Lanes:
         return self._over_keys(partial(asked, self.method))(self.problems, self.method_keys, row)
 
     def _draw_answered(self, row: Array) -> Any:
-        """The oracle's noise of a row: (…, K, S)."""
+        """The oracle's noise of a row."""
 
         def answered(problem: Problem, key: Array, row: Array) -> Any:
             queries = row * self.plan.points + jnp.arange(self.plan.points)
