@@ -92,6 +92,21 @@ def test_a_damaged_file_is_made_again(folder, monkeypatch, damage):
     assert damage == "folder" or path.stat().st_size >= len(content) // 2
 
 
+def test_a_flipped_bit_never_reaches_the_loader(folder, monkeypatch):
+    """In the midst of machine code it would not raise: it would run."""
+    run()
+    (path,) = folder.iterdir()
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(bytes(content))
+    loaded = []
+    monkeypatch.setattr(
+        programs.serialize_executable, "deserialize_and_load", lambda *a, **_: loaded.append(a)
+    )
+    assert programs._read(path, 1) is None
+    assert not loaded
+
+
 def test_a_file_that_cannot_be_run_is_made_again(folder, monkeypatch):
     expected = run()
     monkeypatch.setattr(programs, "_loaded", {})

@@ -50,6 +50,7 @@ def last_cells(dither: Array, weights: Array, outside: Array) -> Array:
     """⌊C_i N + v⌋ − 1, the last cell whose buyers choose option i or one before it, as 16 bits."""
     sums = cumulative(weights)
     edges = jnp.floor(sums / (sums[-1] + outside) * CELLS + dither.astype(weights.dtype))
+    # C N + v may round up to N + 1. XLA's conversion happens to saturate; nothing promises it.
     return (jnp.minimum(edges, CELLS) - 1).astype(jnp.int16)
 
 
