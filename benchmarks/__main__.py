@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.rows import WrongResult
-from driftopt.machine import prepare
+from driftopt.runtime.jax_settings import prepare
 
 PARTS = ("startup", "host", "simulation", "studies", "auto_peers", "full_protocol")
 OUT = Path("results/bench.json")

@@ -20,7 +20,7 @@ from driftopt import methods
 from driftopt.data.cache import DataError
 from driftopt.problem import Problem
 from driftopt.problems import Pricing, StrategicClassification
-from driftopt.rng import as_key
+from driftopt.rng.seeds import as_key
 
 BLOCK = 16  # queries answered in one call: a dispatch costs more than a query
 NEVERGRAD = ("TBPSA", "SPSA", "OptimisticNoisyOnePlusOne")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from driftopt.machine import prepare
 from driftopt.paper import protocol, published
 from driftopt.paper.reproduction import run
+from driftopt.runtime.jax_settings import prepare
 
 REPLICATIONS = 20
 FIRST = 100_000_000  # far from the seeds of the protocol itself

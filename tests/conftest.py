@@ -14,6 +14,8 @@ from driftopt import methods
 
 jax.config.update("jax_num_cpu_devices", 2)
 
+pytest_plugins = ["support.stores"]
+
 
 @pytest.fixture(params=methods.names())
 def name(request: pytest.FixtureRequest) -> str:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from driftopt import data, methods, problems, stationarity, sweep, theory
-    from driftopt.comparison import compare
-    from driftopt.method import Method, Query
-    from driftopt.minimization import MinimizeError, MinimizeInterrupted, minimize, scipy_method
+    from driftopt.comparison.comparison import compare
+    from driftopt.drivers.minimization import MinimizeError, MinimizeInterrupted, minimize, scipy_method
+    from driftopt.drivers.simulation import Trace, simulate, simulate_many, stack
+    from driftopt.method import Method
     from driftopt.problem import Problem
-    from driftopt.simulation import Trace, simulate, simulate_many, stack
     from driftopt.study import Study
 
 __version__ = "0.1.0"
@@ -22,7 +22,6 @@ __all__ = [
     "MinimizeError",
     "MinimizeInterrupted",
     "Problem",
-    "Query",
     "Study",
     "Trace",
     "__version__",
@@ -41,11 +40,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "driftopt.comparison": ["compare"],
-    "driftopt.method": ["Method", "Query"],
-    "driftopt.minimization": ["MinimizeError", "MinimizeInterrupted", "minimize", "scipy_method"],
+    "driftopt.comparison.comparison": ["compare"],
+    "driftopt.method": ["Method"],
+    "driftopt.drivers.minimization": ["MinimizeError", "MinimizeInterrupted", "minimize", "scipy_method"],
     "driftopt.problem": ["Problem"],
-    "driftopt.simulation": ["Trace", "simulate", "simulate_many", "stack"],
+    "driftopt.drivers.simulation": ["Trace", "simulate", "simulate_many", "stack"],
     "driftopt.study": ["Study"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

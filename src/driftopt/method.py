@@ -2,27 +2,20 @@
 
 A driver (`simulate`, `minimize`, `Study`) holds the oracle and repeats
 
-    state, query = method.ask(state)
-    values       = the mean of query.repeats fresh samples of F at each of query.points
-    state        = method.tell(state, values)
+    points = method.ask(state)
+    values = the mean of method.batch fresh samples of F at each of the points
+    state  = method.tell(state, values)
 
 All randomness comes from the key in the state and the count of answers told, so `ask` may be repeated
-(after a crash, say) and gives the same query until the next `tell`.
+(after a crash, say) and gives the same points until the next `tell`.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import jax
 from jax import Array
 from jax.typing import ArrayLike
-
-
-class Query(NamedTuple):
-    """What a method wants to know: `repeats` fresh samples, averaged, at each row of `points`."""
-
-    points: Array  # (p, d)
-    repeats: ArrayLike  # the paper's m, the method's `batch`: a count for the driver, not a shape
 
 
 class Method(ABC):
@@ -32,7 +25,7 @@ class Method(ABC):
     iterate, whose precision is the run's).
     """
 
-    batch: ArrayLike
+    batch: ArrayLike  # fresh samples averaged at each point: the paper's m
     warmup: ClassVar[int] = 0  # answers needed before the first one that can move the iterate
 
     # Whether `ask` and `tell` also take arrays with further axes behind their own, one for each run: x as
@@ -46,7 +39,7 @@ class Method(ABC):
 
     @abstractmethod
     def points(self, dim: int) -> int:
-        """p, the number of points in one query: known without running anything."""
+        """p, the number of points that one `ask` gives: known without running anything."""
 
     @abstractmethod
     def init(self, key: Array, x0: Array) -> Any:
@@ -66,12 +59,12 @@ class Method(ABC):
         return jax.tree.map(lambda a: a.astype(state.x.dtype), noise)
 
     @abstractmethod
-    def ask(self, state: Any, noise: Any = None) -> tuple[Any, Query]:
-        """The next query."""
+    def ask(self, state: Any, noise: Any = None) -> Array:
+        """The (p, d) points to query next."""
 
     @abstractmethod
     def tell(self, state: Any, values: Array, noise: Any = None) -> Any:
-        """The state after the (p,) mean values of the query last asked."""
+        """The state after the (p,) mean values at the points last asked for."""
 
     @abstractmethod
     def recommend(self, state: Any) -> Array:

@@ -84,7 +84,7 @@ def measure(
     '(0.1, 0)-Goldstein stationary at 95 % (40 queries)'
     """
     from driftopt.problem import Problem
-    from driftopt.rng import as_seed
+    from driftopt.rng.seeds import as_seed
 
     center = checks.vector("x", x)
     delta = float(checks.positive("radius", radius))
@@ -160,7 +160,7 @@ def _sample(problem: "Problem", points: np.ndarray, seed: int) -> np.ndarray:
     import jax
     import jax.numpy as jnp
 
-    from driftopt.rng import as_key, query_key, run_keys
+    from driftopt.rng.seeds import as_key, query_key, run_keys
 
     _, noise = run_keys(as_key(seed))
     keys = jax.vmap(lambda i: query_key(noise, i))(jnp.arange(len(points)))

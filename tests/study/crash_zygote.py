@@ -15,7 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import driftopt.study.engine  # noqa: F401  imported here so that no worker pays for it
 from driftopt.study import BudgetSpent, Study
-from study_worlds import bowl
+from support.study_worlds import bowl
 
 NAME, HOLDER = "crash", "worker"
 

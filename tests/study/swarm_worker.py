@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import driftopt.study.engine  # noqa: F401  imported once for all
 from driftopt.study import NothingToAsk, Study
-from study_worlds import bowl
+from support.study_worlds import bowl
 
 
 def work(url, share):

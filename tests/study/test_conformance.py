@@ -19,7 +19,7 @@ from driftopt.study import (
     UnknownTrial,
 )
 from driftopt.study.trial import STATES
-from study_worlds import PLAIN, bowl, drive, states
+from support.study_worlds import PLAIN, bowl, drive, states
 
 WEEK = 7 * 86400.0
 

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from driftopt.study import Study
-from study_worlds import PLAIN, drive
+from support.study_worlds import PLAIN, drive
 
 ZYGOTE = Path(__file__).with_name("crash_zygote.py")
 WIDE = {**PLAIN, "parallel": 40}  # 80 deployments an iteration: few workers have to start JAX

@@ -11,7 +11,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from driftopt.study import BudgetSpent, Conflict, NothingToAsk, Study
 from driftopt.study.schema import events
 from driftopt.study.trial import STATES
-from study_worlds import PLAIN, bowl
+from support.study_worlds import PLAIN, bowl
 
 RESERVE, LEASE = 2, 100.0
 
@@ -194,7 +194,7 @@ class Interleavings(RuleBasedStateMachine):
         assert len(whole) == self.views[0].recommend().iterations
         if all(t.draw == 0 for t in used):
             from driftopt import methods
-            from driftopt.host import Host
+            from driftopt.drivers.host import Host
 
             spec = self.views[0].spec
             host = Host(methods.get(spec.method, **spec.params), spec.start, spec.seed)

@@ -10,17 +10,17 @@ import pytest
 import sqlalchemy as sa
 
 from driftopt import methods
-from driftopt.host import Host
+from driftopt.drivers.host import Host
+from driftopt.drivers.simulation import simulate
 from driftopt.problem import Problem
 from driftopt.pytree import module
-from driftopt.rng import as_key, query_key, run_keys
-from driftopt.simulation import simulate
+from driftopt.rng.seeds import as_key, query_key, run_keys
 from driftopt.study import BudgetSpent, ReplayError, Study
 from driftopt.study.engine import Engine
 from driftopt.study.schema import FORMAT, iterations
-from study_worlds import PLAIN, bowl, drive
+from support.study_worlds import PLAIN, bowl, drive
 
-GOLDEN = Path(__file__).parents[1] / "data"
+GOLDEN = Path(__file__).parent / "golden"
 
 
 @module

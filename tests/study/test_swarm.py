@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from driftopt.study import Study
-from study_worlds import PLAIN, drive
+from support.study_worlds import PLAIN, drive
 
 WORKER = Path(__file__).with_name("swarm_worker.py")
 PROCESSES, SHARE = 8, 250

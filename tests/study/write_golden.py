@@ -13,9 +13,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from driftopt.study import NothingToAsk, Study
 from driftopt.study.schema import FORMAT
-from study_worlds import bowl, drive
+from support.study_worlds import bowl, drive
 
-FOLDER = Path(__file__).parents[1] / "data"
+FOLDER = Path(__file__).parent / "golden"
 
 
 class Clock:

@@ -1,4 +1,4 @@
-"""The command line: argument parsing only. Commands live one file a family and load when called."""
+"""The command line: argument parsing only. Commands live one file a command and load when called."""
 
 import os
 import sys
@@ -17,14 +17,14 @@ app = App(
     suppress_keyboard_interrupt=False,  # `main` says so, and ends at once
 )
 # A help line here is what `driftopt --help` shows without importing the command.
-app.command("driftopt.cli.core:methods", name="methods", help="List the methods.")
-app.command("driftopt.cli.core:plan", name="plan", help="Say what the theorems ask for.")
-app.command("driftopt.cli.core:demo", name="demo", help="Run every method on a small problem.")
+app.command("driftopt.cli.methods:methods", name="methods", help="List the methods.")
+app.command("driftopt.cli.plan:plan", name="plan", help="Say what the theorems ask for.")
+app.command("driftopt.cli.demo:demo", name="demo", help="Run every method on a small problem.")
 app.command("driftopt.cli.data:app", name="data", help="Fetch and check the real data.")
 app.command(
-    "driftopt.cli.paper:reproduce", name="reproduce", help="Run the paper's whole experiment section."
+    "driftopt.cli.reproduce:reproduce", name="reproduce", help="Run the paper's whole experiment section."
 )
-app.command("driftopt.cli.paper:compare", name="compare", help="Compare methods on your own problem.")
+app.command("driftopt.cli.compare:compare", name="compare", help="Compare methods on your own problem.")
 app.command("driftopt.cli.study:app", name="study", help="Ask and tell on a live system, through a database.")
 
 

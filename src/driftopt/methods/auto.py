@@ -24,8 +24,8 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
-from driftopt import directions
-from driftopt.method import Method, Query
+from driftopt.method import Method
+from driftopt.methods import directions
 from driftopt.pytree import module, static
 
 STEP = 2.0  # λ/δ: N steps of pure noise lead about this many radii away
@@ -80,10 +80,10 @@ class Auto(Method):
         pair = jnp.asarray(count)
         return directions.orthonormal(key, pair - pair // CENTRE, dim)  # pairs at x use up none
 
-    def ask(self, state: State, noise: Any = None) -> tuple[State, Query]:
+    def ask(self, state: State, noise: Any = None) -> Array:
         direction = self.drawn(state, noise)
         apart = jnp.where(self._at_centre(state), 0, self._radius(state)) * direction
-        return state, Query(jnp.stack([state.x + apart, state.x - apart]), self.batch)
+        return jnp.stack([state.x + apart, state.x - apart])
 
     def tell(self, state: State, values: Array, noise: Any = None) -> State:
         direction, dim = self.drawn(state, noise), state.x.shape[0]

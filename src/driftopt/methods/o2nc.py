@@ -12,10 +12,10 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
-from driftopt import outputs
-from driftopt.estimators import Estimator
-from driftopt.learners import Learner, Round
-from driftopt.method import Method, Query
+from driftopt.method import Method
+from driftopt.methods import output_rules
+from driftopt.methods.estimators import Estimator
+from driftopt.methods.learners import Learner, Round
 from driftopt.pytree import module, static
 
 
@@ -60,7 +60,7 @@ class O2NC(Method):
         zero = jnp.zeros_like(x0)
         nothing = jnp.zeros((), jnp.int32)
         learner = self.learner.init(x0)
-        return State(key, nothing, x0, zero, nothing, learner, zero[0], outputs.init(self.rule, x0))
+        return State(key, nothing, x0, zero, nothing, learner, zero[0], output_rules.init(self.rule, x0))
 
     def noise(self, key: Array, count: ArrayLike, dim: int) -> Noise:
         key = jax.random.fold_in(key, count)
@@ -68,10 +68,10 @@ class O2NC(Method):
         directions = self.estimator.directions(jax.random.fold_in(key, 0), dim)
         return Noise(directions, mix, pick if self.rule == "random-block" else ())
 
-    def ask(self, state: State, noise: Noise | None = None) -> tuple[State, Query]:
+    def ask(self, state: State, noise: Noise | None = None) -> Array:
         drawn: Noise = self.drawn(state, noise)
         y = state.x + drawn.mix * state.increment
-        return state, Query(self.estimator.queries(y, drawn.directions, jnp.asarray(self.radius)), self.batch)
+        return self.estimator.queries(y, drawn.directions, jnp.asarray(self.radius))
 
     def tell(self, state: State, values: Array, noise: Noise | None = None) -> State:
         drawn: Noise = self.drawn(state, noise)
@@ -93,8 +93,8 @@ class O2NC(Method):
             jnp.where(ends, 0, position),
             learner,
             jnp.sum(values, axis=0) / values.shape[0],
-            outputs.update(self.rule, state.blocks, y, started, ends, self.block, drawn.pick),
+            output_rules.update(self.rule, state.blocks, y, started, ends, self.block, drawn.pick),
         )
 
     def recommend(self, state: State) -> Array:
-        return outputs.report(self.rule, state.blocks, state.x)
+        return output_rules.report(self.rule, state.blocks, state.x)

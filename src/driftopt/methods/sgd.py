@@ -10,9 +10,9 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
-from driftopt import outputs
-from driftopt.estimators import Estimator
-from driftopt.method import Method, Query
+from driftopt.method import Method
+from driftopt.methods import output_rules
+from driftopt.methods.estimators import Estimator
 from driftopt.pytree import module, static
 
 
@@ -48,7 +48,7 @@ class SGD(Method):
 
     def init(self, key: Array, x0: Array) -> State:
         nothing = jnp.zeros((), jnp.int32)
-        return State(key, nothing, x0, nothing, jnp.zeros((), x0.dtype), outputs.init(self.rule, x0))
+        return State(key, nothing, x0, nothing, jnp.zeros((), x0.dtype), output_rules.init(self.rule, x0))
 
     def noise(self, key: Array, count: ArrayLike, dim: int) -> Noise:
         key = jax.random.fold_in(key, count)
@@ -58,10 +58,9 @@ class SGD(Method):
             directions, jax.random.uniform(jax.random.fold_in(key, 1), (), jnp.float32) if draws else ()
         )
 
-    def ask(self, state: State, noise: Noise | None = None) -> tuple[State, Query]:
+    def ask(self, state: State, noise: Noise | None = None) -> Array:
         drawn: Noise = self.drawn(state, noise)
-        points = self.estimator.queries(state.x, drawn.directions, jnp.asarray(self.radius))
-        return state, Query(points, self.batch)
+        return self.estimator.queries(state.x, drawn.directions, jnp.asarray(self.radius))
 
     def tell(self, state: State, values: Array, noise: Noise | None = None) -> State:
         drawn: Noise = self.drawn(state, noise)
@@ -75,8 +74,8 @@ class SGD(Method):
             state.x - self.step * gradient,
             jnp.where(ends, 0, position),
             values[0],
-            outputs.update(self.rule, state.blocks, state.x, True, ends, self.block, drawn.pick),
+            output_rules.update(self.rule, state.blocks, state.x, True, ends, self.block, drawn.pick),
         )
 
     def recommend(self, state: State) -> Array:
-        return outputs.report(self.rule, state.blocks, state.x)
+        return output_rules.report(self.rule, state.blocks, state.x)

@@ -8,11 +8,11 @@ import numpy as np
 
 from driftopt.paper import published
 from driftopt.paper.figure import colour, limits
-from driftopt.paper.page import HtmlTable, Item, Page, Panel, Section, Series, Strip
-from driftopt.paper.page import render as render_page
 from driftopt.paper.protocol import Experiment
 from driftopt.paper.summary import Cell, Summary, title
 from driftopt.paper.tables import cell_text, figure_text, number, number_short
+from driftopt.report.page import HtmlTable, Item, Page, Panel, Section, Series, Strip
+from driftopt.report.page import render as render_page
 
 if TYPE_CHECKING:
     from driftopt.paper.reproduction import Reproduction
@@ -217,7 +217,7 @@ def _facts(made: "Reproduction") -> list[tuple[str, str]]:
 
 
 def _reused(sweeps: list[Any]) -> str:
-    return f"{sum(s['chunks_found_finished'] for s in sweeps)} of {sum(s['chunks'] for s in sweeps)}"
+    return f"{sum(s['parts_found_finished'] for s in sweeps)} of {sum(s['parts'] for s in sweeps)}"
 
 
 def _notes(made: "Reproduction") -> list[str]:

@@ -14,15 +14,15 @@ import numpy as np
 
 from driftopt import sweep
 from driftopt.paper import figure, protocol, report, tables
+from driftopt.paper.best_known import best_known
 from driftopt.paper.findings import Finding, findings
 from driftopt.paper.protocol import Experiment
-from driftopt.paper.reference import best_known
 from driftopt.paper.summary import Summary, summarise
 from driftopt.sweep import Tuned
-from driftopt.sweeps.store import Store, make_folder, write_whole
+from driftopt.sweep.kept_parts import Store, make_folder, write_whole
 
 EXPERIMENTS = ("strategic", "pricing")
-AT_ONCE = 2  # chunks: while one runs, another compiles
+AT_ONCE = 2  # parts: while one runs, another compiles
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ from driftopt import checks
 from driftopt.data.prices import load_week, read_prices, synthetic_prices
 from driftopt.data.provenance import Provenance
 from driftopt.problem import Problem, decision
-from driftopt.problems import choices
+from driftopt.problems import multinomial
 from driftopt.pytree import module, static
-from driftopt.rng import as_key, as_seed
+from driftopt.rng.seeds import as_key, as_seed
 
 
 class Demand(NamedTuple):
@@ -139,13 +139,13 @@ class Pricing(Problem):
         """l and u, where the marginal cost changes."""
         return 0.5 * self.buyers / self.dim, 1.5 * self.buyers / self.dim
 
-    def noise(self, key: Array) -> choices.Numbers:
+    def noise(self, key: Array) -> multinomial.Numbers:
         """One uniform number a buyer."""
-        return choices.numbers(key, self.buyers)
+        return multinomial.numbers(key, self.buyers)
 
-    def respond(self, noise: choices.Numbers, x: Array) -> Array:
+    def respond(self, noise: multinomial.Numbers, x: Array) -> Array:
         """The demand: an exact multinomial draw."""
-        return choices.counts(noise, *self._weights(decision(x)))
+        return multinomial.counts(noise, *self._weights(decision(x)))
 
     def value(self, x: Array, xi: Array) -> Array:
         """The negative profit."""

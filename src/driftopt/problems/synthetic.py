@@ -15,10 +15,10 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from driftopt import checks
-from driftopt.generator import normal
 from driftopt.problem import Problem
 from driftopt.pytree import module
-from driftopt.rng import as_seed
+from driftopt.rng.seeds import as_seed
+from driftopt.rng.threefry import normal
 
 __all__ = ["Kink", "LocationShift", "TwoWells", "kink", "location_shift", "two_wells"]
 

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from driftopt import checks
-from driftopt.box import Box
-from driftopt.defaults import resolve
+from driftopt.space.box import Box
 from driftopt.study import safety
 from driftopt.study.spec import Spec
 
@@ -31,7 +30,7 @@ def design(
     reserve: int,
 ) -> Spec:
     """The specification of a new study."""
-    from driftopt.rng import as_seed
+    from driftopt.rng.seeds import as_seed
 
     start = checks.vector("x0", x0)
     box = Box.parse(bounds, start.size)
@@ -82,7 +81,8 @@ def _method(
     box: Box | None,
 ) -> tuple[Any, dict[str, Any]]:
     """The method and the parameters that build it again, all written out."""
-    from driftopt import methods
+    from driftopt import methods  # JAX: answering a study does without
+    from driftopt.methods.defaults import resolve
 
     if parallel > 1:
         if "directions" not in methods.entry(name).parameters:

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from driftopt import methods
-from driftopt.host import Host
+from driftopt.drivers.host import Host
 from driftopt.study.ledger import Step
 from driftopt.study.spec import Spec
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from driftopt.box import Box
+from driftopt.space.box import Box
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""What is made of an answer before a method is told: the way in."""

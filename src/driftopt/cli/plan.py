@@ -1,0 +1,82 @@
+"""`driftopt plan`: the theorems as arithmetic."""
+
+from typing import Any, Literal
+
+
+def plan(
+    *,
+    dim: int,
+    lipschitz: float,
+    noise: float,
+    gap: float,
+    epsilon: float,
+    delta: float | None = None,
+    option: Literal["I", "II"] = "I",
+    smooth: float | None = None,
+    hessian: float | None = None,
+    sgd: bool = False,
+    compare: bool = False,
+) -> None:
+    """Say what the theorems ask for: block, step, radius and the number of queries.
+
+    Parameters
+    ----------
+    dim
+        d, the length of a decision.
+    lipschitz
+        L: |f(x) − f(y)| ≤ L‖x − y‖.
+    noise
+        σ, the standard deviation of one value of F.
+    gap
+        γ = f(x₀) − inf f.
+    epsilon
+        ε, how stationary the reported point must be.
+    delta
+        δ, the radius of the Goldstein subdifferential; with --smooth or --hessian the theorem sets it.
+    option
+        Two points an iteration (I) or one (II).
+    smooth
+        L_g, where the gradient of f is L_g-Lipschitz.
+    hessian
+        L_H, where the Hessian of f is L_H-Lipschitz.
+    sgd
+        Plan mini-batch two-point SGD instead of O2NC.
+    compare
+        Print the published orders of the paper's Table 1 at these numbers too.
+    """
+    from driftopt import theory
+
+    problem: dict[str, Any] = {
+        "dim": dim,
+        "lipschitz": lipschitz,
+        "noise": noise,
+        "gap": gap,
+        "epsilon": epsilon,
+    }
+    kinds = [
+        flag
+        for flag, given in (("--smooth", smooth), ("--hessian", hessian), ("--sgd", sgd or None))
+        if given
+    ]
+    if len(kinds) > 1:
+        raise ValueError(f"choose one of {' and '.join(kinds)}: each plans for another theorem")
+    if delta is not None and kinds in (["--smooth"], ["--hessian"]):
+        raise ValueError(f"--delta and {kinds[0]} exclude each other: with {kinds[0]} the theorem sets δ")
+    if sgd and option == "II":
+        raise ValueError("--option chooses between the two estimators of O2NC; --sgd has one")
+    if smooth is not None:
+        made = theory.smooth(option=option, gradient_lipschitz=smooth, **problem)
+    elif hessian is not None:
+        made = theory.hessian_lipschitz(option=option, hessian_lipschitz=hessian, **problem)
+    elif delta is None:
+        raise ValueError(
+            "--delta is needed, the radius δ of the Goldstein subdifferential (or --smooth, --hessian)"
+        )
+    elif sgd:
+        made = theory.minibatch_sgd(delta=delta, **problem)
+    else:
+        made = theory.o2nc(option=option, delta=delta, **problem)
+    print(made)
+    if compare:
+        print()
+        print(theory.compare(dim, epsilon, delta or made.radius))

@@ -1,1 +1,0 @@
-"""The parts of `driftopt.compare`: statistics, Python functions as problems, TOML files, outputs."""

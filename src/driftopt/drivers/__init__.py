@@ -1,0 +1,1 @@
+"""Whoever holds the oracle: `simulate` a Problem, or `minimize` a Python function."""

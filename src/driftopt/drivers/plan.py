@@ -1,0 +1,92 @@
+"""The shapes of a compiled run: what, when changed, compiles anew."""
+
+import math
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+
+from driftopt import checks
+from driftopt.method import Method
+from driftopt.problem import Problem
+
+ROWS = 64  # rows of random numbers drawn at once: enough to hide the cost of drawing, few enough for caches
+DRAWS = 512  # an upper limit on the queries of one lane drawn at once, where a query has many points
+# Numbers in a CPU's vector: a remainder of the fastest axis costs as much as the vectors before it.
+VECTOR = 8
+# Fewer queries × dimensions than this run in less time than better code for them takes to compile: without
+# XLA's newer emitters compiling takes two thirds of the time, and running two to seven times as long.
+QUICK = 10_000_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The shapes of a program: what, when changed, compiles anew."""
+
+    dim: int
+    points: int
+    rows: int
+    segment: int  # rows between evaluations
+    segments: int
+    chunk: int  # rows of random numbers drawn at once; divides the segment
+    lanes: tuple[int, int, int]  # K, S, C, where C may be more than was asked for
+    split: int | None  # the axis of the lanes that is divided among the devices
+    devices: int
+    single: bool  # whether every lane's batch is 1
+    cpu: bool
+
+    @property
+    def quick(self) -> bool:
+        """Whether the runs are so short that compiling takes longer."""
+        return self.cpu and self.rows * self.points * math.prod(self.lanes) * self.dim < QUICK
+
+    @classmethod
+    def make(
+        cls,
+        method: Method,
+        problems: Problem,
+        rows: int,
+        evaluate_every: int | None,
+        dim: int,
+        lanes: tuple[int, int, int],
+    ) -> "Plan":
+        points, cpu = method.points(dim), jax.default_backend() == "cpu"
+        chunk = max(1, min(ROWS, DRAWS // points))
+        every = (
+            rows if evaluate_every is None else int(checks.count("evaluate_every", evaluate_every)) // points
+        )
+        segment = min(max(1, every), rows)
+        chunk = min(chunk, segment)
+        segment = -(-segment // chunk) * chunk
+        if cpu and method.broadcasts and problems.broadcasts:
+            lanes = (*lanes[:2], padded(lanes[2]))
+        split, devices = share(lanes, jax.local_device_count())
+        single = bool(np.all(np.asarray(method.batch) == 1))
+        segments = -(-rows // segment)
+        return cls(dim, points, rows, segment, segments, chunk, lanes, split, devices, single, cpu)
+
+
+def padded(width: int) -> int:
+    """The number of configurations to run: whole vectors, where that adds no more than a quarter.
+
+    >>> [padded(width) for width in (1, 3, 15, 20, 36, 64)]
+    [1, 3, 16, 24, 40, 64]
+    """
+    whole = -(-width // VECTOR) * VECTOR
+    return whole if 4 * whole <= 5 * width else width
+
+
+def share(lanes: tuple[int, int, int], devices: int) -> tuple[int | None, int]:
+    """The axis to divide among as many of the devices as divide one evenly, and how many these are.
+
+    Instances or seeds first: each device then draws its own random numbers and no other's, and keeps the
+    whole of the axis that is vectorised.
+
+    >>> share((4, 3, 180), 2), share((4, 5, 180), 8), share((1, 1, 1), 8)
+    ((0, 2), (2, 6), (None, 1))
+    """
+    for used in range(devices, 1, -1):
+        for axis in (0, 1, 2):
+            if lanes[axis] % used == 0:
+                return axis, used
+    return None, 1

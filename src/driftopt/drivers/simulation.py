@@ -1,0 +1,143 @@
+"""`simulate` and `simulate_many`: runs on problems written in JAX, in one compiled program."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from driftopt import checks
+from driftopt.drivers.compiled_loop import program
+from driftopt.drivers.host import with_precision
+from driftopt.drivers.plan import Plan
+from driftopt.method import Method
+from driftopt.problem import Problem
+from driftopt.rng.seeds import as_seed, lane_seed
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What runs leave behind. Leading axes of every array are the lanes; a single run has none."""
+
+    x: np.ndarray  # the reported decision
+    fun: np.ndarray  # its exact objective; +inf for a run that diverged
+    queries: np.ndarray  # values of F drawn
+    evaluated_at: np.ndarray  # (…, E) queries spent at each evaluation along the run
+    objective: np.ndarray  # (…, E) the exact objective there
+
+
+def stack(problems: Sequence[Problem]) -> Problem:
+    """Instances of one kind and shape as one problem with a leading instance axis, for `simulate_many`."""
+    for problem in problems:
+        _check_problem(problem)
+    kinds = {(jax.tree.structure(p), str(jax.tree.map(jnp.shape, p))) for p in problems}
+    if len(kinds) != 1:
+        raise ValueError(f"only problems of one kind and shape can be stacked; got {len(kinds)} kinds")
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *problems)
+
+
+def simulate(
+    method: Method,
+    problem: Problem,
+    *,
+    budget: int,
+    x0: Any = None,
+    rng: Any = 0,
+    evaluate_every: int | None = None,
+) -> Trace:
+    """One run of `method` on `problem` with `budget` queries.
+
+    The run stops before the iteration that would pass the budget. `evaluate_every` asks for the exact
+    objective along the run, about every so many queries; evaluations are not counted.
+    """
+    _check_kinds(method, problem)
+    if any(np.ndim(leaf) for leaf in jax.tree.leaves(method)):
+        raise ValueError("an array of parameters makes several runs: simulate_many gives them all")
+    seeds = [as_seed(rng)]
+    trace = simulate_many(
+        method, stack([problem]), budget=budget, seeds=seeds, x0=x0, evaluate_every=evaluate_every
+    )
+    return Trace(**{name: value[0, 0, 0] for name, value in vars(trace).items()})
+
+
+def simulate_many(
+    method: Method,
+    problems: Problem,
+    *,
+    budget: int,
+    seeds: Sequence[Any],
+    x0: Any = None,
+    evaluate_every: int | None = None,
+) -> Trace:
+    """All runs of stacked instances × seeds × configurations; the lanes of the trace are (K, S, C).
+
+    `problems` comes from `stack`. A number of `method` may be an array of shape (C,), one value for each
+    configuration, or (K, C), other values for each instance. Run (k, s, c) is the single run of
+    configuration c on instance k with `rng=lane_seed(seeds[s], k)`; seeds given as (K, S) stay as they are.
+    """
+    _check_kinds(method, problems)
+    leaves = jax.tree.leaves(problems)
+    if not all(np.ndim(leaf) for leaf in leaves):
+        raise ValueError("problems must come from stack([…]), also where there is only one")
+    instances = leaves[0].shape[0] if leaves else 1  # a problem without numbers is its own stack
+    method, width = _lanes(method.for_budget(int(checks.count("budget", budget))), instances)
+    dim = jax.eval_shape(lambda p: jax.vmap(lambda q: q.x0, axis_size=instances)(p), problems).shape[1]
+    points, batch = method.points(dim), np.asarray(method.batch)
+    budget = checks.budget(budget, points * int(batch.max()), 1 + method.warmup)
+    rows = budget // points
+    start = None if x0 is None else jnp.asarray(checks.vector("x0", x0, dim), jnp.float32)
+    own = _lane_seeds(seeds, instances)
+    lanes = (instances, own.shape[1], width)
+    plan = Plan.make(method, problems, rows, evaluate_every, dim, lanes)
+    x, curve = (np.asarray(a)[..., :width] for a in program(method, problems, own, start, plan))
+
+    batch = np.broadcast_to(batch, (instances, width))[:, None, :, None]
+    seen = np.minimum(np.arange(1, plan.segments + 1) * plan.segment, rows)
+    at = np.broadcast_to(seen // batch * batch * points, (*lanes, plan.segments))
+    curve = np.moveaxis(curve, 0, -1)
+    return Trace(np.moveaxis(x, 0, -1), curve[..., -1], at[..., -1], at, curve)
+
+
+def _check_kinds(method: Any, problem: Any) -> None:
+    if not isinstance(method, Method):
+        raise ValueError(f"method must be a Method, as methods.get(name, …) makes them; got {method!r}")
+    _check_problem(problem)
+
+
+def _check_problem(problem: Any) -> None:
+    if not isinstance(problem, Problem):
+        raise ValueError(f"a Problem is needed (several go through stack); got {problem!r}")
+    if jax.tree.structure(problem) == jax.tree.structure(0):
+        raise ValueError(
+            f"{type(problem).__name__} is no pytree: decorate the class with driftopt.pytree.module"
+        )
+
+
+def _lane_seeds(seeds: Sequence[Any], instances: int) -> np.ndarray:
+    """(K, S): each instance's own, unless given so."""
+    if all(isinstance(row, Sequence | np.ndarray) for row in seeds):
+        own = [[as_seed(seed) for seed in row] for row in seeds]
+    else:
+        own = [[lane_seed(as_seed(seed), k) for seed in seeds] for k in range(instances)]
+    if len(own) != instances or len({len(row) for row in own}) != 1 or not own[0]:
+        raise ValueError(f"seeds must be one list, or one for each of {instances} instances; got {seeds!r}")
+    return np.array(own, np.uint64)
+
+
+def _lanes(method: Method, instances: int) -> tuple[Method, int]:
+    """Numbers as arrays: scalars stay scalars, all others become (K, C)."""
+    method = with_precision(method, jnp.float32)
+    sizes = {leaf.shape[-1] for leaf in jax.tree.leaves(method) if leaf.ndim}
+    if len(sizes) > 1:
+        raise ValueError(
+            f"arrays of parameters must have one length, the number of configurations; got {sizes}"
+        )
+    width = sizes.pop() if sizes else 1
+
+    def spread(leaf: Array) -> Array:
+        return leaf if leaf.ndim == 0 else jnp.broadcast_to(leaf, (instances, width))
+
+    return jax.tree.map(spread, method), width

@@ -1,0 +1,124 @@
+"""Gradient estimates from noisy values, as pure functions.
+
+Each estimator says where to query around a centre y and how to turn the answers into an estimate of
+∇f_δ(y), where f_δ(y) = E f(y + δu), u uniform in the unit ball (for Gaussian directions: u ~ N(0, I)).
+An estimator holds no numbers but shapes; the radius δ belongs to the method.
+"""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import jax.numpy as jnp
+from jax import Array
+
+from driftopt.methods import directions
+from driftopt.pytree import module, static
+
+
+class Estimator(ABC):
+    """Where to query around a centre, and what the answers say about the gradient."""
+
+    warmup: ClassVar[int] = 0  # queries spent before the first estimate
+
+    @abstractmethod
+    def points(self, dim: int) -> int:
+        """Points in one query."""
+
+    @abstractmethod
+    def directions(self, key: Array, dim: int) -> Array:
+        """The random directions of one iteration, (n, d)."""
+
+    @abstractmethod
+    def queries(self, center: Array, directions: Array, radius: Array) -> Array:
+        """The points to query, (p, d)."""
+
+    @abstractmethod
+    def gradient(self, values: Array, directions: Array, radius: Array, previous: Array) -> Array:
+        """The estimate, (d,), from the p values; `previous` is the mean value of the query before."""
+
+
+def _both_sides(center: Array, directions: Array, radius: Array) -> Array:
+    # Signs first: with many runs side by side the directions are shared, the centres are not.
+    return center[None] + radius * jnp.concatenate([directions, -directions])
+
+
+def _mean_along(slopes: Array, directions: Array) -> Array:
+    return jnp.sum(slopes[:, None] * directions, axis=0) / directions.shape[0]
+
+
+@module
+class TwoPoint(Estimator):
+    """eq:two_point_estimator, averaged over n directions u_j:
+
+        g = 1/n Σ_j  c/(2δ) (F(y + δu_j; ξ⁺) − F(y − δu_j; ξ⁻)) u_j
+
+    with c = d on the sphere and c = 1 for Gaussian directions.
+    """
+
+    count: int = static(default=1)
+    law: str = static(default="sphere")
+
+    def points(self, dim: int) -> int:
+        return 2 * self.count
+
+    def directions(self, key: Array, dim: int) -> Array:
+        return getattr(directions, self.law)(key, self.count, dim)
+
+    def queries(self, center: Array, directions: Array, radius: Array) -> Array:
+        return _both_sides(center, directions, radius)
+
+    def gradient(self, values: Array, directions: Array, radius: Array, previous: Array) -> Array:
+        scale = directions.shape[1] if self.law == "sphere" else 1
+        slopes = (values[: self.count] - values[self.count :]) * (scale / (2 * radius))
+        return _mean_along(slopes, directions)
+
+
+@module
+class OnePoint(Estimator):
+    """g = 1/n Σ_j d/δ · F(y + δu_j; ξ_j) u_j, u_j on the sphere; one direction unless widened."""
+
+    count: int = static(default=1)
+
+    def points(self, dim: int) -> int:
+        return self.count
+
+    def directions(self, key: Array, dim: int) -> Array:
+        return directions.sphere(key, self.count, dim)
+
+    def queries(self, center: Array, directions: Array, radius: Array) -> Array:
+        return center[None] + radius * directions
+
+    def gradient(self, values: Array, directions: Array, radius: Array, previous: Array) -> Array:
+        return _mean_along(values * (directions.shape[1] / radius), directions)
+
+
+@module
+class Residual(OnePoint):
+    """eq:one_point_estimator: g_t = d/δ · (h_t − h_{t−1}) u_t, where h_t = F(y_t + δu_t; ξ_t).
+
+    h_0 costs one query before the first iteration. With n directions h_{t−1} is the mean of n values: it
+    is independent of u_t, so the estimate stays unbiased.
+    """
+
+    warmup: ClassVar[int] = 1
+
+    def gradient(self, values: Array, directions: Array, radius: Array, previous: Array) -> Array:
+        return super().gradient(values - previous, directions, radius, previous)
+
+
+@module
+class Coordinate(Estimator):
+    """g_i = (F(y + δe_i; ξ⁺) − F(y − δe_i; ξ⁻)) / (2δ) for every coordinate i: 2d points."""
+
+    def points(self, dim: int) -> int:
+        return 2 * dim
+
+    def directions(self, key: Array, dim: int) -> Array:
+        return directions.coordinates(dim)
+
+    def queries(self, center: Array, directions: Array, radius: Array) -> Array:
+        return _both_sides(center, directions, radius)
+
+    def gradient(self, values: Array, directions: Array, radius: Array, previous: Array) -> Array:
+        dim = directions.shape[0]
+        return (values[:dim] - values[dim:]) / (2 * radius)

@@ -1,0 +1,1 @@
+"""Pages, tables and figures that sweeps, comparisons, the paper and studies share."""

@@ -1,0 +1,1 @@
+"""Randomness: seeds and keys (`seeds`), and the vectorised generator behind them (`threefry`)."""

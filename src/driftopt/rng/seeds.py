@@ -1,0 +1,70 @@
+"""Seeds at the door: an int or a NumPy Generator in, a JAX key out."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from driftopt.rng.threefry import THREEFRY, hashed
+
+
+def as_seed(rng: Any) -> int:
+    """A whole number that reproduces the run: the int itself, a Generator's next draw, or a fresh one."""
+    if rng is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(2**32))
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and 0 <= int(rng) < 2**63:
+        return int(rng)
+    raise ValueError(f"rng must be a whole number >= 0, a numpy.random.Generator or None; got {rng!r}")
+
+
+def as_key(seed: int) -> Array:
+    """The JAX key of a seed."""
+    return as_keys(np.array(seed, np.uint64))
+
+
+def as_keys(seeds: np.ndarray) -> Array:
+    """The JAX keys of an array of seeds."""
+    return wrapped(jnp.asarray(_words(seeds)))
+
+
+def wrapped(words: Array) -> Array:
+    """Words (…, 2) as JAX keys."""
+    # The same numbers either way; on accelerators JAX's own form compiles in half the time.
+    impl: Any = THREEFRY if jax.default_backend() == "cpu" else "threefry2x32"
+    return jax.random.wrap_key_data(words, impl=impl)
+
+
+def _words(seeds: np.ndarray) -> np.ndarray:
+    """Both 32-bit halves of the seeds count, whether or not 64-bit types are on."""
+    seeds = np.asarray(seeds, np.uint64)
+    return np.stack([seeds >> np.uint64(32), seeds & np.uint64(0xFFFFFFFF)], axis=-1).astype(np.uint32)
+
+
+def lane_seed(seed: int, instance: int) -> int:
+    """The seed of a run on the `instance`-th of several problems: instance 0 has the seed itself."""
+    return (seed + (instance << 32)) % 2**63
+
+
+def run_keys(key: Array) -> tuple[Array, Array]:
+    """The method's key and the oracle's key of one run."""
+    return jax.random.fold_in(key, 0), jax.random.fold_in(key, 1)
+
+
+def run_words(seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The words of `run_keys` for an array of seeds, by NumPy: a program would take long to compile."""
+    words, zero = np.moveaxis(_words(seeds), -1, 0), np.zeros(np.shape(seeds), np.uint32)
+    method, oracle = (hashed(words, zero, zero + np.uint32(which)) for which in (0, 1))
+    return np.stack(method, axis=-1), np.stack(oracle, axis=-1)
+
+
+def query_key(oracle: Array, query: Any) -> Array:
+    """The oracle's key for one value of F, by its number in the run.
+
+    An iteration with p points and m repeats asks for every point once, m times over: query
+    (t·m + r)·p + i is the r-th sample at the i-th point of iteration t.
+    """
+    return jax.random.fold_in(oracle, query)

@@ -1,0 +1,165 @@
+"""Compiled programs kept as files, so that a second process neither traces nor compiles what the first did.
+
+JAX's own compilation cache keeps what XLA made, but finds it only after tracing and lowering the program
+again: a third of a second each, in Python, one at a time. A file here is found by what the program is made
+from: the code of driftopt, the structure and shapes of its arguments, the plan, the versions and the machine.
+"""
+
+import dataclasses
+import hashlib
+import os
+import pickle
+import platform
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import jax
+from jax.experimental import serialize_executable
+
+from driftopt.runtime import fingerprint
+
+FILES = 256  # kept at most; the longest unused go first
+PLAIN = (str, int, float, bool, type(None))
+SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_partitionable", "jax_debug_nans")
+
+_folder: Path | None = None
+_loaded: dict[str, Any] = {}
+_building = threading.local()
+
+
+def keep_in(folder: Path | None) -> None:
+    """Keep programs in this folder from now on, or nowhere."""
+    global _folder
+    _folder = folder
+
+
+def call(jitted: Callable[[], Any], arguments: tuple[Any, ...], plan: Any) -> Any:
+    """jitted()(*arguments, plan), from a file where there is one; `plan` is static."""
+    if _folder is None or not _keepable(arguments):
+        return jitted()(*arguments, plan)
+    key = _key(arguments, plan)
+    path = _folder / key
+    if key not in _loaded and (found := _read(path, plan.devices)) is not None:
+        try:
+            result = jax.block_until_ready(found(*arguments))
+            _loaded[key] = found
+            return result
+        except jax.errors.JaxRuntimeError:
+            pass  # a file that can be read and not run: the program is made again
+    if key not in _loaded:
+        _loaded[key] = _make(jitted(), arguments, plan, path)
+    return _loaded[key](*arguments)
+
+
+def _keepable(arguments: Any) -> bool:
+    """Only on CPUs, where it was tried."""
+    jitted = not getattr(jax.config, "jax_disable_jit", False)
+    return jax.default_backend() == "cpu" and jitted and ours(arguments)
+
+
+def ours(tree: Any) -> bool:
+    """Whether every class in the tree is driftopt's and every static part is plain.
+
+    A class of somebody else may change without a trace in the key; its programs are made anew.
+    """
+    return all(
+        kind in (tuple, type(None)) or (_own(kind) and _plain(static))
+        for kind, static in fingerprint.nodes(jax.tree.structure(tree))
+    )
+
+
+def _own(kind: type) -> bool:
+    return kind.__module__.startswith("driftopt.")
+
+
+def _plain(part: Any) -> bool:
+    if isinstance(part, tuple):
+        return all(map(_plain, part))
+    if dataclasses.is_dataclass(part) and _own(type(part)):
+        return all(map(_plain, vars(part).values()))
+    return isinstance(part, PLAIN)
+
+
+def _key(arguments: Any, plan: Any) -> str:
+    leaves, structure = jax.tree.flatten(arguments)
+    shapes = [(str(leaf.dtype), leaf.shape) for leaf in leaves]
+    settings = [getattr(jax.config, name, None) for name in SETTINGS]
+    parts = (fingerprint.engine(), machine(), str(structure), shapes, plan, settings)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+@cache
+def machine() -> str:
+    """What compiled code may depend on: the processor's abilities, the devices, the compiler's settings."""
+    lines: set[str] = set()
+    with suppress(OSError), open("/proc/cpuinfo") as text:
+        lines = {line for line in text if line.startswith(("flags", "model name", "Features"))}
+    devices = [str(device) for device in jax.local_devices()]
+    flags = os.environ.get("XLA_FLAGS", "")
+    host = (platform.machine(), platform.processor(), platform.system(), version("jaxlib"))
+    return repr((host, sorted(lines), devices, flags))
+
+
+def _read(path: Path, devices: int) -> Any:
+    """The program of a file, or None where it is absent or damaged."""
+    try:
+        content = path.read_bytes()
+        if hashlib.sha256(content[32:]).digest() != content[:32]:
+            return None
+        program = serialize_executable.deserialize_and_load(
+            *pickle.loads(content[32:]), execution_devices=jax.local_devices()[:devices]
+        )
+        with suppress(OSError):  # others' files may be used, not marked as used
+            os.utime(path)
+    except Exception:  # whatever is wrong with a file of a cache, the program can be made again
+        return None
+    return program
+
+
+def _make(jitted: Any, arguments: Any, plan: Any, path: Path) -> Any:
+    lowered = jitted.lower(*arguments, plan)
+    with _watching() as found:
+        program = lowered.compile()
+    # What JAX found in its own cache lacks the parts that a file needs.
+    if not found:
+        with suppress(Exception):  # a run must not fail because its program could not be kept
+            _write(path, pickle.dumps(serialize_executable.serialize(program)))
+    return program
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+    try:
+        beside.write_bytes(hashlib.sha256(content).digest() + content)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+    kept = sorted(path.parent.iterdir(), key=lambda file: file.stat().st_mtime)
+    for old in kept[:-FILES]:
+        old.unlink(missing_ok=True)
+
+
+@contextmanager
+def _watching() -> Generator[list[str]]:
+    """The hits of JAX's own cache in this thread, while it compiles."""
+    _listen()
+    _building.hits = hits = []
+    try:
+        yield hits
+    finally:
+        _building.hits = None
+
+
+@cache
+def _listen() -> None:
+    def note(event: str, **_: Any) -> None:
+        if event.endswith("compilation_cache/cache_hits") and getattr(_building, "hits", None) is not None:
+            _building.hits.append(event)
+
+    jax.monitoring.register_event_listener(note)

@@ -1,0 +1,33 @@
+"""Settings of JAX that suit the command line: every core a device, compiled programs kept between runs.
+
+A library must not touch a user's global settings, so only the commands and benchmarks call `prepare`.
+"""
+
+import contextlib
+import os
+from pathlib import Path
+
+
+def prepare() -> None:
+    """Use all cores, and keep compiled programs in the cache folder. Before JAX's first computation."""
+    import jax
+
+    from driftopt.runtime import executable_cache
+    from driftopt.runtime.paths import cache_folder
+
+    # Too late once JAX has computed something: then it goes on with what there is.
+    with contextlib.suppress(RuntimeError):
+        jax.config.update("jax_num_cpu_devices", cores())
+    folder = os.environ.get("JAX_COMPILATION_CACHE_DIR") or str(cache_folder() / "compiled")
+    jax.config.update("jax_compilation_cache_dir", folder)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+    # JAX's cache may be in a bucket; files cannot.
+    executable_cache.keep_in(cache_folder() / "programs" if "://" in folder else Path(folder) / "programs")
+
+
+def cores() -> int:
+    """The cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1

@@ -1,0 +1,82 @@
+"""Parts run here or by any executor; each is kept the moment it is finished."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from typing import Any
+
+from driftopt.runtime.jax_settings import cores
+from driftopt.sweep.kept_parts import Arrays, Store
+from driftopt.sweep.parts import Part, run_task
+from driftopt.sweep.progress import Progress
+
+IN_FLIGHT = 64  # parts handed to an executor at once
+
+
+def execute(
+    parts: Sequence[Part], store: Store, executor: Executor | None, shown: Progress
+) -> tuple[list[Arrays], int]:
+    """The parts' arrays in order, and how many were found finished."""
+    found = [store.get(part.task.key) for part in parts]
+    missing = [i for i, arrays in enumerate(found) if arrays is None]
+    for i, arrays in enumerate(found):
+        if arrays is not None:
+            shown.skip(parts[i].queries)
+
+    def finish(i: int, arrays: Arrays) -> None:
+        found[i] = arrays
+        store.put(parts[i].task.key, arrays)
+        shown.advance(parts[i].queries)
+
+    try:
+        if executor is None:
+            # Threads: one compiles while another computes.
+            with ThreadPoolExecutor(max(2, min(cores(), 16))) as pool:
+                _submit(pool, _compilations_first(parts, missing), finish)
+        else:
+            _submit(executor, [(i, parts[i].task) for i in missing], finish)
+    except KeyboardInterrupt:
+        done = sum(arrays is not None for arrays in found)
+        kept = f"are safe in {store.folder}" if store.folder else "are lost: no results folder was given"
+        how = "; give the same command again to go on from there" if store.folder else ""
+        shown.note(f"interrupted: {done} of {len(parts)} parts are finished and {kept}{how}")
+        raise
+    return [arrays for arrays in found if arrays is not None], len(parts) - len(missing)
+
+
+def _compilations_first(parts: Sequence[Part], missing: Sequence[int]) -> list[tuple[int, Any]]:
+    """One part of every program before the second of any, so that no two threads compile the same."""
+    seen: dict[Any, int] = {}
+    rounds: list[tuple[int, int]] = []
+    for i in missing:
+        program = parts[i].task.program
+        rounds.append((seen.setdefault(program, 0), i))
+        seen[program] += 1
+    return [(i, parts[i].task) for _, i in sorted(rounds)]
+
+
+def _submit(
+    executor: Executor, tasks: Sequence[tuple[int, Any]], finish: Callable[[int, Arrays], None]
+) -> None:
+    """A window of tasks in flight; results are kept as they come."""
+    waiting = list(reversed(tasks))
+    running: dict[Future[Arrays], int] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < IN_FLIGHT:
+                i, task = waiting.pop()
+                running[executor.submit(run_task, task)] = i
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                finish(running[future], future.result())
+                del running[future]
+    except BaseException:
+        # What others have finished meanwhile, or are finishing here, is kept.
+        begun = [future for future in running if not future.cancel()]
+        if isinstance(executor, ThreadPoolExecutor):
+            wait(begun)
+        for future in begun:
+            # A second failure, of the same full disk say, must not hide the first.
+            with suppress(Exception):
+                if future.done() and not future.cancelled() and future.exception() is None:
+                    finish(running[future], future.result())
+        raise

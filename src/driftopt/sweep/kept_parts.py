@@ -1,0 +1,99 @@
+"""The folder of finished parts: one file a part, whole or not there at all.
+
+A part's file is written beside its place, flushed to the disk and renamed, so a crash leaves either nothing
+or everything. Its name is the hash of all that defines the work; what cannot be read back is done again.
+"""
+
+import io
+import os
+import zipfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+Arrays = Mapping[str, np.ndarray]
+
+
+class ResultsError(ValueError):
+    """The results folder cannot be used; the message says what is safe and how to go on."""
+
+
+class Store:
+    """Finished parts under `folder`/parts; with no folder, they live in memory."""
+
+    def __init__(self, folder: str | Path | None, warn: Callable[[str], None] = lambda _: None):
+        self.folder = None if folder is None else Path(folder)
+        self._warn = warn
+        self._memory: dict[str, Arrays] = {}
+        if self.folder is not None:
+            make_folder(self.folder / "parts")
+
+    def path(self, key: str) -> Path:
+        """Where the part's file is, or would be."""
+        assert self.folder is not None
+        return self.folder / "parts" / f"{key}.npz"
+
+    def get(self, key: str) -> Arrays | None:
+        """The part, or None if it is not finished; a damaged file is reported, removed and None."""
+        if self.folder is None:
+            return self._memory.get(key)
+        path = self.path(key)
+        if not path.is_file():
+            return None
+        try:
+            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}  # reading compares each part's checksum
+            if str(arrays.pop("key")) != key:
+                raise ValueError("it holds another part")
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+            self._warn(f"{path} is damaged ({error}); this part runs again")
+            with suppress(OSError):
+                path.unlink()
+            return None
+        return arrays
+
+    def put(self, key: str, arrays: Arrays) -> None:
+        """Keep a finished part."""
+        if self.folder is None:
+            self._memory[key] = arrays
+            return
+        buffer = io.BytesIO()
+        np.savez(buffer, allow_pickle=False, **{**arrays, "key": np.array(key)})
+        write_whole(self.path(key), buffer.getvalue())
+
+
+def make_folder(folder: Path) -> None:
+    """The folder, made if it is not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(13, "Permission denied")
+    except OSError as error:
+        raise ResultsError(
+            f"cannot write results into {folder}: {error.strerror}; choose another folder (--out), "
+            "or make this one writable"
+        ) from None
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that a reader sees the old one, the new one, or none: never a part of it."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        _write(beside, content)
+        os.replace(beside, path)
+    except OSError as error:
+        with suppress(OSError):
+            beside.unlink()
+        raise ResultsError(
+            f"cannot write {path}: {error.strerror}; everything finished before is safe in {path.parent}: "
+            "free some space or repair the permissions, then give the same command again to go on from there"
+        ) from None
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,236 @@
+"""A sweep cut into parts: each one call of one compiled program, whole on its own, and picklable.
+
+Configurations that differ in numbers alone share a program. They are grouped by their static structure (the
+number of directions sets an array's shape) and, on CPUs, by batch: lanes of one batch share their noise.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from driftopt.drivers.simulation import simulate_many, stack
+from driftopt.method import Method
+from driftopt.problem import Problem
+from driftopt.rng.seeds import lane_seed
+from driftopt.runtime.fingerprint import digest_of
+from driftopt.sweep.grids import Grid
+from driftopt.sweep.kept_parts import Arrays
+
+MEMORY = 1 << 30  # bytes that one part's evaluation may take
+LANES = 1 << 14  # and no more runs than so many at once
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all runs of a sweep have in common."""
+
+    budget: int
+    x0: tuple[float, ...] | None = None
+    evaluate_every: int | None = None
+    metrics: bool = False  # the problem's own `metrics` at every reported decision
+
+
+class Task(ABC):
+    """One part's work: `run` gives arrays over (instances, seeds, configurations), `key` names it."""
+
+    @abstractmethod
+    def run(self) -> Arrays: ...
+
+    @property
+    @abstractmethod
+    def key(self) -> str: ...
+
+    @property
+    def program(self) -> Any:
+        """Tasks of one value share a compiled program."""
+        return None
+
+
+class Source(ABC):
+    """The problem instances of a sweep, and how work on them is packed."""
+
+    names: tuple[str, ...]
+    dim: int
+
+    @abstractmethod
+    def task(
+        self,
+        grid: Grid,
+        configurations: Sequence[Sequence[int]],
+        instances: Sequence[int],
+        seeds: Sequence[int],
+        settings: Settings,
+    ) -> Task:
+        """The runs of configurations that share their structure: a row of them for each instance."""
+
+    @abstractmethod
+    def width(self, instances: int, seeds: int) -> int:
+        """How many configurations of so many instances and seeds fit into one part."""
+
+    @abstractmethod
+    def checksums(self) -> dict[str, str]:
+        """A checksum of each instance's data."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which runs a task does: rows of the final table."""
+
+    label: str
+    configurations: tuple[tuple[int, ...], ...]  # a row for each instance
+    instances: tuple[int, ...]
+    seeds: tuple[int, ...]
+    queries: int
+    task: Task
+
+
+class Simulated(Source):
+    """Instances of one Problem class and shape."""
+
+    def __init__(self, problems: Sequence[Problem], names: Sequence[str]):
+        self.names = tuple(names)
+        self.problems = [jax.tree.map(np.asarray, problem) for problem in problems]
+        self.stacked = jax.tree.map(np.asarray, stack(list(problems)))
+        self.dim = int(jax.eval_shape(lambda p: p.x0, self.problems[0]).shape[0])
+
+    def task(
+        self,
+        grid: Grid,
+        configurations: Sequence[Sequence[int]],
+        instances: Sequence[int],
+        seeds: Sequence[int],
+        settings: Settings,
+    ) -> "Simulation":
+        built = [[grid.method(index) for index in row] for row in configurations]
+        flat = [one for row in built for one in row]
+        method = jax.tree.map(lambda *leaves: np.stack(leaves).reshape(len(built), -1), *flat)
+        batches = {int(np.asarray(one.batch)) for one in flat}
+        if "batch" in _fields(method) and len(batches) == 1:
+            # One batch for all lanes, as a scalar: they then share their noise.
+            method = replace(method, batch=batches.pop())
+        problems = jax.tree.map(lambda leaf: leaf[list(instances)], self.stacked)
+        # In whatever company, instance k has the random numbers of the k-th lane.
+        own = tuple(tuple(lane_seed(seed, k) for seed in seeds) for k in instances)
+        return Simulation(method, problems, own, settings)
+
+    def width(self, instances: int, seeds: int) -> int:
+        # An exact evaluation may need a temporary as large as the instance's data, for one seed at a time.
+        data = sum(leaf.nbytes for leaf in jax.tree.leaves(self.problems[0]))
+        return max(1, min(MEMORY // (instances * max(data, 4096)), LANES // (instances * seeds)))
+
+    def checksums(self) -> dict[str, str]:
+        return {n: digest_of(p)[:16] for n, p in zip(self.names, self.problems, strict=True)}
+
+
+@dataclass(frozen=True)
+class Simulation(Task):
+    """Runs of a Problem inside one compiled program."""
+
+    method: Method
+    problems: Problem
+    seeds: tuple[tuple[int, ...], ...]  # a row for each instance
+    settings: Settings
+
+    @property
+    def key(self) -> str:
+        return digest_of(self.method, self.problems, self.seeds, self.settings)
+
+    @property
+    def program(self) -> Any:
+        shapes = tuple(np.shape(leaf) for leaf in jax.tree.leaves(self.method))
+        return jax.tree.structure(self.method), shapes, np.shape(self.seeds)
+
+    def run(self) -> Arrays:
+        s = self.settings
+        trace = simulate_many(
+            self.method,
+            self.problems,
+            budget=s.budget,
+            seeds=self.seeds,
+            x0=s.x0,
+            evaluate_every=s.evaluate_every,
+        )
+        result = {
+            "x": np.asarray(trace.x, np.float32),
+            "objective": np.asarray(trace.fun, np.float64),
+            "queries": np.asarray(trace.queries, np.int64),
+        }
+        if s.evaluate_every is not None:
+            # Lanes of different batch are evaluated at different counts.
+            result["curve_at"] = np.asarray(trace.evaluated_at[:, 0], np.int64)
+            result["curve"] = np.asarray(trace.objective, np.float32)
+        if s.metrics:
+            result |= {f"metric_{name}": value for name, value in _metrics(self.problems, trace.x).items()}
+        return result
+
+
+@jax.jit
+def _measure(problems: Any, x: Any) -> Any:
+    return jax.vmap(jax.vmap(jax.vmap(lambda p, x: p.metrics(x), (None, 0)), (None, 0)))(problems, x)
+
+
+def _metrics(problems: Any, x: np.ndarray) -> dict[str, np.ndarray]:
+    measured = _measure(problems, jnp.asarray(x))
+    return {name: np.asarray(value, np.float64) for name, value in measured._asdict().items()}
+
+
+def run_task(task: Task) -> Arrays:
+    """What executors call: importable by name on any worker."""
+    return task.run()
+
+
+def feasible(method: Method, dim: int, budget: int) -> bool:
+    """Whether the budget pays for the first iteration that can move the iterate."""
+    return method.points(dim) * int(method.batch) * (1 + method.warmup) <= budget  # pyright: ignore[reportArgumentType]
+
+
+def cut(
+    grid: Grid,
+    source: Source,
+    settings: Settings,
+    seeds: Sequence[int],
+    chosen: Sequence[int] | None = None,
+) -> Iterator[Part]:
+    """The parts of a grid's feasible configurations on all instances, or of one chosen for each instance."""
+    everywhere = range(len(source.names))
+    groups: dict[Any, list[int]] = {}
+    for member in range(len(grid)) if chosen is None else everywhere:
+        method = grid.method(member if chosen is None else chosen[member])
+        if feasible(method, source.dim, settings.budget):
+            # Lanes of one batch share noise; a single configuration has nobody to share with.
+            alone = chosen is not None or jax.default_backend() != "cpu"
+            batch = None if alone else int(np.asarray(method.batch))
+            groups.setdefault((jax.tree.structure(method), batch), []).append(member)
+    for members in groups.values():
+        if chosen is not None:
+            rows = tuple((chosen[k],) for k in members)
+            yield _part(grid, source, settings, seeds, rows, tuple(members))
+            continue
+        width = source.width(len(everywhere), len(seeds))
+        for part in np.array_split(np.array(members), -(-len(members) // width)):
+            row = tuple(int(i) for i in part)
+            yield _part(grid, source, settings, seeds, (row,) * len(everywhere), tuple(everywhere))
+
+
+def _part(
+    grid: Grid,
+    source: Source,
+    settings: Settings,
+    seeds: Sequence[int],
+    configurations: tuple[tuple[int, ...], ...],
+    instances: tuple[int, ...],
+) -> Part:
+    costs = [int(np.asarray(grid.method(i).queries(source.dim))) for row in configurations for i in row]
+    # What the runs of this part spend: whole iterations within the budget.
+    spent = sum(settings.budget // cost * cost for cost in costs) * len(seeds)
+    task = source.task(grid, configurations, instances, seeds, settings)
+    return Part(grid.label, configurations, instances, tuple(seeds), spent, task)
+
+
+def _fields(method: Any) -> set[str]:
+    return {field.name for field in fields(method)} if is_dataclass(method) else set()

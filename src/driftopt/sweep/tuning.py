@@ -1,0 +1,263 @@
+"""A grid of hyper-parameters × seeds × problem instances → a tidy table; selection on development runs.
+
+    made = sweep.tune([grid("zo-sph", step=[0.01, 0.1], radius=[0.5, 1.0])], problems, budget=1000,
+                      development=range(5), held_out=range(100, 120), folder="results")
+    made.held_out.frame()
+
+Work is cut into parts, each one call of a compiled program. A part that is finished lies in the folder as a
+file; started again after an interruption, the sweep reads it and goes on. Any `concurrent.futures.Executor`
+can run the parts.
+"""
+
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import driftopt
+from driftopt import checks
+from driftopt.problem import Problem
+from driftopt.rng.seeds import as_seed
+from driftopt.sweep.execution import execute
+from driftopt.sweep.grids import Grid
+from driftopt.sweep.kept_parts import Store
+from driftopt.sweep.parts import Part, Settings, Simulated, Source, cut, feasible
+from driftopt.sweep.progress import Progress
+from driftopt.sweep.table import Runs, assemble
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The configuration chosen for a method on an instance, and how it did on the development runs."""
+
+    method: str
+    instance: str
+    configuration: int
+    parameters: Mapping[str, Any]
+    development_mean: float
+    configurations: int  # how many there were to choose from
+    infeasible: int  # how many of them the budget cannot pay for
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """Development runs, what they selected, and the held-out runs of the selected configurations."""
+
+    development: Runs
+    selected: Sequence[Selection]
+    held_out: Runs
+    manifest: Mapping[str, Any]
+
+
+def run(
+    grids: Sequence[Grid],
+    problems: Sequence[Problem] | Source,
+    *,
+    budget: int,
+    seeds: Sequence[int],
+    names: Sequence[str] | None = None,
+    x0: Any = None,
+    evaluate_every: int | None = None,
+    metrics: bool = False,
+    folder: str | Path | None = None,
+    executor: Executor | None = None,
+    progress: bool = True,
+    title: str = "sweep",
+    chosen: Mapping[tuple[str, str], int] | None = None,
+) -> Runs:
+    """Every configuration × seed × instance, or with `chosen` one configuration a method and instance.
+
+    `names` are the instances' names in the table. `folder` keeps finished parts: the same call with the same
+    folder goes on where it stopped. A configuration whose first step costs more than the budget is a row with
+    the objective +inf. `metrics` adds what the problem's `metrics(x)` says of the reported decisions.
+    """
+    source = _source(problems, names)
+    if metrics and isinstance(source, Simulated) and not hasattr(source.problems[0], "metrics"):
+        raise ValueError(
+            f"metrics=True needs a problem with metrics(x); {type(source.problems[0]).__name__} has none"
+        )
+    grids, seeds = _check_grids(grids), _check_seeds("seeds", seeds)
+    start = None if x0 is None else tuple(float(v) for v in checks.vector("x0", x0, source.dim))
+    settings = Settings(int(checks.count("budget", budget)), start, evaluate_every, metrics)
+    parts: list[Part] = []
+    for made in grids:
+        picked = None if chosen is None else [chosen[made.label, name] for name in source.names]
+        parts += cut(made, source, settings, seeds, picked)
+    with Progress(title, sum(part.queries for part in parts), show=progress) as shown:
+        began = time.monotonic()
+        done, reused = execute(parts, Store(folder, shown.note), executor, shown)
+        seconds = time.monotonic() - began
+    runs = assemble(grids, source, seeds, chosen, parts, done)
+    manifest = describe(grids, source, settings, seeds) | {
+        "queries": int(runs.columns["queries"].sum()),
+        "queries_run_now": int(shown.done),
+        "duration_s": round(seconds, 3),
+        "parts": len(parts),
+        "parts_found_finished": reused,
+    }
+    return Runs(runs.columns, runs.x, runs.curves, manifest)
+
+
+def tune(
+    grids: Sequence[Grid],
+    problems: Sequence[Problem] | Source,
+    *,
+    budget: int,
+    development: Sequence[int],
+    held_out: Sequence[int],
+    names: Sequence[str] | None = None,
+    x0: Any = None,
+    evaluate_every: int | None = None,
+    metrics: bool = False,
+    folder: str | Path | None = None,
+    executor: Executor | None = None,
+    progress: bool = True,
+    title: str = "sweep",
+    together: bool = False,
+) -> Tuned:
+    """The paper's protocol: run the grids on development seeds, select, run the selected on held-out seeds.
+
+    A method with a single configuration is not tuned and skips the development runs. The two lists of seeds
+    must not share a seed: a configuration chosen on the noise it is judged by looks better than it is.
+
+    `together` runs every configuration on both lists of seeds at once: more runs but half the compilations,
+    which pays for small grids. The outcome is the same.
+    """
+    development, held_out = _check_seeds("development", development), _check_seeds("held_out", held_out)
+    if common := sorted(set(development) & set(held_out)):
+        raise ValueError(
+            f"development and held-out seeds must not overlap; both hold {', '.join(map(str, common[:5]))}"
+        )
+    source = _source(problems, names)
+    shared: dict[str, Any] = {
+        "budget": budget,
+        "x0": x0,
+        "folder": folder,
+        "executor": executor,
+        "progress": progress,
+    }
+    recorded: dict[str, Any] = {"evaluate_every": evaluate_every, "metrics": metrics}
+    if together:
+        both = run(grids, source, seeds=[*development, *held_out], title=title, **recorded, **shared)
+        first = both.rows(np.isin(both.columns["seed"], development))
+        selected = select(grids, first, source, budget)
+        known = np.isin(both.columns["seed"], held_out) & both.chosen(_choices(selected))
+        return Tuned(first, selected, both.rows(known), {"both": both.manifest})
+    tuned = [made for made in _check_grids(grids) if len(made) > 1]
+    first = run(tuned, source, seeds=development, title=f"{title}: development", **shared)
+    selected = select(grids, first, source, budget)
+    second = run(
+        grids,
+        source,
+        seeds=held_out,
+        title=f"{title}: held-out",
+        chosen=_choices(selected),
+        **recorded,
+        **shared,
+    )
+    return Tuned(first, selected, second, {"development": first.manifest, "held_out": second.manifest})
+
+
+def _choices(selected: Sequence[Selection]) -> dict[tuple[str, str], int]:
+    return {(s.method, s.instance): s.configuration for s in selected}
+
+
+def select(
+    grids: Sequence[Grid], development: Runs, problems: Sequence[Problem] | Source, budget: int
+) -> list[Selection]:
+    """For each method and instance the configuration with the smallest mean final objective.
+
+    A run that diverged counts +inf, so its configuration's mean is +inf; the first of equals wins.
+    """
+    source = _source(problems, None)
+    out: list[Selection] = []
+    for made in grids:
+        possible = [feasible(made.method(i), source.dim, budget) for i in range(len(made))]
+        if not any(possible):
+            raise ValueError(
+                f"a budget of {budget} pays for no step of any configuration of {made.label}; raise it"
+            )
+        for instance in source.names:
+            means = np.full(len(made), np.nan)
+            if len(made) > 1:
+                values = development.where(method=made.label, instance=instance).columns["objective"]
+                values = np.where(np.isfinite(values), values, np.inf).reshape(len(made), -1)
+                means = values.mean(axis=1)
+            best = int(np.argmin(means)) if len(made) > 1 else 0
+            if not possible[best]:  # every feasible configuration diverged: the first that can run
+                best = possible.index(True)
+            out.append(
+                Selection(
+                    made.label,
+                    instance,
+                    best,
+                    dict(made.configurations[best]),
+                    float(means[best]),
+                    len(made),
+                    possible.count(False),
+                )
+            )
+    return out
+
+
+def describe(
+    grids: Sequence[Grid], source: Source, settings: Settings, seeds: Sequence[int]
+) -> dict[str, Any]:
+    """What defines a sweep and on what it ran, for its manifest."""
+    import jax
+
+    return {
+        "versions": {
+            "driftopt": driftopt.__version__,
+            "jax": jax.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+        "machine": f"{platform.system()} {platform.machine()}",
+        "devices": [f"{device.platform} {device.id}" for device in jax.local_devices()],
+        "budget": settings.budget,
+        "seeds": list(seeds),
+        "data_checksums": source.checksums(),
+        "grids": {made.label: [dict(c) for c in made.configurations] for made in grids},
+        "infeasible": {
+            made.label: [
+                dict(made.configurations[i])
+                for i in range(len(made))
+                if not feasible(made.method(i), source.dim, settings.budget)
+            ]
+            for made in grids
+        },
+    }
+
+
+def _source(problems: Sequence[Problem] | Source, names: Sequence[str] | None) -> Source:
+    if isinstance(problems, Source):
+        return problems
+    problems = list(problems)
+    if not problems or not all(isinstance(p, Problem) for p in problems):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError("problems must be a list of Problem instances, at least one")
+    labels = [str(name) for name in (range(len(problems)) if names is None else names)]
+    if len(labels) != len(problems) or len(set(labels)) != len(labels):
+        raise ValueError(f"{len(problems)} problems need as many different names; got {labels}")
+    return Simulated(problems, labels)
+
+
+def _check_grids(grids: Sequence[Grid]) -> list[Grid]:
+    labels = [made.label for made in grids]
+    if len(set(labels)) != len(labels):
+        raise ValueError(f"every grid needs its own label; got {', '.join(labels)}")
+    return list(grids)
+
+
+def _check_seeds(name: str, seeds: Sequence[int]) -> list[int]:
+    checked = [as_seed(seed) for seed in seeds]
+    if not checked or len(set(checked)) != len(checked) or max(checked) >= 2**32:
+        raise ValueError(
+            f"{name} must be different whole numbers below 2^32, at least one; got {list(seeds)}"
+        )
+    return checked

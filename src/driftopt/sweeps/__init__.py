@@ -1,1 +1,0 @@
-"""The parts of `driftopt.sweep`: grids, chunks of work, the folder of finished chunks, progress."""

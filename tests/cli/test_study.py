@@ -1,0 +1,183 @@
+"""The study commands: text and JSON, exit codes, a page that fits the terminal."""
+
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from driftopt.cli.study import app
+from driftopt.study import Study
+from support.study_worlds import PLAIN, bowl, drive
+
+
+@pytest.fixture
+def shell(capsys, monkeypatch):
+    """Run a command; returns (exit code, standard output, standard error)."""
+
+    def run(*words, stdin=None):
+        if stdin is not None:
+            monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(stdin)))
+        code = 0
+        try:
+            app([str(word) for word in words], result_action="return_value", exit_on_error=False)
+        except SystemExit as exit:
+            code = exit.code
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.fixture
+def prices(tmp_path, shell):
+    path = tmp_path / "prices.db"
+    code, _, _ = shell(
+        "create", path, "weekly", "--x0=1,-0.5", "--names", "tea,coffee", "--budget", 12, "--rng", 7,
+        "--param", "radius=0.3", "--method", "zo-o2nc-2pt", "--bounds=-2:2",
+    )  # fmt: skip
+    assert code == 0
+    return path
+
+
+def test_from_create_to_recommend_in_json(prices, shell):
+    while True:
+        code, out, err = shell("ask", prices, "weekly", "--json")
+        if code != 0:
+            break
+        trial = json.loads(out)
+        value = sum(x * x for x in trial["x"].values())
+        code, out, _ = shell("tell", prices, "weekly", "--json", stdin={"id": trial["id"], "value": value})
+        assert json.loads(out) == {"id": trial["id"], "state": "complete"}
+    assert code == 4
+    assert "Ask for the recommendation" in err
+    _, out, _ = shell("recommend", prices, "weekly", "--json")
+    found = json.loads(out)
+    assert list(found["x"].values()) == Study.open(prices, "weekly").recommend().x.tolist()
+    assert found["iterations"] == 6
+
+
+def test_json_on_standard_input_creates(tmp_path, shell):
+    options = {"x0": [1.0], "budget": 4, "params": {"radius": 0.1}, "bounds": [[0, None]], "lease": None}
+    code, out, _ = shell("create", tmp_path / "a.db", "a", "--json", stdin=options)
+    assert (code, json.loads(out)["budget"]) == (0, 4)
+    with pytest.raises(ValueError, match="a study has no speed"):
+        shell("create", tmp_path / "a.db", "b", "--json", stdin={**options, "speed": 1})
+
+
+def test_many_answers_at_once_and_null_is_a_failure(prices, shell):
+    _, out, _ = shell("ask", prices, "weekly", "--count", 5, "--json")
+    first, second = json.loads(out)
+    answers = [
+        {"id": first["id"], "value": None},
+        {"id": second["id"], "value": 2, "x_deployed": second["x"]},
+    ]
+    _, out, _ = shell("tell", prices, "weekly", "--json", stdin=answers)
+    assert [done["state"] for done in json.loads(out)] == ["failed", "complete"]
+
+
+def test_exit_codes(prices, shell):
+    _, out, _ = shell("ask", prices, "weekly")
+    assert out.startswith("trial 1 (method)\n  tea     ")
+    shell("ask", prices, "weekly", "--holder", "cron")
+    code, _, err = shell("ask", prices, "weekly")
+    assert code == 3
+    assert "trial 2 by cron" in err
+    assert shell("tell", prices, "weekly", 1, "-2.5")[:2] == (0, "trial 1: complete\n")
+    assert shell("tell", prices, "weekly", 1, "-2.5")[0] == 0
+    code, _, err = shell("tell", prices, "weekly", 1, "2.5")
+    assert code == 5
+    assert "already told -2.5" in err
+    assert shell("tell", prices, "weekly", 99, "2.5")[0] == 2
+    assert shell("show", prices, "monthly")[0] == 2
+    assert shell("fail", prices, "weekly", 2, "no stock")[:2] == (0, "trial 2: failed\n")
+
+
+def test_show_fits_eighty_columns(clock):
+    study = Study.create(
+        "sqlite://", "a long name of a study", x0=np.linspace(100, 12345.678, 12), budget=60, reserve=20,
+        names=[f"product number {k} with a long name" for k in range(12)], params={"radius": 30.0},
+        control_every=4, clock=clock, rng=0,
+    )  # fmt: skip
+
+    def world(trial):
+        clock.now += 86400.0
+        return bowl(trial)
+
+    drive(study, world)
+    study.ask_many(12, purpose="confirm", holder="a-machine-with-a-long-name.example:123456")
+    for trial in study.trials(state="pending")[:9]:
+        study.tell(trial.id, bowl(trial))
+    text = io.StringIO()
+    Console(file=text, width=80).print(study.page())
+    lines = text.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    page = "\n".join(lines)
+    for words in ("52 of 60", "improvement", "± ", "a day", "until 20", "recommended", "in reserve"):
+        assert words in page, page
+
+
+def test_export_plot_and_stationarity(prices, shell, tmp_path):
+    study = Study.open(prices, "weekly")
+    drive(study)
+    study.close()
+    assert shell("export", prices, "weekly", tmp_path / "t.csv")[0] == 0
+    assert len((tmp_path / "t.csv").read_text().splitlines()) == 13
+    assert shell("plot", prices, "weekly", tmp_path / "t.png")[0] == 0
+    assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="0 pairs are told"):
+        shell("stationarity", prices, "weekly")
+    assert json.loads(shell("show", prices, "weekly", "--json")[1])["summary"]["spent"] == 12
+
+
+def test_telling_starts_no_jax(prices):
+    script = (
+        "import sys; from driftopt.cli import app\n"
+        f"app(['study', 'fail', {str(prices)!r}, 'weekly', '1'], result_action='return_value')\n"
+        "assert 'jax' not in sys.modules"
+    )
+    Study.open(prices, "weekly").ask()
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "trial 1: failed\n"), done.stderr
+
+
+def test_plain_numbers_stay_plain():
+    assert Study.create("sqlite://", "a", budget=8, **PLAIN).spec.params == {"radius": 0.3, "block": 3}
+
+
+def test_names_are_shown_as_they_are_not_read_as_markup(tmp_path):
+    names = ["tea [eur]", "oil [/b]"]
+    study = Study.create(tmp_path / "a.db", "prices [/x]", names=names, budget=12, **PLAIN)
+    study.ask(holder="till [red]")
+    paper = Console(width=80, file=io.StringIO())
+    paper.print(study.page())
+    for words in (*names, "prices [/x]", "till [red]"):
+        assert words in paper.file.getvalue()
+
+
+def test_a_database_that_refuses_says_so_in_one_line(tmp_path, shell):
+    (tmp_path / "notes.txt").write_text("not a database, and longer than a header would be " * 9)
+    create = ("a", "--x0=1", "--budget", 12, "--param", "radius=1")
+    for words, reason in (
+        (("show", tmp_path / "notes.txt", "a"), "not a database"),
+        (("show", tmp_path, "a"), "unable to open"),
+        (("create", tmp_path / "no" / "folder" / "a.db", *create), "unable to open"),
+        (("ask", "postgresql://u:secret@127.0.0.1:1/db", "a"), "connection"),
+    ):
+        code, _, err = shell(*words)
+        assert code == 1
+        assert err.startswith("driftopt: the database refused: ")
+        assert reason in err
+        assert "secret" not in err
+
+
+def test_what_is_no_number_is_named_with_its_option(prices, shell):
+    with pytest.raises(ValueError, match="--x0: 'b' in '1,b' is not a number"):
+        shell("create", prices, "other", "--x0=1,b", "--budget", 12)
+    with pytest.raises(ValueError, match="--bounds: 'b' in '0:b' is not a number"):
+        shell("create", prices, "other", "--x0=1", "--budget", 12, "--bounds=0:b")
+    with pytest.raises(ValueError, match="--x-deployed: '' in '1,' is not a number"):
+        shell("tell", prices, "weekly", 1, 2.0, "--x-deployed=1,")

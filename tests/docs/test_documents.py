@@ -1,0 +1,32 @@
+"""What CONTRIBUTING and the theory page say is run."""
+
+import doctest
+import re
+from pathlib import Path
+
+from driftopt import methods, simulate
+from driftopt.methods import estimators, registry
+from driftopt.problems import kink
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_theory_page():
+    result = doctest.testfile(str(ROOT / "docs" / "theory.md"), module_relative=False)
+    assert result.attempted >= 5
+    assert result.failed == 0
+
+
+def test_a_new_method_in_ten_lines(monkeypatch):
+    """The estimator and the registry's line, as printed, give a method that runs and makes progress."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    estimator, line = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert len([row for row in (estimator + line).splitlines() if row.strip()]) <= 10
+    names = dict(vars(estimators))
+    exec(estimator, names)
+    added = eval(line, {**vars(registry), "Forward": names["Forward"]})
+    monkeypatch.setattr(registry, "_REGISTRY", {**registry._REGISTRY, **added})
+    (name,) = added
+    problem = kink(3, noise=0.1)
+    trace = simulate(methods.get(name, radius=0.3, step=0.002), problem, budget=2000)
+    assert trace.fun < 0.5 * float(problem.objective(problem.x0))

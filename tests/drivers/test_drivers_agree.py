@@ -1,0 +1,168 @@
+"""One definition, several drivers: the same key and the same noise give the same iterates."""
+
+from typing import ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import driftopt
+import driftopt.pytree
+from driftopt.drivers import host as host_module
+from driftopt.drivers.host import Host
+from driftopt.drivers.quick_host import QuickHost
+from driftopt.rng.seeds import as_key, query_key, run_keys
+from support.bowl import bowl, with_batch
+
+
+def recorded_oracle(problem, seed):
+    """The simulator's own noise as a plain Python function: query by query, in the simulator's order."""
+    _, oracle = run_keys(as_key(seed))
+    sample = jax.jit(problem.sample)
+    queries = iter(range(10**9))
+
+    def fun(x):
+        return float(sample(query_key(oracle, next(queries)), jnp.asarray(x, jnp.float32)))
+
+    return fun
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_simulate_and_minimize_walk_the_same_path(name, batch):
+    """To 2e-3 relative: the simulator computes in float32, minimize in float64."""
+    method, problem, seed = with_batch(name, batch), bowl(), 11
+    simulated = driftopt.simulate(method, problem, budget=200, rng=seed, evaluate_every=64)
+    host = Host(method, np.zeros(3), seed)
+    fun = recorded_oracle(problem, seed)
+    for _ in range(200 // int(method.queries(3))):
+        rows = np.array([[fun(point) for point in host.points] for _ in range(host.repeats)])
+        host.tell(rows.mean(axis=0))
+    np.testing.assert_allclose(host.recommend(), simulated.x, rtol=2e-3, atol=1e-4)
+
+
+def test_minimize_is_the_host_loop(name):
+    """The front door adds checks and a history, nothing else."""
+    entry = driftopt.methods.entry(name)
+    params = {key: value for key, value in entry.example.items() if key not in ("radius", "budget")}
+    method = driftopt.methods.get(name, **entry.example)
+    problem, seed = bowl(), 2
+    budget = entry.example.get("budget", 200)
+    result = driftopt.minimize(
+        recorded_oracle(problem, seed),
+        np.zeros(3),
+        budget=budget,
+        radius=entry.example["radius"],
+        method=name,
+        params=params,
+        rng=seed,
+    )
+    simulated = driftopt.simulate(method, problem, budget=budget, rng=seed, evaluate_every=64)
+    assert result.nfev == simulated.queries
+    np.testing.assert_allclose(result.x, simulated.x, rtol=2e-3, atol=1e-4)
+
+
+def test_a_replayed_host_is_the_host_bit_for_bit(method):
+    answers = np.random.default_rng(0).normal(size=(600, method.points(3)))
+    steps, replay = (Host(method, np.ones(3), 7) for _ in range(2))
+    for row in answers:
+        steps.tell(row)
+    replay.replay(answers[:100])
+    replay.replay(answers[100:])
+    np.testing.assert_array_equal(steps.points, replay.points)
+    np.testing.assert_array_equal(steps.recommend(), replay.recommend())
+
+
+@pytest.mark.parametrize("memory", ["shared", "apart"])
+def test_the_quick_host_is_the_host_to_rounding(method, memory, monkeypatch):
+    """Over several windows of noise, and also where JAX's memory is not NumPy's, as on a GPU."""
+    put = jax.device_put
+    if memory == "apart":
+        monkeypatch.setattr(jax, "device_put", lambda x, *to, **how: put(np.array(x), *to, **how))
+    monkeypatch.setattr(host_module, "NUMBERS", 60)
+    answers = np.random.default_rng(3).normal(size=(40, method.points(3)))
+    host, quick = (kind(method, np.ones(3), 7) for kind in (Host, QuickHost))
+    for row in answers:
+        assert np.isfinite(host.points).all()
+        np.testing.assert_allclose(quick.points, host.points, rtol=1e-9, atol=1e-12)
+        for each in (host, quick):
+            each.tell(row)
+    assert host.told > host.ahead
+    np.testing.assert_allclose(quick.recommend(), host.recommend(), rtol=1e-9, atol=1e-12)
+
+
+class Downhill(NamedTuple):
+    key: jax.Array
+    told: jax.Array
+    x: jax.Array
+
+
+@driftopt.pytree.module
+class Compass(driftopt.Method):
+    """A method of a user's own, without any randomness: one coordinate after the other, downhill."""
+
+    step: float
+    batch: ClassVar[int] = 1
+
+    def points(self, dim):
+        return 2
+
+    def init(self, key, x0):
+        return Downhill(key, jnp.zeros((), jnp.int32), x0)
+
+    def noise(self, key, count, dim):
+        return ()
+
+    def _along(self, state):
+        return self.step * jax.nn.one_hot(state.told % len(state.x), len(state.x), dtype=state.x.dtype)
+
+    def ask(self, state, noise=None):
+        along = self._along(state)
+        return jnp.stack([state.x + along, state.x - along])
+
+    def tell(self, state, values, noise=None):
+        downhill = jnp.sign(values[1] - values[0])
+        return Downhill(state.key, state.told + 1, state.x + downhill * self._along(state))
+
+    def recommend(self, state):
+        return state.x
+
+
+@pytest.mark.parametrize("kind", [Host, QuickHost])
+def test_a_method_without_noise_runs_on_every_host(kind):
+    host = kind(Compass(0.25), np.zeros(2), 0)
+    for _ in range(600):
+        host.tell(((host.points - 1) ** 2).sum(axis=1))
+    np.testing.assert_allclose(host.recommend(), 1, atol=0.25)
+
+
+def test_asking_twice_is_asking_once(method):
+    """Nothing moves until an answer is told: a crashed asker may ask again."""
+    key = as_key(3)
+    state = method.init(key, jnp.ones(4, jnp.float32))
+    first, second = method.ask(state), method.ask(state)
+    np.testing.assert_array_equal(first, second)
+    assert first.shape == (method.points(4), 4)
+    told = method.tell(state, jnp.zeros(method.points(4), jnp.float32))
+    assert int(told.told) == 1
+
+
+def test_a_method_is_a_frozen_pytree_whose_numbers_are_leaves(method):
+    leaves = jax.tree.leaves(method)
+    assert leaves
+    assert all(np.isscalar(leaf) for leaf in leaves)
+    with pytest.raises(AttributeError):
+        method.batch = 3
+
+
+def test_a_window_of_another_size_changes_nothing_but_memory(method, monkeypatch):
+    """Where one iteration needs very many random numbers, fewer iterations are drawn at once."""
+    answers = np.random.default_rng(1).normal(size=(40, method.points(3)))
+    wide = Host(method, np.ones(3), 7)
+    monkeypatch.setattr(host_module, "NUMBERS", 60)
+    narrow = Host(method, np.ones(3), 7)
+    assert narrow.ahead < wide.ahead
+    for host in (wide, narrow):
+        host.replay(answers)
+    np.testing.assert_allclose(narrow.recommend(), wide.recommend(), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(narrow.points, wide.points, rtol=1e-6, atol=1e-9)

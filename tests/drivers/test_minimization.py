@@ -1,0 +1,343 @@
+"""`minimize`: SciPy's manners, bounds, and nothing spent is lost."""
+
+import pickle
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.optimize
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import driftopt
+from driftopt.space.box import Box
+
+
+def o2nc(**params):
+    return {"method": "zo-o2nc-2pt", "params": params}
+
+
+def noisy_bowl(seed=0):
+    rng = np.random.default_rng(seed)
+    return lambda x: float(((x - 1) ** 2).sum() + 0.1 * rng.normal())
+
+
+def test_it_minimises_with_nothing_but_a_radius():
+    result = driftopt.minimize(noisy_bowl(), np.zeros(4), budget=3000, radius=0.3, rng=0, final_queries=50)
+    assert result.success
+    assert result.nfev == 3000
+    assert abs(result.x - 1).max() < 0.3
+    assert result.fun == pytest.approx(result.history["value"][-50:].mean())
+    assert 0 < result.fun_sem < 0.1
+    assert result.params["radius"] == 0.3
+    assert result.params["seed"] == 0
+    assert result.x.dtype == np.float64
+    assert result.x.flags.writeable
+    assert not jax.config.jax_enable_x64
+
+
+def test_without_final_queries_no_value_is_claimed():
+    assert driftopt.minimize(noisy_bowl(), [0.0], budget=20, radius=0.1, rng=0).fun is None
+
+
+def test_maximize_mirrors_minimize():
+    low = driftopt.minimize(noisy_bowl(), np.zeros(2), budget=200, radius=0.3, rng=1)
+    fun = noisy_bowl()
+    high = driftopt.minimize(
+        lambda x: -fun(x), np.zeros(2), budget=200, radius=0.3, rng=1, direction="maximize"
+    )
+    np.testing.assert_array_equal(low.x, high.x)
+    np.testing.assert_array_equal(low.history["value"], -high.history["value"])
+
+
+def test_vectorized_calls_give_the_same_path():
+    def many(points):
+        return ((points - 1) ** 2).sum(axis=1)
+
+    def one(x):
+        return ((x - 1) ** 2).sum()
+
+    common = {"budget": 120, "radius": 0.3, "rng": 1, "method": "zo-o2nc-2pt", "params": {"batch": 3}}
+    a = driftopt.minimize(many, np.zeros(2), vectorized=True, **common)
+    b = driftopt.minimize(one, np.zeros(2), **common)
+    np.testing.assert_allclose(a.x, b.x, rtol=1e-12)
+    np.testing.assert_array_equal(a.history["x"], b.history["x"])
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [[(-0.5, 0.5), (None, 0.2), (0.0, None)], scipy.optimize.Bounds([-0.5, -np.inf, 0], [0.5, 0.2, np.inf])],
+)
+def test_every_queried_point_is_inside_the_bounds(name, bounds):
+    entry = driftopt.methods.entry(name)
+    params = {key: value for key, value in entry.example.items() if key not in ("radius", "budget")}
+    seen = []
+
+    def fun(x):
+        seen.append(x)
+        return float(((x - 1) ** 2).sum())
+
+    result = driftopt.minimize(
+        fun, [0.1, 0.1, 0.1], budget=300, radius=2.0, method=name, params=params, bounds=bounds, rng=0
+    )
+    seen.append(result.x)
+    low, high = np.array([-0.5, -np.inf, 0]), np.array([0.5, 0.2, np.inf])
+    assert (np.array(seen) >= low).all()
+    assert (np.array(seen) <= high).all()
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e3), st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=2))
+@settings(max_examples=200, deadline=None)
+def test_folding_stays_inside_keeps_insiders_and_never_stretches(low, width, xs):
+    box = Box(np.array([low]), np.array([low + width]))
+    a, b = (box.fold(np.array([x])) for x in xs)
+    assert low <= a[0] <= low + width
+    assert abs(a - b)[0] <= abs(xs[0] - xs[1]) + 1e-6
+    inside = np.array([low + 0.3 * width])
+    np.testing.assert_allclose(box.fold(inside), inside, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (float("nan"), "finite"),
+        (float("inf"), "finite"),
+        (1 + 2j, "real number"),
+        ("three", "real number"),
+        (None, "real number"),
+        ([1.0, 2.0], "2 values"),
+    ],
+)
+def test_a_bad_value_names_its_query_and_loses_nothing(answer, message):
+    values = iter([1.0] * 6 + [answer])
+    with pytest.raises(driftopt.MinimizeError, match=f"query 7.*{message}") as caught:
+        driftopt.minimize(lambda x: next(values), [0.0], budget=100, radius=0.1, rng=0)
+    assert caught.value.result.nfev == 6
+    assert caught.value.result.history["value"].tolist() == [1.0] * 6
+    assert caught.value.result.nit == 3
+    assert not caught.value.result.success
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64, int, bool, np.array, lambda y: [y], lambda y: [[y]]])
+def test_any_single_real_number_will_do(kind):
+    """The quick way for floats leads where the way for everything else leads."""
+    run = {"budget": 40, "radius": 0.3, "rng": 0}
+    plain = driftopt.minimize(lambda x: float(x.sum() > 1), np.zeros(2), **run)
+    other = driftopt.minimize(lambda x: kind(float(x.sum() > 1)), np.zeros(2), **run)
+    np.testing.assert_array_equal(other.history["x"], plain.history["x"])
+    np.testing.assert_array_equal(other.history["value"], plain.history["value"])
+    assert other.history["value"].dtype == np.float64
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_the_history_is_what_the_function_saw_and_said(batch):
+    """Through several windows of noise, whatever the function does to its x, and in JAX's own precision."""
+    seen, said = [], []
+
+    def fun(x):
+        assert jnp.asarray(1.0).dtype == jnp.float32
+        seen.append(x.copy())
+        said.append(float(((x - 1) ** 2).sum()))
+        x[:] = np.nan
+        return said[-1]
+
+    result = driftopt.minimize(
+        fun, np.zeros(2), budget=5000, radius=0.1, rng=0, final_queries=8, **o2nc(step=0.01, batch=batch)
+    )
+    iterations, cost = 4992 // (2 * batch), 2 * batch
+    np.testing.assert_array_equal(result.history["x"], seen)
+    np.testing.assert_array_equal(result.history["value"], said)
+    np.testing.assert_array_equal(
+        result.history["iteration"], np.repeat(range(iterations + 1), [cost] * iterations + [8])
+    )
+    np.testing.assert_array_equal(result.history["x"][-8:], np.tile(result.x, (8, 1)))
+
+
+def test_it_can_be_watched_operation_by_operation():
+    """`jax.disable_jit` is how a method is debugged."""
+    run = {"budget": 20, "radius": 0.3, "rng": 0}
+    compiled = driftopt.minimize(lambda x: ((x - 1) ** 2).sum(), np.zeros(2), **run)
+    with jax.disable_jit():
+        watched = driftopt.minimize(lambda x: ((x - 1) ** 2).sum(), np.zeros(2), **run)
+    np.testing.assert_allclose(watched.history["x"], compiled.history["x"], rtol=1e-5, atol=1e-6)
+
+
+def test_points_whose_squares_overflow_are_still_finite():
+    result = driftopt.minimize(lambda x: 1.0, [1e200], budget=20, radius=0.1, rng=0)
+    assert result.nfev == 20
+
+
+def test_an_exception_is_chained_and_carries_the_partial_result():
+    calls = []
+
+    def fun(x):
+        calls.append(x)
+        if len(calls) == 4:
+            raise ZeroDivisionError("shop closed")
+        return 1.0
+
+    with pytest.raises(driftopt.MinimizeError, match=r"query 4.*shop closed") as caught:
+        driftopt.minimize(fun, [0.0], budget=100, radius=0.1, rng=0)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert caught.value.result.nfev == 3
+
+
+def test_ctrl_c_carries_the_partial_result():
+    def fun(x):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        driftopt.minimize(fun, [0.0], budget=100, radius=0.1, rng=0)
+    assert caught.value.result.nfev == 0
+
+
+def test_callbacks_in_both_styles_and_a_clean_stop():
+    seen = []
+
+    def whole(intermediate_result):
+        seen.append(intermediate_result)
+        if intermediate_result.nit == 5:
+            raise StopIteration
+
+    result = driftopt.minimize(noisy_bowl(), [0.0], budget=100, radius=0.1, rng=0, callback=whole)
+    assert (result.nit, result.status, result.success) == (5, 99, False)
+    assert [r.nfev for r in seen] == [2, 4, 6, 8, 10]
+    points = []
+    driftopt.minimize(noisy_bowl(), [0.0], budget=10, radius=0.1, rng=0, callback=points.append)
+    assert [p.shape for p in points] == [(1,)] * 5
+
+
+@pytest.mark.parametrize("style", ["whole", "point"])
+def test_it_is_a_method_of_scipy(style):
+    seen = []
+
+    def whole(intermediate_result):
+        seen.append(intermediate_result.x)
+
+    result = scipy.optimize.minimize(
+        lambda x, shift: ((x - shift) ** 2).sum(),
+        np.zeros(2),
+        args=(1.0,),
+        method=driftopt.scipy_method,
+        bounds=[(-2, 2)] * 2,
+        callback=whole if style == "whole" else seen.append,
+        options={"budget": 400, "radius": 0.3, "rng": 0},
+    )
+    assert abs(result.x - 1).max() < 0.3
+    assert len(seen) == result.nit
+    assert seen[0].shape == (2,)
+
+
+def test_scipy_method_refuses_what_it_cannot_use():
+    with pytest.raises(ValueError, match="constraints"):
+        driftopt.scipy_method(noisy_bowl(), [0.0], constraints=[{}], budget=10, radius=0.1)
+    with pytest.raises(ValueError, match="jac"):
+        driftopt.scipy_method(noisy_bowl(), [0.0], jac=lambda x: x, budget=10, radius=0.1)
+
+
+def test_all_numbers_of_a_run_are_reported():
+    run = {"budget": 100, "radius": 0.1, "rng": 3}
+    assert driftopt.minimize(noisy_bowl(), [0.0], **o2nc(batch=2), **run).params == {
+        "method": "zo-o2nc-2pt",
+        "radius": 0.1,
+        "step": None,
+        "block": 9,
+        "batch": 2,
+        "output": "final",
+        "directions": 1,
+        "seed": 3,
+    }
+    assert driftopt.minimize(noisy_bowl(), [0.0], **o2nc(step=0.1), **run).params["block"] == 10
+
+
+def test_ctrl_c_between_queries_carries_the_result_too():
+    def callback(x):
+        raise KeyboardInterrupt
+
+    with pytest.raises(driftopt.MinimizeInterrupted) as caught:
+        driftopt.minimize(noisy_bowl(), [0.0], budget=100, radius=0.1, rng=0, callback=callback)
+    assert caught.value.result.nfev == 2
+
+
+def test_a_bad_value_among_many_is_named_and_the_others_are_kept():
+    def fun(points):
+        values = np.ones(len(points))
+        values[2] = np.nan
+        return values
+
+    wide = {"method": "zo-sph", "params": {"step": 0.1, "directions": 2}, "vectorized": True}
+    with pytest.raises(driftopt.MinimizeError, match="query 3: the function gave nan") as caught:
+        driftopt.minimize(fun, [0.0], budget=100, radius=0.1, rng=0, **wide)
+    assert caught.value.result.nfev == 3
+    assert caught.value.result.history["x"].shape == (3, 1)
+
+
+@pytest.mark.parametrize("error", [ValueError("closed"), KeyboardInterrupt()])
+def test_failures_travel_between_processes_with_their_result(error):
+    def fun(x):
+        raise error
+
+    with pytest.raises((driftopt.MinimizeError, driftopt.MinimizeInterrupted)) as caught:
+        driftopt.minimize(fun, [0.0], budget=100, radius=0.1, rng=0)
+    arrived = pickle.loads(pickle.dumps(caught.value))
+    assert type(arrived) is caught.type
+    assert str(arrived) == str(caught.value)
+    assert arrived.result.nfev == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"radius": None}, "radius is needed"),
+        ({"radius": 0}, "radius"),
+        ({"radius": -1.0}, "radius"),
+        ({"radius": float("nan")}, "radius"),
+        ({"budget": 0}, "budget"),
+        ({"budget": 1}, "too small"),
+        ({"x0": [[1.0, 2.0]]}, "vector"),
+        ({"x0": []}, "vector"),
+        ({"x0": [float("nan")]}, "finite"),
+        ({"method": "zo-o2nc"}, "did you mean zo-o2nc-2pt"),
+        ({"params": {"stepp": 1}}, "no parameter stepp"),
+        (o2nc(step=0), "step"),
+        (o2nc(batch=1.5), "batch"),
+        (o2nc(block=0), "block"),
+        (o2nc(output="best"), "final, last-block, random-block"),
+        ({"params": {"radius": 1.0}}, "once"),
+        ({"params": {"budget": 0}}, "budget"),
+        ({"radius": None, "bounds": [(0, None)]}, "finite bounds for every coordinate"),
+        ({"direction": "up"}, "minimize, maximize"),
+        ({"bounds": [(0, 1), (0, 1)]}, "1 pairs"),
+        ({"bounds": [1]}, "1 pairs"),
+        ({"bounds": 1}, "1 pairs"),
+        ({"bounds": [(1, 0)]}, "below"),
+        ({"radius": [0.1]}, "radius must be a single number"),
+        (o2nc(step=[0.1]), "step must be a single number"),
+        ({"budget": 2**31}, "below 2\\^31"),
+        ({"bounds": [(1, 2)]}, "outside"),
+        ({"final_queries": 100}, "final_queries"),
+        ({"rng": "seed"}, "rng"),
+    ],
+)
+def test_bad_input_is_a_clear_value_error(change, message):
+    good = {"x0": [0.0], "budget": 100, "radius": 0.1, "rng": 0}
+    arguments = {**good, **change}
+    with pytest.raises(ValueError, match=message):
+        driftopt.minimize(noisy_bowl(), arguments.pop("x0"), **arguments)
+
+
+def test_a_diverged_walk_stops_before_it_asks_for_nonsense():
+    """The function stays finite far away, so its values alone would not show it."""
+    seen = []
+
+    def fun(x):
+        seen.append(x)
+        return float(np.clip(np.abs(x).sum(), 0, 1e300))
+
+    with pytest.raises(driftopt.MinimizeError, match="diverged") as caught:
+        driftopt.minimize(
+            fun, [1.0], budget=5000, radius=0.1, method="zo-og", params={"step": 1e6}, bounds=None, rng=0
+        )
+    assert np.isfinite(seen).all()
+    assert caught.value.result.nfev == len(seen)

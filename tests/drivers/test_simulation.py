@@ -1,0 +1,302 @@
+"""The simulator: exact counting, one compilation, and lanes that equal single runs."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import driftopt
+import driftopt.drivers.host
+from driftopt import methods
+from driftopt.drivers import compiled_loop, plan, simulation
+from driftopt.problem import Problem
+from driftopt.problems import StrategicClassification
+from driftopt.pytree import module
+from driftopt.rng.seeds import lane_seed
+from support.bowl import bowl, with_batch
+
+RUN = {"budget": 200, "evaluate_every": 64}  # one shape for most tests, so that they share compilations
+
+
+@pytest.mark.parametrize("budget", [97, 200])
+def test_queries_are_counted_exactly(name, budget):
+    method = with_batch(name, 3)
+    trace = driftopt.simulate(method, bowl(), budget=budget, rng=1, evaluate_every=64)
+    cost = method.queries(3)
+    assert trace.queries == budget // cost * cost
+    assert trace.evaluated_at[-1] == trace.queries
+    assert (np.diff(trace.evaluated_at) >= 0).all()
+    assert trace.objective[-1] == trace.fun
+
+
+def test_the_state_has_been_told_exactly_the_reported_queries(method):
+    """The count that the trace reports against a host loop that counts every value it draws."""
+    problem, budget = bowl(), 200
+    trace = driftopt.simulate(method, problem, budget=budget, rng=3, evaluate_every=64)
+    drawn = []
+
+    def fun(x):
+        drawn.append(x)
+        return float(problem.objective(jnp.asarray(x, jnp.float32)))
+
+    cost = int(method.queries(3))
+    host = driftopt.drivers.host.Host(method, np.zeros(3), 3)
+    for _ in range(budget // cost):
+        host.tell(np.array([np.mean([fun(p) for _ in range(host.repeats)]) for p in host.points]))
+    assert len(drawn) == trace.queries
+
+
+def test_a_method_planned_for_a_longer_run_stops_with_the_budget():
+    method = methods.get("auto", radius=0.5, budget=4000)
+    # Without evaluations noise is drawn for 512 rows, of which 500 are paid for.
+    short = driftopt.simulate(method, bowl(), budget=1000)
+    exact = driftopt.simulate(method, bowl(), budget=1000, evaluate_every=100)
+    assert short.queries == exact.queries == 1000
+    np.testing.assert_allclose(short.x, exact.x, rtol=1e-5)
+    assert not np.allclose(short.x, driftopt.simulate(method, bowl(), budget=1024).x, rtol=1e-5)
+
+
+def test_a_budget_below_one_iteration_is_refused(name):
+    method = with_batch(name, 5)
+    needed = method.queries(3) * (1 + method.warmup)
+    with pytest.raises(ValueError, match=f"needs {needed} queries"):
+        driftopt.simulate(method, bowl(), budget=needed - 1)
+    assert driftopt.simulate(method, bowl(), budget=needed).queries == needed
+
+
+def test_every_lane_equals_its_single_run(name):
+    """Common random numbers are shared, not mixed up: run (k, s, c) is the run one would make alone."""
+    entry = methods.entry(name)
+    problems, seeds, radii = [bowl(0), bowl(1)], [4, 9], np.array([0.2, 0.5, 1.0])
+    many = driftopt.simulate_many(
+        methods.get(name, **{**entry.example, "radius": radii}),
+        driftopt.stack(problems),
+        seeds=seeds,
+        **RUN,
+    )
+    assert many.x.shape == (2, 2, 3, 3)
+    for k, s, c in np.ndindex(2, 2, 3):
+        method = methods.get(name, **{**entry.example, "radius": float(radii[c])})
+        one = driftopt.simulate(method, problems[k], rng=lane_seed(seeds[s], k), **RUN)
+        np.testing.assert_allclose(many.x[k, s, c], one.x, rtol=2e-4, atol=2e-5)
+        np.testing.assert_allclose(many.objective[k, s, c], one.objective, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_configurations_added_to_fill_a_vector_leave_no_trace(batch):
+    """15 configurations run as 16: nothing of the sixteenth is seen, and the last is its own."""
+    problem = StrategicClassification.from_arrays([[1.0, 0.0], [-0.5, 1.0], [0.3, -2.0]], [1, -1, 1])
+    radii = np.linspace(0.3, 1.7, 15)
+    method = methods.get("zo-o2nc-2pt", radius=radii, step=0.01, block=5, batch=batch)
+    many = driftopt.simulate_many(method, driftopt.stack([problem]), seeds=[4, 5], **RUN)
+    assert many.x.shape == (1, 2, 15, 3)
+    for c in (0, 14):
+        alone = methods.get("zo-o2nc-2pt", radius=radii[c], step=0.01, block=5, batch=batch)
+        one = driftopt.simulate(alone, problem, rng=5, **RUN)
+        np.testing.assert_allclose(many.x[0, 1, c], one.x, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    "batch", [1, np.array([1, 1, 1]), 3, np.array([1, 3, 4])], ids=["one", "ones", "uniform", "mixed"]
+)
+@pytest.mark.parametrize("problem", ["broadcast", "mapped"])
+def test_the_form_for_accelerators_gives_the_same_runs(batch, problem, monkeypatch):
+    """Noise in another order, no branches and no inner loops: the same runs to rounding."""
+    features = [[1.0, 0.0], [-0.5, 1.0], [0.3, -2.0]]
+    one = StrategicClassification.from_arrays(features, [1, -1, 1]) if problem == "broadcast" else bowl(0)
+    method = methods.get("zo-o2nc-2pt", radius=np.array([0.3, 0.5, 0.8]), step=0.01, block=5, batch=batch)
+    here = driftopt.simulate_many(method, driftopt.stack([one]), seeds=[4, 5], **RUN)
+    made = compiled_loop.Plan.make
+    monkeypatch.setattr(simulation, "Plan", SimpleNamespace(make=lambda *a: replace(made(*a), cpu=False)))
+    there = driftopt.simulate_many(method, driftopt.stack([one]), seeds=[4, 5], **RUN)
+    np.testing.assert_allclose(here.x, there.x, rtol=2e-4, atol=2e-5)
+
+
+@module
+class Coin(Problem):
+    """A user's problem with whole-numbered values: a 0/1 loss."""
+
+    odds: jax.Array
+
+    @property
+    def dim(self):
+        return 2
+
+    def draw(self, key, x):
+        return jax.random.bernoulli(key, jax.nn.sigmoid(x[0] - self.odds))
+
+    def value(self, x, xi):
+        return xi.astype(jnp.int32)
+
+    def objective(self, x):
+        return jax.nn.sigmoid(x[0] - self.odds)
+
+
+@pytest.mark.parametrize("batch", [1, 3, np.array([1, 3])], ids=["single", "uniform", "mixed"])
+def test_values_may_be_whole_numbers(batch):
+    method = methods.get("zo-o2nc-2pt", radius=np.array([0.3, 0.5]), step=0.01, block=5, batch=batch)
+    trace = driftopt.simulate_many(method, driftopt.stack([Coin(jnp.float32(0))]), seeds=[1], **RUN)
+    assert np.isfinite(trace.x).all()
+
+
+def test_lanes_of_mixed_batch_equal_lanes_of_one_batch():
+    radii, batches = np.array([0.3, 0.3, 0.6]), np.array([1, 4, 70])  # 70: more rows than are drawn at once
+    problems = driftopt.stack([bowl(0), bowl(1)])
+    mixed = driftopt.simulate_many(
+        methods.get("zo-o2nc-1pt", radius=radii, batch=batches), problems, budget=150, seeds=[1, 2]
+    )
+    for c, (radius, batch) in enumerate(zip(radii, batches, strict=True)):
+        method = methods.get("zo-o2nc-1pt", radius=np.array([radius]), batch=int(batch))
+        alone = driftopt.simulate_many(method, problems, budget=150, seeds=[1, 2])
+        np.testing.assert_allclose(mixed.x[:, :, c], alone.x[:, :, 0], rtol=1e-4, atol=1e-5)
+        assert (mixed.queries[:, :, c] == alone.queries[:, :, 0]).all()
+
+
+def test_results_do_not_depend_on_how_noise_is_chunked(monkeypatch, method):
+    whole = driftopt.simulate(method, bowl(), rng=5, **RUN)
+    monkeypatch.setattr(plan, "ROWS", 5)
+    pieces = driftopt.simulate(method, bowl(), rng=5, **RUN)
+    np.testing.assert_allclose(pieces.x, whole.x, rtol=1e-4, atol=1e-5)
+
+
+def test_numbers_change_without_a_new_compilation(name):
+    entry, before = methods.entry(name), None
+    for scale in (1, 2, 3):
+        numbers = {
+            key: {"radius": 0.1, "step": 0.01, "block": 1, "batch": 1}[key] * scale
+            for key in ("radius", "step", "block", "batch")
+            if key in entry.parameters
+        }
+        driftopt.simulate(methods.get(name, **{**entry.example, **numbers}), bowl(), **RUN)
+        compiled = compiled_loop.compiled(jax.default_backend())._cache_size()
+        assert before in (None, compiled)
+        before = compiled
+
+
+def test_the_same_seed_gives_the_same_bits(method):
+    first, second = (driftopt.simulate(method, bowl(), rng=8, **RUN) for _ in range(2))
+    np.testing.assert_array_equal(first.x, second.x)
+    other = driftopt.simulate(method, bowl(), rng=9, **RUN)
+    assert not np.array_equal(first.x, other.x)
+
+
+def test_a_diverged_run_scores_infinity():
+    method = methods.get("zo-og", radius=0.01, step=100.0)
+    trace = driftopt.simulate(method, bowl(), budget=2000, evaluate_every=500)
+    assert trace.fun == np.inf
+    assert np.isinf(trace.objective).any()
+    assert not np.isnan(trace.objective).any()
+
+
+def test_the_start_may_be_chosen():
+    method = methods.get("zo-sph", radius=1e-3, step=1e-12)
+    trace = driftopt.simulate(method, bowl(), budget=10, x0=[1.0, 2.0, 3.0])
+    np.testing.assert_allclose(trace.x, [1, 2, 3], atol=1e-4)
+
+
+def test_generators_give_fresh_seeds():
+    method, generator = methods.get("zo-sph", radius=0.1, step=0.1), np.random.default_rng(0)
+    runs = [driftopt.simulate(method, bowl(), rng=generator, **RUN).x for _ in range(2)]
+    assert not np.array_equal(*runs)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"budget": 0}, "budget"),
+        ({"budget": 2.5}, "budget"),
+        ({"x0": [1.0, 2.0]}, "length 3"),
+        ({"x0": [1.0, float("nan"), 0.0]}, "finite"),
+        ({"x0": "abc"}, "number"),
+        ({"rng": -1}, "rng"),
+        ({"rng": 1.5}, "rng"),
+        ({"evaluate_every": 0}, "evaluate_every"),
+    ],
+)
+def test_bad_input_is_a_clear_value_error(change, message):
+    good = {"budget": 100, "rng": 0}
+    with pytest.raises(ValueError, match=message):
+        driftopt.simulate(methods.get("zo-sph", radius=0.1, step=0.1), bowl(), **{**good, **change})
+
+
+@module
+class Numberless(Problem):
+    """A problem whose numbers are all in its code."""
+
+    @property
+    def dim(self) -> int:
+        return 3
+
+    def draw(self, key, x):
+        return jax.random.normal(key, (), jnp.float32)
+
+    def value(self, x, xi):
+        return self.objective(x) + xi
+
+    def objective(self, x):
+        return jnp.sum(jnp.abs(x - 1))
+
+
+def test_a_problem_may_hold_no_numbers():
+    method = methods.get("zo-sph", radius=0.5, step=[0.01, 0.02])
+    trace = driftopt.simulate_many(method, driftopt.stack([Numberless()]), seeds=[0, 1], budget=400)
+    assert trace.fun.shape == (1, 2, 2)
+    single = driftopt.simulate(methods.get("zo-sph", radius=0.5, step=0.02), Numberless(), budget=400, rng=1)
+    np.testing.assert_allclose(trace.x[0, 1, 1], single.x, rtol=1e-5)
+    assert single.fun < 2
+
+
+def test_a_problem_without_a_law_says_so():
+    @module
+    class Lawless(Numberless):
+        draw = Problem.draw
+
+    with pytest.raises(NotImplementedError, match=r"Lawless must define draw\(key, x\)"):
+        driftopt.simulate(methods.get("zo-sph", radius=0.5, step=0.1), Lawless(), budget=100)
+
+
+def test_what_is_no_method_or_no_problem_is_refused():
+    class Undecorated(Numberless):
+        """Not a pytree of its own."""
+
+    method = methods.get("zo-sph", radius=0.5, step=0.1)
+    with pytest.raises(ValueError, match="methods"):
+        driftopt.simulate("zo-sph", bowl(), budget=100)
+    with pytest.raises(ValueError, match="simulate_many"):
+        driftopt.simulate(methods.get("zo-sph", radius=0.5, step=[0.1, 0.2]), bowl(), budget=100)
+    with pytest.raises(ValueError, match=r"driftopt\.pytree\.module"):
+        driftopt.simulate(method, Undecorated(), budget=100)
+    with pytest.raises(ValueError, match="stack"):
+        driftopt.simulate_many(method, [bowl()], budget=100, seeds=[0])
+    with pytest.raises(ValueError, match="stack"):
+        driftopt.simulate_many(method, driftopt.problems.kink(3), budget=100, seeds=[0])
+
+
+def test_only_like_problems_stack():
+    with pytest.raises(ValueError, match="stacked"):
+        driftopt.stack([bowl(dim=3), bowl(dim=4)])
+
+
+def test_what_sets_a_shape_is_one_number():
+    with pytest.raises(ValueError, match="directions must be one whole number"):
+        methods.get("zo-sph", radius=0.5, step=0.1, directions=[1, 2])
+    with pytest.raises(ValueError, match="budget must be one whole number"):
+        methods.get("auto", radius=0.5, budget=[100, 200])
+    with pytest.raises(ValueError, match="zo-sph needs radius and step"):
+        methods.get("zo-sph")
+    with pytest.raises(ValueError, match=r"zo-o2nc-2pt needs radius$"):
+        methods.get("zo-o2nc-2pt")
+
+
+def test_arrays_of_parameters_must_agree():
+    method = methods.get("zo-sph", radius=np.ones(3), step=np.ones(2))
+    with pytest.raises(ValueError, match="one length"):
+        driftopt.simulate_many(method, driftopt.stack([bowl()]), budget=10, seeds=[0])
+
+
+def test_every_public_name_is_there():
+    assert "data" in dir(driftopt)
+    assert all(getattr(driftopt, public) is not None for public in driftopt.__all__)

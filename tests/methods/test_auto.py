@@ -1,0 +1,212 @@
+"""The untuned method: what its schedule promises, at the edges too, and that a wrong length costs little."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import driftopt
+from driftopt import methods
+from driftopt.drivers.host import Host
+from driftopt.methods import auto, directions
+from driftopt.pytree import module
+from driftopt.rng.seeds import as_key
+from driftopt.study import Study
+from support.bowl import Bowl, bowl
+
+
+def told(method, x0, oracle, pairs, seed=0):
+    """The states after 0 … `pairs` answers of a plain function of a point, and all queried points."""
+    host, states, points = Host(method, np.asarray(x0, float), seed), [], []
+    for _ in range(pairs):
+        states.append(host.state)
+        points.append(host.points)
+        host.tell(np.array([oracle(p) for p in host.points]))
+    states = [jax.tree.map(np.asarray, s._replace(key=0)) for s in [*states, host.state]]
+    return states, np.array(points)
+
+
+def noisy(objective, level, seed=0):
+    rng = np.random.default_rng(seed)
+    return lambda x: float(objective(x) + level * rng.normal())
+
+
+def test_no_trial_is_farther_than_the_radius_and_every_eighth_pair_is_at_x():
+    method = methods.get("auto", radius=0.3, budget=400)
+    states, points = told(method, np.ones(4), noisy(lambda x: (x**2).sum(), 0.5), 200)
+    apart = np.linalg.norm(points - np.array([s.x for s in states[:-1]])[:, None], axis=2)
+    assert apart.max() <= 0.3 * (1 + 1e-6)
+    at_x = np.arange(200) % 8 == 7
+    assert (apart[at_x] == 0).all()
+    assert (apart[~at_x] > 0).all()
+    np.testing.assert_allclose(apart[:, 0], apart[:, 1], rtol=1e-9)
+
+
+def test_the_first_steps_by_hand():
+    """The module's formulas in NumPy, on the first pairs of a run in which every rule has its say."""
+    method, level = methods.get("auto", radius=0.5, budget=80), noisy(lambda x: abs(x - 1).sum(), 0.2)
+    states, points = told(method, np.zeros(2), level, 40, seed=3)
+    x, mean, square, shrink, cost, slope, around = np.zeros(2), np.zeros(2), 0.0, 1.0, 0.0, 0.0, []
+    answers = noisy(lambda x: abs(x - 1).sum(), 0.2)
+    for t in range(1, 41):
+        plus, minus = (answers(p) for p in points[t - 1])
+        radius, a, centre = 0.5 * shrink, plus - minus, t % 8 == 0
+        if centre:
+            cost += min(1, 16 / t) * ((np.mean(around) - (plus + minus) / 2) / radius - cost)
+            around = []
+        else:
+            u = (points[t - 1][0] - x) / radius
+            around.append((plus + minus) / 2)
+            square += max(1 / t, 0.1) * (a * a - square)
+            back = mean - x
+            uphill = back @ u / (np.linalg.norm(back) or 1)
+            slope += min(1, 2 / t) * (a * uphill / radius - slope)  # d/2 = 1
+        theta = (0.2 + 1) * np.sqrt(square / t) + 0.75 * radius * max(slope, 0)
+        excess = cost * radius / theta - 1
+        if not centre:
+            step = 2 * radius / np.sqrt(40) * (1 + 0.5 * np.clip(-excess, 0, 1))
+            x = x - step * a / np.sqrt(square) * u
+        shrink = min(1, shrink * (np.exp(-np.clip(excess, -1, 1) / t) if t > 2 else 1))
+        mean = mean + 9 / (t + 8) * (x - mean)
+        np.testing.assert_allclose(states[t].x, x, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(states[t].mean, mean, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(states[t].shrink, shrink, rtol=1e-5)
+    assert shrink < 1  # or the radius' rule was not seen at work
+
+
+def test_the_mean_has_weights_that_grow_as_a_power():
+    """mean ← mean + (k+1)/(t+k) (x − mean) is Σ w_t x_t / Σ w_t with w_t = t(t+1)…(t+k−1)."""
+    method = methods.get("auto", radius=0.5, budget=60)
+    states, _ = told(method, [1.0], noisy(lambda x: x[0] ** 2, 0.1), 30)
+    weights = np.array([np.prod(np.arange(t, t + auto.POWER)) for t in range(1, 31)])
+    path = np.array([float(s.x[0]) for s in states[1:]])
+    np.testing.assert_allclose(states[-1].mean[0], (weights * path).sum() / weights.sum(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_the_unit_of_the_values_does_not_matter(scale):
+    method = methods.get("auto", radius=0.4, budget=120)
+    one, other = (noisy(lambda x: (x**2).sum(), 0.3) for _ in range(2))
+    plain, _ = told(method, np.ones(3), one, 60)
+    scaled, _ = told(method, np.ones(3), lambda x: scale * (7 + other(x)), 60)
+    np.testing.assert_allclose(plain[-1].mean, scaled[-1].mean, rtol=1e-6, atol=1e-8)
+
+
+def test_the_unit_of_the_decision_does_not_matter():
+    ends = []
+    for unit in (1.0, 1000.0):
+        method = methods.get("auto", radius=0.4 * unit, budget=120)
+        states, _ = told(method, np.ones(3) * unit, noisy(lambda x, u=unit: ((x / u) ** 2).sum(), 0.3), 60)
+        ends.append(states[-1].mean / unit)
+    np.testing.assert_allclose(*ends, rtol=1e-6)
+
+
+def test_answers_beyond_the_budget_change_nothing():
+    method = methods.get("auto", radius=0.5, budget=40)
+    states, _ = told(method, np.ones(2), noisy(lambda x: (x**2).sum(), 0.5), 30)
+    for state in states[20:]:
+        np.testing.assert_array_equal(state.mean, states[20].mean)
+        np.testing.assert_array_equal(state.x, states[20].x)
+    assert not np.array_equal(states[19].x, states[20].x) or 20 % 8 == 0
+    assert int(states[30].told) == 30
+
+
+@given(st.integers(2, 40), st.integers(1, 12), st.sampled_from([0.0, 1e-12, 1.0, 1e12]), st.integers(0, 9))
+@settings(max_examples=12, deadline=None)
+def test_tiny_and_odd_budgets_stay_finite_and_near(budget, dim, level, seed):
+    """Fewer than 2d queries, one dimension, no noise or only noise: nothing blows up."""
+    method = methods.get("auto", radius=0.5, budget=budget)
+    rng, state = np.random.default_rng(seed), method.init(as_key(seed), jnp.zeros(dim, jnp.float32))
+    for _ in range(budget // 2):
+        points = method.ask(state)
+        assert np.isfinite(points).all()
+        state = method.tell(state, jnp.asarray(level * rng.normal(size=2), jnp.float32))
+    # A step is at most 2 · 1.5 · R/√N · |a|/√v, and |a|/√v ≤ 1/√rate ≤ √10.
+    pairs = budget // 2
+    assert np.linalg.norm(method.recommend(state)) <= 3 * 0.5 * np.sqrt(10) * np.sqrt(pairs) * (1 + 1e-3)
+    if level == 0:
+        np.testing.assert_array_equal(state.x, np.zeros(dim))
+
+
+def test_a_budget_is_needed_and_drivers_fill_it_in():
+    bare, told_it = methods.get("auto", radius=0.5), methods.get("auto", radius=0.5, budget=200)
+    with pytest.raises(ValueError, match="budget"):
+        bare.init(as_key(0), jnp.zeros(3))
+    one, other = (driftopt.simulate(m, bowl(), budget=200, rng=1) for m in (bare, told_it))
+    np.testing.assert_array_equal(one.x, other.x)
+    result = driftopt.minimize(lambda x: (x**2).sum(), [1.0], budget=51, radius=0.2, rng=0, final_queries=10)
+    assert result.params["budget"] == 41
+    assert result.nfev == 50
+
+
+def test_the_length_comes_from_the_bounds():
+    bounds = [(-1, 1)] * 3 + [(-5, 5)]
+    result = driftopt.minimize(lambda x: (x**2).sum(), np.ones(4), budget=20, bounds=bounds, rng=0)
+    assert result.params["radius"] == pytest.approx(np.sqrt(4) / 10 * 2)
+    study = Study.create("sqlite://", "prices", x0=[0.5] * 4, budget=20, bounds=bounds, rng=0)
+    assert study.spec.params["radius"] == result.params["radius"]
+    with pytest.raises(ValueError, match="how far a trial decision may be"):
+        driftopt.minimize(lambda x: (x**2).sum(), [1.0], budget=20, rng=0)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 12, 31])
+def test_each_d_directions_are_an_orthonormal_basis(dim):
+    draw = jax.jit(jax.vmap(lambda t: directions.orthonormal(as_key(1), t, dim)))
+    bases = np.asarray(draw(jnp.arange(5 * dim)), float).reshape(5, dim, dim)
+    np.testing.assert_allclose(
+        bases @ bases.transpose(0, 2, 1), np.broadcast_to(np.eye(dim), bases.shape), atol=1e-6
+    )
+    assert dim == 1 or not np.allclose(bases[0], bases[1])
+    with jax.enable_x64(True):
+        np.testing.assert_array_equal(draw(jnp.arange(5 * dim)), bases.reshape(-1, dim).astype(np.float32))
+
+
+def test_a_direction_has_mean_zero_and_no_favourite_axis():
+    """One direction a basis, so that draws are independent; a length of 1.01 and a shift of 0.01 are seen."""
+    dim, count = 3, 100_000
+    draw = jax.vmap(lambda t: directions.orthonormal(as_key(2), dim * t, dim))
+    u = np.asarray(draw(jnp.arange(count)), float)
+    for sample, target, planted in ((u, 0.0, u + 0.01), (u * u, 1 / dim, 1.01**2 * u * u)):
+        z, seen = (
+            np.abs((s.mean(axis=0) - target) / (s.std(axis=0) / np.sqrt(count))).max()
+            for s in (sample, planted)
+        )
+        assert z < 5.3 < seen  # 5.3: less than once in a million over six means
+
+
+RADII = 2.0 ** np.arange(-2, 3)
+
+
+@module
+class Kink(Bowl):
+    """f(x) = Σ max(3e_i, −e_i), e = x − center: blurred by a radius, its lowest point moves."""
+
+    def objective(self, x):
+        apart = x - self.center.astype(x.dtype)
+        return jnp.sum(jnp.maximum(3 * apart, -apart))
+
+
+def descents(method, dim, runs=24, budget=3000):
+    """The mean of log10 f for each radius, and its standard error; the start is two lengths from the end."""
+    problems = driftopt.stack([Kink(jnp.full(dim, 2 / np.sqrt(dim), jnp.float32))])
+    ends = np.log10(driftopt.simulate_many(method, problems, budget=budget, seeds=range(runs)).fun[0])
+    return ends.mean(axis=0), ends.std(axis=0) / np.sqrt(runs)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 10])
+def test_a_radius_four_times_too_small_or_large_costs_little(dim):
+    """No more than four times the best radius' value (0.6 in log10), to six standard errors."""
+    means, errors = descents(methods.get("auto", radius=RADII), dim)
+    assert (means - means.min() < 0.6 + 6 * errors).all(), means
+    assert means.max() < 0  # from f = 2
+
+
+def test_a_radius_that_cannot_change_fails_that_test(monkeypatch):
+    """The planted twin: with the rule taken out, a radius of four is far worse than one of a half."""
+    monkeypatch.setattr(auto, "PER_DIMENSION", 1e9)
+    jax.clear_caches()
+    means, errors = descents(methods.get("auto", radius=RADII), 10)
+    jax.clear_caches()
+    assert means[-1] - means.min() - 6 * errors.max() > 0.6, means

@@ -1,0 +1,243 @@
+"""The protocol is the paper's, and the outputs are deterministic, resumable and say what they are."""
+
+import json
+import re
+
+import numpy as np
+import polars
+import pytest
+
+from driftopt.data.cache import DataError
+from driftopt.paper import figure, protocol, published, reproduction, tables
+from driftopt.paper.findings import findings
+from driftopt.paper.summary import Cell
+from driftopt.sweep import execution, kept_parts, parts
+from support.paper_runs import reproduce
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory):
+    return reproduce(tmp_path_factory.mktemp("made"))
+
+
+# The protocol
+
+
+@pytest.fixture(scope="module")
+def full():
+    """The full protocol on generated data."""
+    return protocol.strategic(data="stand-in"), protocol.pricing(data="stand-in")
+
+
+def test_the_grids_budgets_and_runs_are_the_papers(full):
+    strategic, pricing = full
+    assert [len(g) for g in strategic.grids][:6] == [45, 45, 45, 45, 180, 180]
+    assert [len(g) for g in pricing.grids][:6] == [60, 60, 60, 60, 180, 180]
+    assert (strategic.budget, pricing.budget) == (30_000, 5_000)
+    assert (len(strategic.development), len(strategic.held_out)) == (5, 20)
+    assert (len(pricing.development), len(pricing.held_out)) == (3, 10)
+    assert strategic.instances == ("101", "102", "103", "104")
+    assert len(pricing.instances) == 4
+    np.testing.assert_array_equal(strategic.problems[0].x0, np.ones(12))
+    np.testing.assert_array_equal(pricing.problems[0].x0, np.full(30, 0.5))
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_development_and_held_out_seeds_never_meet(quick):
+    for build in (protocol.strategic, protocol.pricing):
+        e = build(quick=quick, data="stand-in")
+        assert not set(e.development) & set(e.held_out)
+        assert max(e.development) < protocol.FIRST_HELD_OUT_SEED <= min(e.held_out)
+
+
+def test_only_coordinate_differences_with_batch_100_cannot_run_on_prices(full):
+    for experiment, dear in zip(full, ({}, {"zo-co": 20}), strict=True):
+        dim = experiment.problems[0].dim
+        found = {}
+        for made in experiment.grids:
+            able = [parts.feasible(made.method(i), dim, experiment.budget) for i in range(len(made))]
+            if not all(able):
+                found[made.label] = able.count(False)
+        assert found == dear
+
+
+def test_generated_data_say_so_and_real_data_can_be_demanded(full, monkeypatch, tmp_path):
+    assert all(not experiment.real for experiment in full)
+    monkeypatch.setenv("DRIFTOPT_DATA", str(tmp_path))
+    monkeypatch.setenv("PIP_INDEX_URL", "file:///nowhere")
+    with pytest.raises(ValueError, match="data must be one of auto, real, stand-in"):
+        protocol.strategic(data="imaginary")
+    monkeypatch.setattr(protocol, "load_week", _no_week)
+    with pytest.raises(DataError, match="not in"):
+        protocol.pricing(data="real")
+    assert not protocol.pricing(data="auto", weeks=["2022-08"]).real
+
+
+def _no_week(week, *, allow_fetch=False):
+    raise DataError(f"prices_{week}.csv is not in the cache")
+
+
+def test_a_split_or_week_the_paper_does_not_have_is_refused():
+    with pytest.raises(ValueError, match=r"split must be one of 101, 102, 103, 104; got '105'"):
+        protocol.strategic(splits=["105"], data="stand-in")
+    with pytest.raises(ValueError, match="week must be one of"):
+        protocol.pricing(weeks=["2022-99"], data="stand-in")
+
+
+def test_the_published_figures_tell_the_papers_story():
+    for split in published.STRATEGIC.values():
+        assert min(split["train_loss"], key=lambda m: split["train_loss"][m].mean) == "zo-o2nc-2pt"
+        assert set(split) == {"train_loss", "test_accuracy", "test_loss", "test_auc"}
+    for week in published.PRICING.values():
+        assert min(week, key=lambda m: week[m].mean) == "zo-o2nc-2pt"
+    beats = [
+        all(week["zo-o2nc-1pt"].mean < week[m].mean for m in ("zo-co", "zo-sph", "zo-ga", "zo-og"))
+        for week in published.PRICING.values()
+    ]
+    assert beats.count(True) == 3
+
+
+# The outputs
+
+
+TABLES = [
+    "table_strategic.md",
+    "table_strategic.tex",
+    "table_pricing.md",
+    "table_pricing.tex",
+    "selected.csv",
+    "results.csv",
+]
+PICTURES = [f"figure_{name}.{kind}" for name in ("strategic", "pricing") for kind in ("png", "pdf")]
+OTHERS = ["results.parquet", "curves.parquet", "manifest.json", "report.html"]
+
+
+def test_everything_is_in_one_folder(made):
+    for name in TABLES + PICTURES + OTHERS:
+        assert (made.folder / name).stat().st_size > 0, name
+
+
+def test_cells_are_the_held_out_runs(made):
+    frame = polars.read_parquet(made.folder / "results.parquet")
+    assert frame.height == polars.read_csv(made.folder / "results.csv").height
+    held = frame.filter((polars.col("phase") == "held-out") & (polars.col("experiment") == "strategic"))
+    values = held.filter((polars.col("instance") == "102") & (polars.col("method") == "zo-og"))["train_loss"]
+    cell = made.summaries[0].cells["102", "train_loss", "zo-og"]
+    assert cell.mean == pytest.approx(values.mean())
+    assert cell.deviation == pytest.approx(values.std())
+    text = (made.folder / "table_strategic.md").read_text()
+    assert tables.cell_text(cell) in text
+    chosen = polars.read_csv(made.folder / "selected.csv")
+    assert chosen.height == 4 * 3 + 4
+    first = frame.filter((polars.col("phase") == "development") & (polars.col("experiment") == "strategic"))
+    assert not set(first["seed"]) & set(held["seed"])
+
+
+def test_quick_and_generated_data_are_named_in_every_output(made):
+    for name in ("table_strategic.md", "table_strategic.tex", "table_pricing.md", "table_pricing.tex"):
+        assert "QUICK" in (made.folder / name).read_text()
+    assert "stand-in" in (made.folder / "table_pricing.md").read_text()
+    report = (made.folder / "report.html").read_text()
+    assert "quick run" in report
+    assert "prices (stand-in)" in report
+    assert json.loads((made.folder / "manifest.json").read_text())["protocol"] == "quick"
+
+
+def test_the_best_cell_of_a_row_is_bold_and_the_papers_figure_stands_beside(made):
+    lines = (made.folder / "table_strategic.md").read_text().splitlines()
+    train = next(line for line in lines if line.startswith("| Train loss"))
+    means = [float(m) for m in re.findall(r"([\d.]+) ±", train)]
+    bold = [float(m) for m in re.findall(r"\*\*([\d.]+) ±", train)]
+    assert bold == [min(means)]
+    assert "| in the paper | 0.7074 ± 0.0687 | 0.6422 ± 0.0807 | 0.6727 ± 0.0843 |" in lines
+    assert any("gap to the best known" in line for line in lines)
+    tex = (made.folder / "table_strategic.tex").read_text()
+    assert rf"$\mathbf{{{bold[0]:.4f}" in tex
+    assert tex.count(r"\begin{tabular}") == 4
+
+
+def test_the_same_command_gives_the_same_bytes(made, tmp_path):
+    reproduce(tmp_path)
+    for name in TABLES + PICTURES + ["results.parquet", "curves.parquet"]:
+        assert (tmp_path / name).read_bytes() == (made.folder / name).read_bytes(), name
+
+
+def test_interrupted_and_started_again_it_gives_the_same_bytes(made, tmp_path, monkeypatch):
+    done = iter(range(2))
+
+    def limited(task):
+        if next(done, None) is None:
+            raise KeyboardInterrupt
+        return parts.run_task(task)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(execution, "run_task", limited)
+        with pytest.raises(KeyboardInterrupt):
+            reproduce(tmp_path)
+    kept = len(list((tmp_path / "parts").glob("*.npz")))
+    assert 0 < kept <= 2
+    (tmp_path / "manifest.json").write_text('{"protocol": "qu')  # half written by something else
+    again = reproduce(tmp_path)
+    reused = again.manifest["experiments"]["strategic"]["both"]["parts_found_finished"]
+    assert reused == kept
+    for name in TABLES:
+        assert (tmp_path / name).read_bytes() == (made.folder / name).read_bytes(), name
+
+
+def test_a_full_disk_while_writing_tables_keeps_the_runs(made, tmp_path, monkeypatch):
+    real = kept_parts._write
+
+    def filling(path, content):
+        if "table" in path.name:
+            raise OSError(28, "No space left on device")
+        real(path, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kept_parts, "_write", filling)
+        with pytest.raises(ValueError, match=r"No space left on device.*same command again"):
+            reproduce(tmp_path)
+    again = reproduce(tmp_path)
+    assert again.manifest["experiments"]["pricing"]["both"]["parts_found_finished"] == 1
+
+
+def test_a_folder_holds_one_protocol(made):
+    with pytest.raises(ValueError, match="holds the results of a quick run; choose another folder"):
+        reproduction.reproduce(made.folder, quick=False, progress=False)
+    with pytest.raises(ValueError, match="only must be one of strategic, pricing"):
+        reproduce(made.folder, only="weather")
+
+
+# What the numbers say
+
+
+def test_within_the_spread_is_one_deviation_of_the_paper():
+    paper = published.Figure(0.65, 0.05)
+    inside = Cell(0.69, 0.1, 20, 0, False, paper, None)
+    outside = Cell(0.71, 0.1, 20, 0, False, paper, None)
+    assert (inside.within, outside.within) == (True, False)
+    assert outside.offset == pytest.approx(1.2)
+    assert Cell(np.inf, np.nan, 20, 3, False, paper, None).within is None
+    assert tables.cell_text(Cell(np.inf, np.nan, 20, 3, False, paper, None)) == "diverged (3 of 20)"
+
+
+def test_findings_follow_the_numbers(made):
+    found = {f.claim: f for f in findings(made.summaries[0])}
+    means = {
+        (i, m): made.summaries[0].cells[i, "train_loss", m].mean
+        for i in protocol.SPLITS
+        for m in ("zo-og", "zo-o2nc-2pt", "zo-o2nc-1pt")
+    }
+    wins = sum(
+        means[i, "zo-o2nc-2pt"] == min(v for (j, _), v in means.items() if j == i) for i in protocol.SPLITS
+    )
+    lowest = found["Option I has the lowest train loss on every split"]
+    assert lowest.holds == (wins == 4)
+    assert lowest.detail.startswith(f"it has on {wins} of 4")
+    average = {m: np.mean([means[i, m] for i in protocol.SPLITS]) for m in ("zo-og", "zo-o2nc-1pt")}
+    second = found["Option II is below ZO-OG on average over the splits"]
+    assert second.holds == (average["zo-o2nc-1pt"] < average["zo-og"])
+
+
+def test_every_method_has_a_colour_of_its_own():
+    colours = [figure.colour(m, k) for k, m in enumerate([*published.METHODS, "auto"])]
+    assert len(set(colours)) == len(colours)

@@ -1,0 +1,221 @@
+"""Strategic classification: the response against brute force, sampled means against the exact objective."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+
+from driftopt.drivers.simulation import stack
+from driftopt.problems.strategic import (
+    Person,
+    StrategicClassification,
+    auc,
+    multiply_high,
+)
+
+LIMIT = 5.0  # of |z|: a false alarm of 6e-7
+
+
+@pytest.fixture(scope="module")
+def problem() -> StrategicClassification:
+    return StrategicClassification.stand_in(101)
+
+
+def small(loss: str = "hinge", tau: float = 2.0) -> StrategicClassification:
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(40, 2)), np.where(rng.random(40) < 0.6, 1, -1)
+    return StrategicClassification.from_arrays(X, y, X[:15], y[:15], tau=tau, loss=loss)
+
+
+def utility(x: np.ndarray, before: np.ndarray, after: np.ndarray, tau: float, slack: float) -> np.ndarray:
+    """Reward minus squared distance; `slack` forgives rounding on the boundary."""
+    approved = after @ x[:-1] + x[-1] >= -slack
+    return tau * approved - np.sum((after - before) ** 2, axis=-1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_response_is_the_best_of_a_fine_grid(seed):
+    rng = np.random.default_rng(seed)
+    x, tau = rng.normal(size=3), rng.uniform(0.5, 3)
+    people = rng.normal(size=(25, 2))
+    problem = small(tau=tau)
+    moved = np.asarray(problem.best_response(jnp.asarray(x, jnp.float32), jnp.asarray(people, jnp.float32)))
+    axis = np.linspace(-6, 6, 601)
+    grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    for person, after in zip(people, moved, strict=True):
+        best = max(utility(x, person, grid, tau, 0).max(), utility(x, person, person, tau, 0))
+        found = utility(x, person, after, tau, 1e-5)
+        assert found >= best - 1e-4  # nothing on the grid is better
+        assert found <= best + 0.1  # and the grid comes close: its step is 0.02
+
+
+def test_scores_after_the_response_are_those_of_the_moved_features():
+    problem, x = small(), jnp.array([0.7, -1.2, -0.4])
+    after = problem.best_response(x, problem.features) @ x[:-1] + x[-1]
+    xi = jax.vmap(lambda f, y: problem.respond(Person(f, y), x))(problem.features, problem.labels)
+    assert np.allclose(after, xi.score, atol=1e-6)
+    assert np.sum(np.asarray(xi.score) == 0) == problem.metrics(x).moved > 0
+
+
+@pytest.mark.parametrize(
+    ("features", "x", "score"),
+    [
+        ([1.0, 1.0], [1.0, 1.0, 0.0], 2.0),  # approved: stays
+        ([0.0, 0.0], [1.0, 1.0, 0.0], 0.0),  # on the boundary: approved
+        ([-1.0, -1.0], [1.0, 1.0, 0.0], 0.0),  # s = −2, ‖w‖² = 2: the cost is exactly τ = 2
+        ([-1.0, -1.000001], [1.0, 1.0, 0.0], -2.000001),  # a little more: stays
+        ([3.0, 4.0], [0.0, 0.0, -1.0], -1.0),  # w = 0: nowhere to go
+        ([3.0, 4.0], [0.0, 0.0, -1e-30], -1e-30),  # even where s² underflows
+        ([3.0, 4.0], [0.0, 0.0, 0.0], 0.0),
+    ],
+)
+def test_the_corners_of_the_response(features, x, score):
+    person = Person(jnp.array(features), jnp.float32(1))
+    found = small().respond(person, jnp.array(x)).score
+    assert np.isclose(found, score, rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_the_objective_is_the_mean_over_all_rows(loss):
+    problem, x = small(loss), jnp.array([0.7, -1.2, -0.4])
+    people = Person(problem.features, problem.labels)
+    values = jax.vmap(lambda one: problem.observe(one, x))(people)
+    assert np.isclose(values.mean(), problem.objective(x), rtol=1e-6)
+    score = np.asarray(jax.vmap(lambda one: problem.respond(one, x))(people).score, float)
+    margin = score * np.asarray(problem.labels)
+    by_hand = np.maximum(0, 1 - margin) if loss == "hinge" else np.log1p(np.exp(-margin))
+    assert np.isclose(by_hand.mean(), problem.objective(x), rtol=1e-5)
+
+
+def z_score(problem: StrategicClassification, x: jax.Array, exact: jax.Array) -> float:
+    keys = jax.random.split(jax.random.key(7), 200_000)
+    values = np.asarray(jax.jit(jax.vmap(lambda key: problem.sample(key, x)))(keys), float)
+    return float((values.mean() - float(exact)) / (values.std() / np.sqrt(values.size)))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_sampled_means_equal_the_exact_objective(loss, seed):
+    problem = StrategicClassification.stand_in(102, loss=loss)
+    x = jnp.asarray(np.random.default_rng(seed).normal(size=12), jnp.float32)
+    assert abs(z_score(problem, x, problem.objective(x))) < LIMIT
+    # The twin: a larger τ is another problem, and is seen to be.
+    other = StrategicClassification.stand_in(102, tau=3.0, loss=loss)
+    assert abs(z_score(problem, x, other.objective(x))) > LIMIT
+
+
+@pytest.mark.parametrize("size", [1, 2, 12_272, 65_535, 65_536, 100_003, 2**31 - 1])
+def test_indices_are_the_high_word_of_the_product(size):
+    words = np.concatenate([[0, 1, 2**32 - 1], np.random.default_rng(0).integers(2**32, size=500)])
+    expected = [int(word) * size >> 32 for word in words]
+    found = multiply_high(jnp.asarray(words.astype(np.uint32)), size)
+    assert np.array_equal(np.asarray(found, np.int64), expected)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_diverged_classifier_never_looks_good(problem, loss, bad):
+    del problem
+    for where in range(3):
+        x = jnp.ones(3).at[where].set(bad)
+        assert not np.isfinite(small(loss).objective(x))
+    assert np.isnan(small(loss).sample(jax.random.key(0), jnp.full(3, jnp.nan)))
+    assert np.isnan(small(loss).metrics(jnp.full(3, jnp.nan)).test_accuracy)
+    huge = small(loss).objective(jnp.array([1e25, -1e25, 1.0]))
+    assert huge > 1e20 or not np.isfinite(huge)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(-50, 50, width=32), min_size=3, max_size=3), st.floats(0.125, 8, width=32))
+def test_the_response_never_hurts_the_person(x, tau):
+    problem, x = small(tau=tau), jnp.array(x, jnp.float32)
+    before = problem.features @ x[:-1] + x[-1]
+    people = Person(problem.features, problem.labels)
+    after = jax.vmap(lambda one: problem.respond(one, x))(people).score
+    assert np.all((np.asarray(after) == 0) | np.isclose(after, before, rtol=1e-4, atol=1e-4))
+    assert np.all(np.asarray(after) >= np.asarray(before) - 1e-4)
+    assert problem.objective(x) >= 0
+
+
+def test_auc_equals_scikit_learn_with_ties():
+    rng = np.random.default_rng(3)
+    for decimals in (0, 1, 6):
+        scores = np.round(rng.normal(size=500), decimals).astype(np.float32)
+        labels = np.where(rng.random(500) < 0.7, 1.0, -1.0).astype(np.float32)
+        assert np.isclose(
+            auc(jnp.asarray(scores), jnp.asarray(labels)), roc_auc_score(labels, scores), atol=1e-6
+        )
+    assert np.isnan(auc(jnp.zeros(3), jnp.ones(3)))
+
+
+def test_metrics_by_hand(problem):
+    x = jnp.asarray(np.random.default_rng(0).normal(size=12), jnp.float32)
+    metrics = problem.metrics(x)
+    after = np.asarray(problem.best_response(x, problem.test_features), float) @ np.asarray(x[:-1]) + float(
+        x[-1]
+    )
+    after = np.where(np.abs(after) < 1e-5, 0, after)  # those who moved, up to rounding
+    labels = np.asarray(problem.test_labels)
+    assert np.isclose(metrics.test_loss, np.maximum(0, 1 - labels * after).mean(), rtol=1e-4)
+    assert np.isclose(metrics.test_accuracy, np.mean((after >= 0) == (labels > 0)))
+    assert np.isclose(metrics.test_auc, roc_auc_score(labels, after), atol=1e-5)
+    many = jax.jit(jax.vmap(problem.metrics))(jnp.stack([x, problem.x0]))
+    assert np.allclose([m[0] for m in many], metrics, rtol=1e-5)
+
+
+def test_decisions_may_be_numpys_or_lists(problem):
+    x, key = [0.5] * problem.dim, jax.random.key(0)
+    single = jnp.asarray(x, jnp.float32)
+    for passed in (x, np.array(x)):
+        assert problem.objective(passed) == problem.objective(single)
+        assert problem.sample(key, passed) == problem.sample(key, single)
+        assert problem.metrics(passed) == problem.metrics(single)
+        assert (
+            problem.best_response(passed, problem.test_features)
+            == problem.best_response(single, problem.test_features)
+        ).all()
+
+
+def test_without_a_test_set_its_figures_are_unknown():
+    metrics = StrategicClassification.from_arrays([[1.0], [2.0]], [1, -1]).metrics(jnp.ones(2))
+    assert np.isnan([metrics.test_loss, metrics.test_accuracy, metrics.test_auc]).all()
+    assert np.isfinite(metrics.train_loss)
+
+
+def test_four_splits_run_as_one_program(problem):
+    splits = [StrategicClassification.stand_in(seed) for seed in (101, 102, 103, 104)]
+    x, key = splits[0].x0, jax.random.key(1)
+    together = jax.jit(jax.vmap(lambda p: (p.objective(x), p.sample(key, x))))(stack(splits))
+    alone = [(p.objective(x), p.sample(key, x)) for p in splits]
+    assert np.allclose(np.transpose(together), alone, rtol=1e-5)
+    assert len(set(np.asarray(together[0]).tolist())) == 4
+    assert str(splits[1].provenance) == "credit (stand-in), split 102"
+    assert problem.provenance.stand_in
+
+
+def test_lanes_behind_the_own_axes_give_what_each_lane_gives(problem):
+    noise = problem.noise(jax.random.key(2))
+    xs = jnp.asarray(np.random.default_rng(1).normal(size=(12, 7)), jnp.float32)
+    wide = problem.observe(jax.tree.map(lambda leaf: leaf[..., None], noise), xs)
+    assert np.allclose(wide, [problem.observe(noise, x) for x in xs.T], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"X": [1.0, 2.0]}, "X must be a table"),
+        ({"X": [[np.nan], [1.0]]}, "X must be finite"),
+        ({"y": [0, 1]}, r"y must be \+1 or -1"),
+        ({"y": [1, -1, 1]}, "y must have length 2"),
+        ({"X_test": [[1.0]]}, "come together"),
+        ({"X_test": [[1.0, 2.0]], "y_test": [1]}, "they must agree"),
+        ({"tau": 0.0}, "tau must be finite and > 0"),
+        ({"loss": "squared"}, "loss must be one of hinge, logistic"),
+    ],
+)
+def test_mistakes_are_refused_at_the_door(change, says):
+    with pytest.raises(ValueError, match=says):
+        StrategicClassification.from_arrays(**{"X": [[1.0], [2.0]], "y": [1, -1], **change})
