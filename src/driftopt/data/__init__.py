@@ -1,6 +1,7 @@
 """Where real data comes from: download, checksum, cache. NumPy only; nothing here imports JAX."""
 
-from driftopt.data.credit import CreditTable, load_credit, split_credit
+from driftopt.data.credit import load_credit, split_credit
+from driftopt.data.credit_table import CreditTable
 from driftopt.data.prices import load_week, read_prices, synthetic_prices, weeks
 from driftopt.data.provenance import Provenance
 

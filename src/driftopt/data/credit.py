@@ -11,6 +11,7 @@ import numpy as np
 
 from driftopt import checks
 from driftopt.data import cache
+from driftopt.data.credit_table import CreditTable
 from driftopt.data.provenance import Provenance
 from driftopt.data.registry import CREDIT_PROCESSED, CREDIT_RAW
 
@@ -28,14 +29,6 @@ FEATURES = (
     "HistoryOfOverduePayments",
 )
 SAMPLE, TEST = 13_272, 1_000  # the paper's records per instance, and how many of them are for testing
-
-
-class CreditTable(NamedTuple):
-    """Features (30000, 11) in their own units, labels ±1 (+1 = no default), and where they come from."""
-
-    features: np.ndarray
-    labels: np.ndarray
-    provenance: Provenance
 
 
 class Split(NamedTuple):

@@ -7,7 +7,7 @@ shape, means, spreads and correlations are like those of the real table; no row 
 import numpy as np
 from scipy.special import ndtr
 
-from driftopt.data.credit import CreditTable
+from driftopt.data.credit_table import CreditTable
 from driftopt.data.provenance import Provenance
 
 SEED, ROWS = 20_090_101, 30_000

@@ -18,7 +18,8 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from driftopt import checks
-from driftopt.data.credit import CreditTable, load_credit, split_credit
+from driftopt.data.credit import load_credit, split_credit
+from driftopt.data.credit_table import CreditTable
 from driftopt.data.provenance import Provenance
 from driftopt.problem import Problem, decision
 from driftopt.pytree import module, static

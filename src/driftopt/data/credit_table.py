@@ -1,0 +1,15 @@
+"""The table that the real credit data and its stand-in both are."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from driftopt.data.provenance import Provenance
+
+
+class CreditTable(NamedTuple):
+    """Features (30000, 11) in their own units, labels ±1 (+1 = no default), and where they come from."""
+
+    features: np.ndarray
+    labels: np.ndarray
+    provenance: Provenance
