@@ -7,9 +7,12 @@ and F does not; `objective` is for evaluation and is never counted.
 """
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
@@ -18,6 +21,19 @@ def decision(x: ArrayLike) -> Array:
     """x as JAX floats: people hand in lists and NumPy's float64, whose limits float32 does not have."""
     x = jnp.asarray(x)
     return x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(jnp.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """A decision that a problem knows by itself, and the exact objective there.
+
+    >>> Optimum(np.zeros(2), 1.5)
+    Optimum(x=array([0., 0.]), value=1.5, exact=True)
+    """
+
+    x: np.ndarray
+    value: float
+    exact: bool = True  # False: the best that a search found
 
 
 class Problem(ABC):
@@ -37,6 +53,11 @@ class Problem(ABC):
     @abstractmethod
     def dim(self) -> int:
         """d, the length of a decision."""
+
+    @property
+    def label(self) -> str:
+        """What tables call this instance."""
+        return type(self).__name__
 
     @property
     def x0(self) -> Array:
@@ -74,3 +95,21 @@ class Problem(ABC):
     @abstractmethod
     def objective(self, x: Array) -> Array:
         """The exact f(x)."""
+
+    def optimum(self) -> Optimum | None:
+        """The performative optimum, argmin f, where the problem knows it; None where it does not."""
+        return None
+
+    def stable_point(self) -> Optimum | None:
+        """Where retraining stops, x = argmin_z E[F(z; ξ)] with ξ ~ Ξ(x); None where it is not known."""
+        return None
+
+    def metrics(self, x: Array) -> Any:
+        """Further figures of a decision as a NamedTuple of numbers; None for a problem that has none."""
+        return None
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """The names of the figures that `metrics` gives, without computing any."""
+        figures = jax.eval_shape(self.metrics, self.x0)
+        return () if figures is None else figures._fields

@@ -172,7 +172,7 @@ OTHERS = [synthetic.location_shift(DIM, noise=0.05), synthetic.two_wells(DIM, no
 @pytest.mark.parametrize("problem", OTHERS, ids=lambda problem: type(problem).__name__)
 def test_two_point_mean_on_other_problems(problem):
     """A quadratic whose data moves, and a nonconvex f: the estimate aims at ∇f_δ of both."""
-    center = jnp.asarray(problem.optimum() + np.array([0.9, 0.3, -0.4]), jnp.float32)
+    center = jnp.asarray(problem.optimum().x + np.array([0.9, 0.3, -0.4]), jnp.float32)
     sample = np.asarray(_estimates(TwoPoint(), problem, center, BEFORE, False), np.float64)
     truth = np.asarray(problem.smoothed_gradient(center, RADIUS))
     assert not alarm(zscores(sample, truth))

@@ -43,10 +43,11 @@ def test_noise_reacts_to_the_decision(make):
 def test_optimum_is_a_minimum(make):
     """No perturbation of any size tried goes below it."""
     problem = make(4)
-    best = jnp.asarray(problem.optimum(), jnp.float32)
+    best = jnp.asarray(problem.optimum().x, jnp.float32)
     moves = jax.random.normal(jax.random.key(2), (4000, 4)) * jnp.logspace(-3, 1, 4000)[:, None]
     values = jax.vmap(problem.objective)(best[None] + moves)
     assert float(values.min()) >= float(problem.objective(best)) - 1e-6
+    assert problem.optimum().value == pytest.approx(float(problem.objective(best)), abs=1e-5)
 
 
 def test_the_stable_point_is_another_point():
@@ -56,12 +57,10 @@ def test_the_stable_point_is_another_point():
     x = np.zeros(4)
     for _ in range(200):  # argmin_z ½‖z − E ξ‖² + ½ρ‖z‖² = E ξ/(1 + ρ)
         x = np.asarray(problem.mean(jnp.asarray(x, jnp.float32))) / (1 + float(problem.ridge))
-    np.testing.assert_allclose(x, stable, atol=1e-5)
-    assert np.linalg.norm(stable - best) > 0.05
-    assert problem.objective(jnp.asarray(best, jnp.float32)) < problem.objective(
-        jnp.asarray(stable, jnp.float32)
-    )
-    gradient = jax.grad(problem.objective)(jnp.asarray(best, jnp.float32))
+    np.testing.assert_allclose(x, stable.x, atol=1e-5)
+    assert np.linalg.norm(stable.x - best.x) > 0.05
+    assert best.value < stable.value
+    gradient = jax.grad(problem.objective)(jnp.asarray(best.x, jnp.float32))
     np.testing.assert_allclose(gradient, 0, atol=1e-5)
 
 
@@ -87,7 +86,7 @@ def test_smoothed_sign_against_quadrature(dim, z):
 @pytest.mark.parametrize("law", ["ball", "gaussian"])
 def test_smoothed_gradient_is_the_mean_gradient_nearby(make, law):
     problem, radius = make(3), 0.6
-    x = jnp.asarray(problem.optimum() + np.array([0.45, 0.2, -0.3]), jnp.float32)
+    x = jnp.asarray(problem.optimum().x + np.array([0.45, 0.2, -0.3]), jnp.float32)
     u = jax.random.normal(jax.random.key(4), (SAMPLES, 3))
     if law == "ball":
         lengths = jax.random.uniform(jax.random.key(5), (SAMPLES, 1)) ** (1 / 3)
@@ -123,3 +122,13 @@ def test_two_wells_equals_its_kinks():
 def test_bad_arguments(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_problem_says_what_it_does_not_know():
+    """Members, not attributes to be looked for: None and nothing, unless a problem gives more."""
+    problem = synthetic.kink(3)
+    assert problem.optimum().exact
+    assert problem.stable_point() is None
+    assert problem.metrics(problem.x0) is None
+    assert problem.metric_names == ()
+    assert problem.label == "Kink"

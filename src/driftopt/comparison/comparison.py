@@ -215,7 +215,7 @@ def _source(problem: Any, names: Sequence[str] | None, x0: Any, bounds: Any, eva
 
 
 def _labels(problems: Sequence[Problem]) -> list[str]:
-    named = [str(getattr(problem, "provenance", type(problem).__name__)) for problem in problems]
+    named = [problem.label for problem in problems]
     return named if len(set(named)) == len(named) else [f"{n} {k + 1}" for k, n in enumerate(named)]
 
 
@@ -245,9 +245,6 @@ def _best_known(source: Source) -> dict[str, float]:
     known: dict[str, float] = {}
     if isinstance(source, Simulated):
         for name, problem in zip(source.names, source.problems, strict=True):
-            if hasattr(problem, "optimum"):
-                found: Any = problem.optimum()  # pyright: ignore[reportAttributeAccessIssue]
-                exact = getattr(found, "value", None)
-                start = np.asarray(getattr(found, "x", found), np.float32)
-                known[name] = float(problem.objective(start) if exact is None else exact)  # pyright: ignore[reportArgumentType]
+            if (found := problem.optimum()) is not None:
+                known[name] = found.value
     return known

@@ -56,8 +56,8 @@ def best_known(experiment: Experiment, store: Store) -> dict[str, float]:
         key = digest_of(problem, "best known", SEEDS, BOUNDS, POPULATION, GENERATIONS)
         found = store.get(key)
         if found is None:
-            value = problem.optimum().value if hasattr(problem, "optimum") else search(problem)  # pyright: ignore[reportAttributeAccessIssue]
-            found = {"best": np.array(float(value))}
+            known = problem.optimum()
+            found = {"best": np.array(search(problem) if known is None else known.value)}
             store.put(key, found)
         out[instance] = float(found["best"])
     return out

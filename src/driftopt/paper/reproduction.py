@@ -105,7 +105,7 @@ def run(
         development=experiment.development,
         held_out=experiment.held_out,
         evaluate_every=experiment.evaluate_every,
-        metrics=hasattr(experiment.problems[0], "metrics"),
+        metrics=bool(experiment.problems[0].metric_names),
         folder=folder,
         executor=executor,
         progress=progress,

@@ -24,7 +24,7 @@ from scipy.special import gammaln
 from driftopt import checks
 from driftopt.data.prices import load_week, read_prices, synthetic_prices
 from driftopt.data.provenance import Provenance
-from driftopt.problem import Problem, decision
+from driftopt.problem import Optimum, Problem, decision
 from driftopt.problems import multinomial
 from driftopt.pytree import module, static
 from driftopt.rng.seeds import as_key, as_seed
@@ -38,13 +38,6 @@ class Demand(NamedTuple):
     revenue: Array
     cost: Array
     profit: Array
-
-
-class Optimum(NamedTuple):
-    """The best prices found, and the exact objective there."""
-
-    x: np.ndarray
-    value: float
 
 
 @jax.jit
@@ -130,6 +123,11 @@ class Pricing(Problem):
         return self.theta.shape[0]
 
     @property
+    def label(self) -> str:
+        """Where the prices come from."""
+        return str(self.provenance)
+
+    @property
     def x0(self) -> Array:
         """All prices one half, where the paper's runs start."""
         return jnp.full(self.dim, 0.5, jnp.float32)
@@ -192,7 +190,7 @@ class Pricing(Problem):
                 for start in (first + more)[: int(checks.count("starts", starts))]
             ]
         best = min(runs, key=lambda run: run.fun)
-        return Optimum(np.asarray(best.x), float(best.fun))
+        return Optimum(np.asarray(best.x), float(best.fun), exact=False)
 
     def _logits(self, x: Array) -> Array:
         """γ(θ − x), capped so that no finite price overflows."""

@@ -135,6 +135,11 @@ class StrategicClassification(Problem):
         return self.features.shape[-1] + 1
 
     @property
+    def label(self) -> str:
+        """Where the people come from."""
+        return str(self.provenance)
+
+    @property
     def x0(self) -> Array:
         """All ones, where the paper's runs start."""
         return jnp.ones(self.dim, jnp.float32)

@@ -15,7 +15,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from driftopt import checks
-from driftopt.problem import Problem
+from driftopt.problem import Optimum, Problem
 from driftopt.pytree import module
 from driftopt.rng.seeds import as_seed
 from driftopt.rng.threefry import normal
@@ -64,16 +64,23 @@ class LocationShift(Problem):
     def objective(self, x: Array) -> Array:
         return self.value(x, self.mean(x)) + 0.5 * self.dim * self.noise_level**2
 
-    def optimum(self) -> np.ndarray:
+    def optimum(self) -> Optimum:
         """The performative optimum: ((I − A)ᵀ(I − A) + ρI) x = (I − A)ᵀ b."""
         base, shift = np.asarray(self.base, float), np.asarray(self.shift, float)
         keep = np.eye(self.dim) - shift
-        return np.linalg.solve(keep.T @ keep + float(self.ridge) * np.eye(self.dim), keep.T @ base)
+        square = keep.T @ keep + float(self.ridge) * np.eye(self.dim)
+        return self._known(np.linalg.solve(square, keep.T @ base))
 
-    def stable_point(self) -> np.ndarray:
+    def stable_point(self) -> Optimum:
         """The performatively stable point: ((1 + ρ)I − A) x = b."""
         base, shift = np.asarray(self.base, float), np.asarray(self.shift, float)
-        return np.linalg.solve((1 + float(self.ridge)) * np.eye(self.dim) - shift, base)
+        return self._known(np.linalg.solve((1 + float(self.ridge)) * np.eye(self.dim) - shift, base))
+
+    def _known(self, x: np.ndarray) -> Optimum:
+        """The exact objective at x in float64."""
+        gap = x - np.asarray(self.base, float) - np.asarray(self.shift, float) @ x
+        spread = self.dim * float(self.noise_level) ** 2
+        return Optimum(x, float(gap @ gap + float(self.ridge) * x @ x + spread) / 2)
 
     def smoothed_gradient(self, x: Array, radius: ArrayLike, law: str = "ball") -> Array:
         """∇f_δ = ∇f for every radius and either law, because f is quadratic and u has mean 0."""
@@ -121,9 +128,9 @@ class _Separable(Problem):
         """L = √d: φ has slopes ±1."""
         return float(np.sqrt(self.dim))
 
-    def optimum(self) -> np.ndarray:
+    def optimum(self) -> Optimum:
         """The minimiser a, where f = 0."""
-        return np.asarray(self.center)
+        return Optimum(np.asarray(self.center, float), 0.0)
 
     def smoothed_gradient(self, x: Array, radius: ArrayLike, law: str = "ball") -> Array:
         """Σ_k c_k E sign(z_i − t_k + δu_i), z = x − a: exact for every radius."""

@@ -77,7 +77,7 @@ def run(
     the objective +inf. `metrics` adds what the problem's `metrics(x)` says of the reported decisions.
     """
     source = _source(problems, names)
-    if metrics and isinstance(source, Simulated) and not hasattr(source.problems[0], "metrics"):
+    if metrics and isinstance(source, Simulated) and not source.problems[0].metric_names:
         raise ValueError(
             f"metrics=True needs a problem with metrics(x); {type(source.problems[0]).__name__} has none"
         )
