@@ -3,22 +3,44 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: test check reproduce bench format clean
+.PHONY: help test test-quick check lint types docs docs-serve dist reproduce bench format clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 # One environment for every target; made again when the dependencies change.
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --editable '.[plot,report,postgres,bench,dask,dev]' --constraint constraints.txt
+	$(BIN)/pip install --quiet --editable '.[plot,report,postgres,bench,dask,docs,dev]' --constraint constraints.txt
 	touch $@
 
-test: $(VENV)/.ready  ## all tests
+test: $(VENV)/.ready  ## every test
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-check: $(VENV)/.ready  ## lint, format and types
+test-quick: $(VENV)/.ready  ## a minute: the identities, without the slow crash, statistics and real-data tests
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+
+check: lint types  ## lint, format and types
+
+lint: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/.ready
 	$(BIN)/pyright
+
+docs: $(VENV)/.ready  ## the documentation site, into site/; a broken link or a missing docstring fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	$(BIN)/python docs/hooks/check_site.py site
+
+docs-serve: $(VENV)/.ready  ## the site at http://127.0.0.1:8000, made again when a page changes
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
+
+dist: $(VENV)/.ready  ## wheel and sdist, each installed and tried in an environment of its own
+	rm -rf dist
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m build --outdir dist
+	$(BIN)/python tests/dist/try_archives.py dist
 
 reproduce: $(VENV)/.ready  ## the paper's experiments, the quick version; `driftopt reproduce` is the full one
 	$(BIN)/driftopt reproduce --quick --out results/quick
@@ -26,9 +48,9 @@ reproduce: $(VENV)/.ready  ## the paper's experiments, the quick version; `drift
 bench: $(VENV)/.ready  ## ratios against named alternatives, measured side by side
 	$(BIN)/python -m benchmarks
 
-format: $(VENV)/.ready
+format: $(VENV)/.ready  ## put lint and format right
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-clean:
-	rm -rf $(VENV) build dist results .pytest_cache .ruff_cache
+clean:  ## remove everything that was made
+	rm -rf $(VENV) build dist results site .pytest_cache .ruff_cache

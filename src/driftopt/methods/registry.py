@@ -25,6 +25,15 @@ def _o2nc(estimator: Callable[..., Estimator]) -> Callable[..., Method]:
         output: str = "final",
         directions: Any = 1,
     ) -> Method:
+        """ZO-O2NC on one estimator.
+
+        Args:
+            step: Step size of the online learner, the paper's η. None: no step is needed, each step is
+                D/(G√M) with G estimated from the gradients seen so far (AdaGrad-norm).
+            block: Iterations in a block, the paper's M (T in its experiments). The increment starts again
+                from 0 in every block, and no increment is longer than radius/block. `minimize` and `Study`
+                take T^(2/3) of T iterations when neither `block` nor `step` is given.
+        """
         learner = AdaGradNorm() if step is None else OGD(checks.positive("step", step))
         return O2NC(
             radius=checks.positive("radius", radius),
@@ -53,6 +62,12 @@ def _batched(estimator: Estimator) -> Callable[..., Method]:
     """SGD whose cost is set by `batch`, samples a point."""
 
     def build(radius: Any, step: Any, batch: Any = 1, block: Any = 1, output: str = "final") -> Method:
+        """Plain steps along one estimator.
+
+        Args:
+            block: Iterates whose mean is one block's, for the output rules `last-block` and `random-block`;
+                the steps do not depend on it.
+        """
         return _sgd(estimator, radius, step, block, batch, output)
 
     return build
@@ -69,6 +84,12 @@ def _directed(law: str, default_output: str = "final") -> Callable[..., Method]:
         block: Any = 1,
         output: str = default_output,
     ) -> Method:
+        """Plain steps along a mean over directions.
+
+        Args:
+            block: Iterates whose mean is one block's, for the output rules `last-block` and `random-block`;
+                the steps do not depend on it.
+        """
         estimator = TwoPoint(count=checks.shape("directions", directions), law=law)
         return _sgd(estimator, radius, step, block, batch, output)
 
@@ -76,6 +97,12 @@ def _directed(law: str, default_output: str = "final") -> Callable[..., Method]:
 
 
 def _auto(radius: Any, budget: int | None = None) -> Method:
+    """The walk that needs no tuning.
+
+    Args:
+        radius: How far from the current decision a trial may be, in the units of x. The method makes its own
+            trials smaller where large ones cost too much, never larger.
+    """
     return Auto(
         radius=checks.positive("radius", radius),
         budget=None if budget is None else checks.shape("budget", budget),

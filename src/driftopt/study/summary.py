@@ -45,6 +45,7 @@ class Summary:
     drift: Drift | None
 
     def as_dict(self) -> dict[str, Any]:
+        """Everything as plain numbers, words and lists, for JSON."""
         return asdict(self)
 
 

@@ -1,0 +1,37 @@
+"""The methods' parameters as tables, made from the registry: a new method appears by joining it."""
+
+from driftopt import methods
+from driftopt.methods.parameters import meaning
+
+
+def method_tables() -> str:
+    """Markdown: an overview, then for each method its parameters with defaults and meanings."""
+    lines = ["| method | what it is |", "|---|---|"]
+    lines += [
+        f"| [`{name}`](#{anchor(name)}) | {cell(methods.entry(name).summary)} |" for name in methods.names()
+    ]
+    for name in methods.names():
+        lines += ["", *one_method(name)]
+    return "\n".join(lines)
+
+
+def one_method(name: str) -> list[str]:
+    """A heading, what the method is, and one row a parameter."""
+    entry = methods.entry(name)
+    defaults = entry.defaults
+    lines = [f"### `{name}` {{ #{anchor(name)} }}", "", f"{entry.summary[0].upper()}{entry.summary[1:]}.", ""]
+    lines += ["| parameter | default | meaning |", "|---|---|---|"]
+    for parameter in entry.parameters:
+        default = f"`{defaults[parameter]!r}`" if parameter in defaults else "must be given"
+        lines.append(f"| `{parameter}` | {default} | {cell(meaning(name, parameter))} |")
+    return lines
+
+
+def anchor(name: str) -> str:
+    """A method's name as a place on the page."""
+    return name.replace("+", "-plus")
+
+
+def cell(text: str) -> str:
+    """Text that stays in its cell."""
+    return " ".join(text.split()).replace("|", "\\|")

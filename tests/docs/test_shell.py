@@ -1,0 +1,79 @@
+"""The outer shell: workflows, hooks and metadata name things that exist, and agree with each other."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import yaml
+
+import driftopt
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def test_every_make_target_that_is_named_exists():
+    named = [
+        (path.name, target)
+        for path in (*WORKFLOWS, ROOT / ".pre-commit-config.yaml", ROOT / ".ci" / "run", ROOT / "README.md")
+        for target in re.findall(r"\bmake ([a-z-]+)", path.read_text(encoding="utf-8"))
+    ]
+    assert len(named) > 8
+    assert not [(name, target) for name, target in named if target not in TARGETS]
+
+
+def test_the_hooks_run_what_make_check_runs():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"][0][
+        "hooks"
+    ]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    parts = re.search(r"^check: ([a-z ]+)  ##", makefile, flags=re.MULTILINE)[1].split()
+    assert [hook["entry"] for hook in hooks] == [f"make {part}" for part in parts]
+
+
+def test_ci_tests_every_python_that_is_promised():
+    promised = [
+        line.rsplit(" ", 1)[1] for line in PROJECT["classifiers"] if re.search(r"Python :: 3\.\d+$", line)
+    ]
+    (ci,) = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in WORKFLOWS if path.stem == "ci"]
+    matrix = ci["jobs"]["test"]["strategy"]["matrix"]
+    assert matrix["python"] == promised
+    assert PROJECT["requires-python"] == f">={promised[0]}"
+    assert {line["jax"] for line in matrix["include"]} == {"oldest", "newest"}
+
+
+def test_ci_tests_the_oldest_jax_that_is_promised():
+    (oldest,) = [line.partition(">=")[2] for line in PROJECT["dependencies"] if line.startswith("jax")]
+    text = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    assert f"'jax=={oldest}.0' 'jaxlib=={oldest}.0'" in text
+
+
+def test_workflows_may_only_read_unless_they_publish():
+    for path in WORKFLOWS:
+        granted = yaml.safe_load(path.read_text(encoding="utf-8"))["permissions"]
+        assert granted["contents"] == "read", path.name
+        assert path.stem == "pages" or set(granted) == {"contents"}, path.name
+
+
+def test_the_version_stands_in_one_place():
+    assert PROJECT["dynamic"] == ["version"]
+    elsewhere = [
+        name
+        for name in ("pyproject.toml", "CITATION.cff", "mkdocs.yml", "README.md")
+        if re.search(rf"\b{re.escape(driftopt.__version__)}\b", (ROOT / name).read_text(encoding="utf-8"))
+    ]
+    assert not elsewhere
+    assert f"## {driftopt.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_templates_are_forms_that_can_be_read():
+    forms = [path for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml") if path.stem != "config"]
+    assert {path.stem for path in forms} >= {"bug", "feature", "method"}
+    for path in forms:
+        form = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert form["name"], path.name
+        assert form["description"], path.name
+        ids = [part["id"] for part in form["body"]]
+        assert len(ids) == len(set(ids)), path.name
