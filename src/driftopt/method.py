@@ -26,12 +26,18 @@ class Method(ABC):
     """
 
     batch: ArrayLike  # fresh samples averaged at each point: the paper's m
+    radius: ArrayLike  # how far the points of one `ask` lie from the iterate: the paper's δ or μ
     warmup: ClassVar[int] = 0  # answers needed before the first one that can move the iterate
 
     # Whether `ask` and `tell` also take arrays with further axes behind their own, one for each run: x as
     # (d, lanes), a number as (lanes). Code that sums over axis 0 and multiplies does, by NumPy's
     # broadcasting, and many runs then compute side by side at full width. Others are vmapped.
     broadcasts: ClassVar[bool] = False
+
+    @property
+    def reach(self) -> ArrayLike | None:
+        """How far the iterate can move in one iteration, whatever is told; None: there is no limit."""
+        return None
 
     def for_budget(self, budget: int) -> "Method":
         """The method planned for `budget` queries: itself, unless its schedule lacks the number."""

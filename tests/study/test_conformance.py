@@ -397,7 +397,7 @@ def test_the_summary_counts_every_state(url, clock):
     assert summary.states == {**dict.fromkeys(STATES, 0), "pending": 1, "complete": 1, "failed": 1}
     assert (summary.spent, summary.answered, summary.size, summary.iterations) == (3, 1, 2, 0)
     assert [(h.id, h.holder) for h in summary.out] == [(second.id, "you")]
-    json.dumps(summary.as_dict())
+    json.dumps(summary.as_dict)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])

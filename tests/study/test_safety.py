@@ -68,7 +68,7 @@ def test_no_deployment_is_further_than_allowed_from_the_last(seed, block, method
 @pytest.mark.parametrize("block", [3, 8])
 def test_the_limit_is_used_and_a_larger_radius_would_pass_it(method, block):
     """The bound is not idle: 1.5 times the radius, taken without the check, breaks the promise."""
-    radius = widest_radius(0.2, block)
+    radius = widest_radius(0.2, 1 / block)
     farthest = []
     for factor in (1.0, 1.5):
         params = {"radius": factor * radius, "block": block}

@@ -225,7 +225,7 @@ def show(url: str, name: str, *, json: Flag = False) -> None:
 
     with io.exits(), Study.open(url, name) as study:
         if json:
-            data = {"summary": study.summary().as_dict(), "recommendation": io.recommended(study)}
+            data = {"summary": study.summary().as_dict, "recommendation": io.recommended(study)}
             io.say(json, data, str)
         else:
             Console().print(study.page())

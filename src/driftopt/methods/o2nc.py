@@ -53,6 +53,11 @@ class O2NC(Method):
     def warmup(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.estimator.warmup
 
+    @property
+    def reach(self) -> ArrayLike:
+        """D = δ/M, which no increment's length passes."""
+        return self.radius / self.block  # pyright: ignore[reportOperatorIssue]  numbers or arrays of them
+
     def points(self, dim: int) -> int:
         return self.estimator.points(dim)
 

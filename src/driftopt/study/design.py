@@ -65,7 +65,7 @@ def design(
         control_every=every,
         reserve=reserve,
         radius=radius,
-        reach=_reach(built),
+        reach=None if built.reach is None else float(built.reach),
         points=points,
         repeats=repeats,
     )
@@ -91,7 +91,7 @@ def _method(
             raise ValueError(f"parallel={parallel} sets directions: leave {params['directions']} out")
     radius = params.pop("radius", None)
     if max_change is not None:
-        # The block's length does not depend on the radius, so any radius shows it.
+        # With radius 1 the reach is the share of the radius by which the iterate may move, 1/M.
         shape, _ = resolve(name, dim=dim, budget=budget, radius=1.0, params=params)
         radius = _limited(name, radius, shape, max_change)
     method, numbers = resolve(name, dim=dim, budget=budget, radius=radius, params=params, box=box)
@@ -99,19 +99,15 @@ def _method(
 
 
 def _limited(name: str, radius: Any, shape: Any, max_change: float) -> float:
-    if not hasattr(shape, "learner"):
+    if shape.reach is None:
         raise ValueError(
             f"max_change needs a method with bounded steps, such as zo-o2nc-2pt; {name} has none"
         )
-    block = int(shape.block)
+    reach = float(shape.reach)
     if radius is None:
-        return safety.widest_radius(max_change, block)
-    safety.check_radius(float(checks.positive("radius", radius)), max_change, block)
+        return safety.widest_radius(max_change, reach)
+    safety.check_radius(float(checks.positive("radius", radius)), max_change, reach)
     return radius
-
-
-def _reach(method: Any) -> float | None:
-    return float(method.radius) / int(method.block) if hasattr(method, "learner") else None
 
 
 def _plain(params: dict[str, Any]) -> dict[str, Any]:

@@ -19,17 +19,17 @@ from driftopt.study.spec import Spec
 _ROUNDING = 1 + 1e-6
 
 
-def widest_radius(max_change: float, block: int) -> float:
-    """The largest δ with 2δ(1 + 1/M) ≤ max_change."""
-    return max_change / (2 * (1 + 1 / block) * _ROUNDING)
+def widest_radius(max_change: float, reach: float) -> float:
+    """The largest δ with 2δ(1 + reach) ≤ max_change, where `reach` is D in radii, that is 1/M."""
+    return max_change / (2 * (1 + reach) * _ROUNDING)
 
 
-def check_radius(radius: float, max_change: float, block: int) -> None:
+def check_radius(radius: float, max_change: float, reach: float) -> None:
     """A radius chosen by hand must keep the promise too."""
-    widest = widest_radius(max_change, block)
+    widest = widest_radius(max_change, reach)
     if radius > widest:
         raise ValueError(
-            f"radius {radius:g} moves consecutive deployments by up to {2 * radius * (1 + 1 / block):g}, "
+            f"radius {radius:g} moves consecutive deployments by up to {2 * radius * (1 + reach):g}, "
             f"more than max_change {max_change:g}: lower it to {widest:g} or leave it out"
         )
 

@@ -44,6 +44,7 @@ class Summary:
     out: tuple[Holding, ...]
     drift: Drift | None
 
+    @property
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain numbers, words and lists, for JSON."""
         return asdict(self)
