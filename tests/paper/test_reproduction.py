@@ -1,6 +1,7 @@
 """The protocol is the paper's, and the outputs are deterministic, resumable and say what they are."""
 
 import json
+import os
 import re
 
 import numpy as np
@@ -11,7 +12,7 @@ from driftopt.data.cache import DataError
 from driftopt.paper import figure, protocol, published, reproduction, tables
 from driftopt.paper.findings import findings
 from driftopt.paper.summary import Cell
-from driftopt.sweep import execution, kept_parts, parts
+from driftopt.sweep import execution, parts
 from support.paper_runs import reproduce
 
 
@@ -185,15 +186,15 @@ def test_interrupted_and_started_again_it_gives_the_same_bytes(made, tmp_path, m
 
 
 def test_a_full_disk_while_writing_tables_keeps_the_runs(made, tmp_path, monkeypatch):
-    real = kept_parts._write
+    real = os.replace
 
-    def filling(path, content):
+    def filling(beside, path):
         if "table" in path.name:
             raise OSError(28, "No space left on device")
-        real(path, content)
+        real(beside, path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(kept_parts, "_write", filling)
+        patch.setattr(os, "replace", filling)
         with pytest.raises(ValueError, match=r"No space left on device.*same command again"):
             reproduce(tmp_path)
     again = reproduce(tmp_path)

@@ -1,6 +1,7 @@
 """Sweeps: the right runs in the right rows, selection as stated, resumed equals uninterrupted."""
 
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -13,7 +14,7 @@ from driftopt.drivers.simulation import simulate
 from driftopt.problems.synthetic import kink
 from driftopt.rng.seeds import lane_seed
 from driftopt.runtime.fingerprint import digest_of
-from driftopt.sweep import execution, grid, kept_parts, parts
+from driftopt.sweep import execution, grid, parts
 
 PROBLEMS = [kink(3, rng=1), kink(3, rng=2)]
 GRIDS = [
@@ -169,17 +170,16 @@ def test_a_problem_edited_in_a_notebook_is_other_work():
 
 def test_a_full_disk_loses_nothing_finished(runs, tmp_path, monkeypatch):
     call = {"seeds": [3, 4], "evaluate_every": 30, "folder": tmp_path, **SHARED}
-    real, written = kept_parts._write, []
+    real, written = os.replace, []
 
-    def filling(path, content):
+    def filling(beside, path):
         if len(written) == 2:
-            path.write_bytes(content[:10])
             raise OSError(28, "No space left on device")
         written.append(path)
-        real(path, content)
+        real(beside, path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(kept_parts, "_write", filling)
+        patch.setattr(os, "replace", filling)
         with pytest.raises(sweep.ResultsError, match=r"No space left on device.*finished before is safe"):
             sweep.run(GRIDS, PROBLEMS, **call)
     assert len(list((tmp_path / "parts").iterdir())) == 2
@@ -190,7 +190,7 @@ def test_a_full_disk_loses_nothing_finished(runs, tmp_path, monkeypatch):
 
 def test_a_folder_that_cannot_be_is_a_clear_message(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(sweep.ResultsError, match=r"cannot write results into.*choose another folder"):
+    with pytest.raises(sweep.ResultsError, match=r"cannot write into.*choose another place"):
         sweep.run(GRIDS, PROBLEMS, seeds=[1], folder=tmp_path / "file" / "results", **SHARED)
 
 

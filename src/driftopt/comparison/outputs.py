@@ -13,7 +13,7 @@ from driftopt.comparison.statistics import Interval
 from driftopt.paper.figure import colour
 from driftopt.paper.summary import curve_of, title
 from driftopt.report.page import HtmlTable, Item, Page, Panel, Section, Series, render
-from driftopt.sweep.kept_parts import make_folder, write_whole
+from driftopt.runtime.files import make_folder, write_whole
 
 HEADS = ["Method", "mean", "95% interval", "sd", "runs", "configurations", "selected"]
 TEST_HEADS = ["Pair", "difference of means", "95% interval", "p (Welch)", "p (Holm)"]

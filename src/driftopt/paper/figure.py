@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from driftopt.paper.summary import Summary, title
-from driftopt.sweep.kept_parts import write_whole
+from driftopt.runtime.files import write_whole
 
 # Okabe and Ito's colours, which readers with any colour vision can tell apart.
 COLOURS = {

@@ -18,8 +18,9 @@ from driftopt.paper.best_known import best_known
 from driftopt.paper.findings import Finding, findings
 from driftopt.paper.protocol import Experiment
 from driftopt.paper.summary import Summary, summarise
+from driftopt.runtime.files import make_folder, write_whole
 from driftopt.sweep import Tuned
-from driftopt.sweep.kept_parts import Store, make_folder, write_whole
+from driftopt.sweep.kept_parts import Store, writing
 
 EXPERIMENTS = ("strategic", "pricing")
 AT_ONCE = 2  # parts: while one runs, another compiles
@@ -85,7 +86,8 @@ def reproduce(
     }
     found = {s.experiment.name: findings(s) for s in summaries}
     made = Reproduction(folder, tuple(summaries), found, manifest)
-    write(made, results)
+    with writing(folder):
+        write(made, results)
     return made
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import jax
 from jax.experimental import serialize_executable
 
-from driftopt.runtime import fingerprint
+from driftopt.runtime import files, fingerprint
 
 FILES = 256  # kept at most; the longest unused go first
 PLAIN = (str, int, float, bool, type(None))
@@ -133,13 +133,8 @@ def _make(jitted: Any, arguments: Any, plan: Any, path: Path) -> Any:
 
 
 def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    try:
-        beside.write_bytes(hashlib.sha256(content).digest() + content)
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+    files.make_folder(path.parent, private=True)
+    files.write_whole(path, hashlib.sha256(content).digest() + content, private=True)
     kept = sorted(path.parent.iterdir(), key=lambda file: file.stat().st_mtime)
     for old in kept[:-FILES]:
         old.unlink(missing_ok=True)

@@ -5,18 +5,19 @@ or everything. Its name is the hash of all that defines the work; what cannot be
 """
 
 import io
-import os
 import zipfile
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 
+from driftopt.runtime.files import WriteError, make_folder, write_whole
+
 Arrays = Mapping[str, np.ndarray]
 
 
-class ResultsError(ValueError):
+class ResultsError(WriteError):
     """The results folder cannot be used; the message says what is safe and how to go on."""
 
 
@@ -28,7 +29,10 @@ class Store:
         self._warn = warn
         self._memory: dict[str, Arrays] = {}
         if self.folder is not None:
-            make_folder(self.folder / "parts")
+            try:
+                make_folder(self.folder / "parts")
+            except WriteError as error:
+                raise ResultsError(f"{error} (--out on the command line)") from None
 
     def path(self, key: str) -> Path:
         """Where the part's file is, or would be."""
@@ -61,39 +65,17 @@ class Store:
             return
         buffer = io.BytesIO()
         np.savez(buffer, allow_pickle=False, **{**arrays, "key": np.array(key)})
-        write_whole(self.path(key), buffer.getvalue())
+        with writing(self.folder):
+            write_whole(self.path(key), buffer.getvalue())
 
 
-def make_folder(folder: Path) -> None:
-    """The folder, made if it is not there."""
+@contextmanager
+def writing(folder: str | Path) -> Generator[None]:
+    """A block that writes into the results folder; if it cannot, the error says what is safe."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not os.access(folder, os.W_OK):
-            raise PermissionError(13, "Permission denied")
-    except OSError as error:
+        yield
+    except WriteError as error:
         raise ResultsError(
-            f"cannot write results into {folder}: {error.strerror}; choose another folder (--out), "
-            "or make this one writable"
+            f"{error}; everything finished before is safe in {folder}: "
+            "give the same command again to go on from there"
         ) from None
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees the old one, the new one, or none: never a part of it."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        _write(beside, content)
-        os.replace(beside, path)
-    except OSError as error:
-        with suppress(OSError):
-            beside.unlink()
-        raise ResultsError(
-            f"cannot write {path}: {error.strerror}; everything finished before is safe in {path.parent}: "
-            "free some space or repair the permissions, then give the same command again to go on from there"
-        ) from None
-
-
-def _write(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())

@@ -1,0 +1,114 @@
+"""The one way to write a file: beside its place, flushed to the disk, then renamed.
+
+A reader, or whoever comes after a crash or a full disk, finds the old file, the new one, or none: never a
+part of one. Any number of threads, processes and machines may write the same path at once; the last rename
+wins.
+"""
+
+import errno
+import os
+import secrets
+import stat
+import threading
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+class WriteError(OSError, ValueError):
+    """A file or folder that cannot be written; the message says why and how to go on."""
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool = False) -> None:
+    """Put `content` at `path`: all of it or nothing.
+
+    Args:
+        path: where the file shall be. Its folder must exist; a link is followed, not replaced.
+        content: every byte of the file.
+        private: only its owner may read and write it. Otherwise the permissions are those of the file that
+            is replaced, or the user's usual ones.
+
+    Raises:
+        WriteError: what stands in the way, and what to do. The old file, if there was one, is untouched.
+    """
+    goal, what = Path(os.path.realpath(path)), f"cannot write {path}"
+    beside = goal.with_name(f".driftopt-{os.getpid()}-{threading.get_ident()}-{secrets.token_hex(8)}")
+    mode = _permissions(goal, private, what)
+    try:
+        with open(beside, "xb", opener=partial(os.open, mode=0o600 if private else 0o666)) as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # a rename may otherwise reach the disk before the content does
+        if mode is not None:
+            beside.chmod(mode)
+        os.replace(beside, goal)
+    except OSError as error:
+        raise _sentence(what, error) from None
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+    _flush_folder(goal.parent)
+
+
+def make_folder(folder: str | os.PathLike[str], *, private: bool = False) -> Path:
+    """The folder, made with those above it if it is not there, and writable.
+
+    Args:
+        folder: where it shall be.
+        private: only its owner may look into it, if it is made now.
+
+    Raises:
+        WriteError: it cannot be made, or not be written.
+    """
+    made = Path(folder)
+    try:
+        made.parent.mkdir(parents=True, exist_ok=True)
+        made.mkdir(mode=0o700 if private else 0o777, exist_ok=True)
+        if not os.access(made, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise _sentence(f"cannot write into {made}", error) from None
+    return made
+
+
+def _permissions(goal: Path, private: bool, what: str) -> int | None:
+    """The permissions of the file that will be replaced; None where the usual ones will do."""
+    if not goal.parent.is_dir():
+        raise WriteError(f"{what}: there is no folder {goal.parent}; make it first, or choose another")
+    try:
+        if private or not goal.exists():
+            return None
+        found = goal.stat().st_mode
+        if not stat.S_ISREG(found):
+            raise WriteError(f"{what}: it is there and is no file; choose another name")
+        if not os.access(goal, os.W_OK):  # a rename would not ask
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except WriteError:
+        raise
+    except OSError as error:
+        raise _sentence(what, error) from None
+    return stat.S_IMODE(found)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Wait until the disk knows the new name, where the system lets a folder be opened."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _sentence(what: str, error: OSError) -> WriteError:
+    advice = "repair it, or choose another place"
+    if error.errno in _FULL:
+        advice = "free some space, or choose another place"
+    if error.errno in _FORBIDDEN:
+        advice = "make it writable, or choose another place"
+    if error.errno == errno.ENAMETOOLONG:
+        advice = "choose a shorter name"
+    return WriteError(f"{what}: {error.strerror or error}; {advice}")
