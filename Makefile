@@ -40,7 +40,7 @@ docs-serve: $(VENV)/.ready  ## the site at http://127.0.0.1:8000, made again whe
 dist: $(VENV)/.ready  ## wheel and sdist, each installed and tried in an environment of its own
 	rm -rf dist
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m build --outdir dist
-	$(BIN)/python tests/dist/try_archives.py dist
+	$(BIN)/python tests/packaging/try_archives.py dist
 
 reproduce: $(VENV)/.ready  ## the paper's experiments, the quick version; `driftopt reproduce` is the full one
 	$(BIN)/driftopt reproduce --quick --out results/quick

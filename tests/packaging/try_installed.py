@@ -1,0 +1,57 @@
+"""Run by try_archives.py in a fresh environment: everything is there, and the README's code runs."""
+
+import re
+import subprocess
+import sys
+from importlib.metadata import metadata, version
+from pathlib import Path
+
+
+def files_are_complete(package: Path, source: Path) -> None:
+    """Every file of the source package, data files included, and no other."""
+
+    def listing(folder: Path) -> set[str]:
+        found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+        return {str(path) for path in found if "__pycache__" not in path.parts}
+
+    assert listing(package) == listing(source), listing(package) ^ listing(source)
+
+
+def commands_run(python: str) -> None:
+    """The entry point, the module, and a command that computes."""
+    script = Path(python).parent / "driftopt"
+    for command in (
+        [script, "--version"],
+        [script, "--help"],
+        [script, "methods"],
+        [python, "-m", "driftopt", "plan", "--dim=2", "--lipschitz=1", "--noise=1", "--gap=1"]
+        + ["--epsilon=1", "--delta=1"],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stdout.strip(), command
+
+
+def readme_runs(readme: Path) -> None:
+    """Its Python blocks, top to bottom, in one namespace."""
+    names: dict[str, object] = {}
+    blocks = re.findall(r"```python\n(.*?)```", readme.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(block, names)
+
+
+def main(root: str) -> None:
+    """An assertion that fails names what is wrong."""
+    import driftopt
+
+    package = Path(driftopt.__file__).parent
+    assert Path(root) not in package.parents, f"{package} is the source tree, not an installed package"
+    assert version("driftopt") == driftopt.__version__
+    assert "Documentation" in str(metadata("driftopt").get_all("Project-URL"))
+    files_are_complete(package, Path(root) / "src" / "driftopt")
+    commands_run(sys.executable)
+    readme_runs(Path(root) / "README.md")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
