@@ -1,11 +1,8 @@
 """Comparisons: statistics that keep their level, any problem or function, from Python or from TOML."""
 
-import doctest
 import json
-import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -249,12 +246,3 @@ def test_the_example_runs_from_the_command_line(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "95% interval" in done.stdout
     assert (tmp_path / "report.html").stat().st_size > 10_000
-
-
-def test_the_page_about_comparisons():
-    page = Path(__file__).parents[2] / "docs" / "compare.md"
-    result = doctest.testfile(str(page), module_relative=False)
-    assert result.attempted >= 5
-    assert result.failed == 0
-    (toml,) = re.findall(r"```toml\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL)
-    assert set(tomllib.loads(toml)) <= set(config.KEYS)

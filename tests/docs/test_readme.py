@@ -1,27 +1,38 @@
-"""The README shows; what it shows runs, top to bottom, in an empty folder."""
+"""The README is short, its links lead somewhere, and what it shows comes out."""
 
 import re
 from pathlib import Path
 
 import numpy as np
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+from support.code_blocks import Runner, blocks
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_every_python_block_runs(tmp_path, monkeypatch, capsys):
+def test_it_is_short():
+    assert len(README.splitlines()) < 100
+
+
+def test_what_it_shows_comes_out(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    assert len(blocks) == 3
-    names: dict = {}
-    for block in blocks:
-        exec(block, names)
-    assert np.abs(names["result"].x - [1.0, 2.0]).max() < 0.4
-    assert "±" in capsys.readouterr().out
-    assert names["trace"].fun.shape == (4, 5, 10)
-    assert names["study"].trials()[0].value == 12.5
+    runner = Runner(tmp_path, ROOT / "src")
+    for block in blocks(ROOT / "README.md"):
+        runner.run(block)
+    assert np.abs(runner.names["result"].x - [1.0, 2.0]).max() < 0.4
+    assert runner.names["trace"].fun.shape == (4, 5, 10)
+    assert runner.names["study"].trials()[0].value == 12.5
 
 
-def test_every_linked_page_exists():
-    root = Path(__file__).parents[2]
+def test_every_link_leads_somewhere():
     for link in re.findall(r"\]\(([^)#]+)\)", README):
-        assert (root / link).exists(), link
+        assert (ROOT / link).exists(), link
+
+
+def test_the_tree_is_the_tree():
+    """Every room of the package stands in the README's tree."""
+    tree = re.search(r"```text\nsrc/driftopt/\n(.*?)```", README, flags=re.DOTALL)[1]
+    rooms = {path.name for path in (ROOT / "src" / "driftopt").iterdir() if (path / "__init__.py").exists()}
+    assert not [room for room in sorted(rooms) if f"{room}/" not in tree]
+    assert not [room for room in re.findall(r"(\w+)/", tree) if room not in rooms]

@@ -1,63 +1,13 @@
-"""The page on studies and its example, run as printed."""
+"""The example of the page on studies: what it prints is what the page says."""
 
-import doctest
 import importlib.util
-import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from driftopt.study import Study
-
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "studies.md"
-
-TILL = """#!{python}
-import json, sys
-trial = json.load(open(sys.argv[1]))
-print(json.dumps({{"id": trial["id"], "value": sum(trial["x"].values())}}))
-"""
-
-
-def test_python_on_the_page():
-    result = doctest.testfile(str(PAGE), module_relative=False)
-    assert result.attempted >= 7
-    assert result.failed == 0
-
-
-@pytest.mark.slow
-def test_shell_on_the_page(tmp_path):
-    """Once, a Monday and a Sunday, and a look: every block of the page, in its order."""
-    blocks = re.findall(r"```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    create, monday, sunday, look, recommend = blocks
-    for name, text in (("read-till", TILL.format(python=sys.executable)), ("set-prices", "#!/bin/sh\n")):
-        (tmp_path / name).write_text(text)
-        (tmp_path / name).chmod(0o755)
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-
-    def run(block):
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", block],
-            cwd=tmp_path,
-            env={**os.environ, "PATH": path},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    run(create)
-    run(monday)
-    assert json.loads(run(sunday))["state"] == "complete"
-    assert "1 of 128" in run(look)
-    assert "tea     2.2" in run(recommend)
-    assert (tmp_path / "weeks.png").exists()
-    assert len(Study.open(tmp_path / "prices.db", "weekly").trials()) == 1
 
 
 @pytest.fixture

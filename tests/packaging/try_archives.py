@@ -27,7 +27,9 @@ def main(folder: str) -> None:
     archives = sorted(Path(folder).resolve().iterdir())
     kinds = [archive.suffix for archive in archives]
     if sorted(kinds) != [".gz", ".whl"]:
-        sys.exit(f"{folder} should hold one wheel and one sdist, not {[archive.name for archive in archives]}")
+        sys.exit(
+            f"{folder} should hold one wheel and one sdist, not {[archive.name for archive in archives]}"
+        )
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     for archive in archives:
         with tempfile.TemporaryDirectory() as fresh:
@@ -35,9 +37,7 @@ def main(folder: str) -> None:
             script = ROOT / "tests" / "packaging" / "try_installed.py"
             # From an empty folder, where the source tree cannot be imported by chance.
             (Path(fresh) / "empty").mkdir()
-            subprocess.run(
-                [python, script, ROOT], cwd=Path(fresh) / "empty", env=environment, check=True
-            )
+            subprocess.run([python, script, ROOT], cwd=Path(fresh) / "empty", env=environment, check=True)
         print(f"{archive.name}: installs and runs")
 
 

@@ -6,6 +6,8 @@ import sys
 from importlib.metadata import metadata, version
 from pathlib import Path
 
+PROBLEM = ["--dim=2", "--lipschitz=1", "--noise=1", "--gap=1", "--epsilon=1", "--delta=1"]
+
 
 def files_are_complete(package: Path, source: Path) -> None:
     """Every file of the source package, data files included, and no other."""
@@ -24,8 +26,7 @@ def commands_run(python: str) -> None:
         [script, "--version"],
         [script, "--help"],
         [script, "methods"],
-        [python, "-m", "driftopt", "plan", "--dim=2", "--lipschitz=1", "--noise=1", "--gap=1"]
-        + ["--epsilon=1", "--delta=1"],
+        [python, "-m", "driftopt", "plan", *PROBLEM],
     ):
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert done.stdout.strip(), command

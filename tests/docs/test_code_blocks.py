@@ -1,0 +1,93 @@
+"""Every code block of every page runs, top to bottom, in an empty folder (the README's: test_readme.py)."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.code_blocks import NOT_RUN, Runner, blocks
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+
+# What a page takes as the reader's own.
+TILL = f"""#!{sys.executable}
+import json, sys
+trial = json.load(open(sys.argv[1]))
+print(json.dumps({{"id": trial["id"], "value": sum(trial["x"].values())}}))
+"""
+READERS_OWN = {"studies.md": {"read-till": TILL, "set-prices": "#!/bin/sh\n"}}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    for name, text in READERS_OWN.get(page.name, {}).items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    before = set(sys.modules)
+    runner = Runner(tmp_path, ROOT / "src")
+    try:
+        for block in blocks(page):
+            runner.run(block)
+    finally:
+        # What a page wrote and imported must not be found by the next.
+        for name in set(sys.modules) - before:
+            if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
+                del sys.modules[name]
+
+
+def test_few_blocks_are_left_out():
+    """They need a network, a cluster or minutes; each says so where readers see it."""
+    pages = (*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md")
+    out = [block for page in pages for block in blocks(page) if block.left_out is not None]
+    assert len(out) <= 12, "\n".join(block.place for block in out)
+
+
+# The runner itself: what is wrong on a page must fail.
+
+
+def run(text, folder):
+    runner = Runner(folder, ROOT / "src")
+    for block in blocks(Path("page.md"), text):
+        runner.run(block)
+    return runner
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```python\n1 / 0\n```",
+        "```python\n>>> 1 + 1\n3\n\n```",
+        "```python\nprint(1)\n```\n\n```text\n2\n```",
+        "```console\n$ false\n```",
+        "```console\n$ echo 1\n2\n```",
+        "```console\n$ driftopt methods --unknown\n```",
+        "```bash\nfalse | true\n```",
+        "```toml\na = \n```",
+        "```json\n{\n```",
+        "```\nno language\n```",
+        "```ruby\nputs 1\n```",
+        "```python\nnever closed",
+        f'```python title="{NOT_RUN}no"\n1 / 0\n```',
+    ],
+)
+def test_a_wrong_block_fails(text, tmp_path):
+    with pytest.raises((AssertionError, ZeroDivisionError, ValueError)):
+        run(text, tmp_path)
+
+
+def test_a_page_is_one_story(tmp_path, monkeypatch):
+    """Files and names are there for later blocks, and text is compared with what is printed."""
+    monkeypatch.chdir(tmp_path)
+    text = (
+        '```python title="walk.py"\nSTEP = 2\n```\n'
+        "```python\nx = 1\nprint(x)\n```\n\n```text\n1\n```\n"
+        "```console\n$ python -c 'import walk; \\\nprint(walk.STEP)'\n2\n$ driftopt --version\n...\n```\n"
+        "- in a list\n\n  ```python\n  >>> x + 1\n  2\n\n  ```\n"
+        f'```console title="{NOT_RUN}needs the network"\n$ false\n```\n'
+    )
+    assert run(text, tmp_path).names["x"] == 1
