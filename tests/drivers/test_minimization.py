@@ -7,11 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.optimize
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import driftopt
-from driftopt.space.box import Box
+from driftopt.space import Space
 
 
 def o2nc(**params):
@@ -85,17 +83,6 @@ def test_every_queried_point_is_inside_the_bounds(name, bounds):
     low, high = np.array([-0.5, -np.inf, 0]), np.array([0.5, 0.2, np.inf])
     assert (np.array(seen) >= low).all()
     assert (np.array(seen) <= high).all()
-
-
-@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e3), st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=2))
-@settings(max_examples=200, deadline=None)
-def test_folding_stays_inside_keeps_insiders_and_never_stretches(low, width, xs):
-    box = Box(np.array([low]), np.array([low + width]))
-    a, b = (box.fold(np.array([x])) for x in xs)
-    assert low <= a[0] <= low + width
-    assert abs(a - b)[0] <= abs(xs[0] - xs[1]) + 1e-6
-    inside = np.array([low + 0.3 * width])
-    np.testing.assert_allclose(box.fold(inside), inside, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -234,6 +221,24 @@ def test_scipy_method_refuses_what_it_cannot_use():
         driftopt.scipy_method(noisy_bowl(), [0.0], constraints=[{}], budget=10, radius=0.1)
     with pytest.raises(ValueError, match="jac"):
         driftopt.scipy_method(noisy_bowl(), [0.0], jac=lambda x: x, budget=10, radius=0.1)
+
+
+def test_the_radius_is_given_once_wherever_it_is_given():
+    run = {"budget": 60, "rng": 0, "bounds": [(-4, 4)] * 2}
+    one = driftopt.minimize(noisy_bowl(), np.zeros(2), radius=0.3, **run)
+    other = driftopt.minimize(noisy_bowl(), np.zeros(2), params={"radius": 0.3}, **run)
+    np.testing.assert_array_equal(one.history["x"], other.history["x"])
+    assert one.params == other.params
+
+
+def test_a_space_is_a_start_with_its_bounds():
+    bounds = [(-0.2, 4), (-4, 0.2)]
+    run = {"budget": 60, "rng": 0, "radius": 0.3}
+    one = driftopt.minimize(noisy_bowl(), np.zeros(2), bounds=bounds, **run)
+    other = driftopt.minimize(noisy_bowl(), Space.build(np.zeros(2), bounds=bounds), **run)
+    np.testing.assert_array_equal(one.history["x"], other.history["x"])
+    with pytest.raises(ValueError, match="has its own bounds"):
+        driftopt.minimize(noisy_bowl(), Space.build(np.zeros(2)), bounds=bounds, **run)
 
 
 def test_all_numbers_of_a_run_are_reported():

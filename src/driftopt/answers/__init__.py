@@ -1,1 +1,6 @@
 """What is made of an answer before a method is told: the way in."""
+
+from driftopt.answers.answers import Answers
+from driftopt.answers.step import Answer, Told, Verdict
+
+__all__ = ["Answer", "Answers", "Told", "Verdict"]

@@ -10,6 +10,7 @@ import numpy as np
 
 from driftopt.drivers.minimization import MinimizeError, minimize
 from driftopt.runtime.fingerprint import digest_of
+from driftopt.space import Space
 from driftopt.sweep.grids import Grid
 from driftopt.sweep.kept_parts import Arrays
 from driftopt.sweep.parts import Settings, Source, Task
@@ -23,20 +24,19 @@ class FunctionTask(Task):
     source: str  # the function's text, for the key
     method: str
     parameters: tuple[dict[str, Any], ...]
-    x0: tuple[float, ...]
-    bounds: Any
+    space: Space
     evaluations: int
     seeds: tuple[int, ...]
     budget: int
 
     @property
     def key(self) -> str:
-        parts = (self.source, self.method, repr(self.parameters), self.x0, repr(self.bounds))
+        parts = (self.source, self.method, repr(self.parameters), repr(self.space))
         return digest_of(*parts, self.evaluations, self.seeds, self.budget)
 
     def run(self) -> Arrays:
         shape = (1, len(self.seeds), len(self.parameters))
-        x = np.full((*shape, len(self.x0)), np.nan, np.float32)
+        x = np.full((*shape, self.space.dim), np.nan, np.float32)
         objective, queries = np.full(shape, np.inf), np.zeros(shape, np.int64)
         for s, seed in enumerate(self.seeds):
             for c, numbers in enumerate(self.parameters):
@@ -54,12 +54,10 @@ class FunctionTask(Task):
         try:
             result = minimize(
                 self.fun,
-                self.x0,
+                self.space,
                 budget=self.budget,
-                radius=numbers.pop("radius", None),
                 method=self.method,
                 params=numbers,
-                bounds=self.bounds,
                 rng=seed,
                 args=noise(0),
             )
@@ -76,9 +74,9 @@ class FunctionSource(Source):
     """One noisy function with its start and bounds."""
 
     def __init__(self, fun: Callable[..., Any], x0: np.ndarray, bounds: Any, evaluations: int):
-        self.fun, self.x0, self.bounds, self.evaluations = fun, x0, bounds, evaluations
+        self.fun, self.space, self.evaluations = fun, Space.build(x0, bounds=bounds), evaluations
         self.names = (getattr(fun, "__name__", "function"),)
-        self.dim = len(x0)
+        self.dim = self.space.dim
         try:
             self.text = inspect.getsource(inspect.getmodule(fun) or fun)  # pyright: ignore[reportArgumentType]
         except (OSError, TypeError):
@@ -98,14 +96,15 @@ class FunctionSource(Source):
                 "write the problem as a driftopt.Problem to try a method of your own"
             )
         numbers = tuple(dict(grid.configurations[i]) for i in configurations[0])
-        start = tuple(float(v) for v in (settings.x0 or self.x0))
+        space = self.space
+        if settings.x0 is not None:
+            space = Space.build(settings.x0, names=space.names, **space.given)
         return FunctionTask(
             self.fun,
             self.text,
             grid.build,
             numbers,
-            start,
-            self.bounds,
+            space,
             self.evaluations,
             tuple(seeds),
             settings.budget,

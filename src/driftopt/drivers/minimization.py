@@ -13,11 +13,12 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from driftopt import checks, methods
+from driftopt.answers import Answer, Answers
 from driftopt.drivers.host import Host
 from driftopt.drivers.quick_host import quick_host
 from driftopt.methods import defaults
 from driftopt.rng.seeds import as_seed
-from driftopt.space.box import Box
+from driftopt.space import Space
 
 MESSAGES = {
     0: "The budget is spent.",
@@ -71,10 +72,11 @@ def minimize(
     Parameters
     ----------
     fun : x of shape (d,) → a number. With `vectorized`, points of shape (n, d) → n numbers.
-    x0 : where to start.
+    x0 : where to start; or a `Space`, which holds the start and its bounds.
     budget : how many values of `fun` may be spent, `final_queries` included. Never passed.
-    radius : how far a trial decision may be from the current one, in the units of x. It may be left out where
-        bounds are finite: then it is √d/10 of the narrowest width, as `params` reports.
+    radius : how far a trial decision may be from the current one, in the units of x; the same as
+        params={"radius": …}. It may be left out where bounds are finite: then it is √d/10 of the narrowest
+        width, as `params` reports.
     method, params : a name of `driftopt.methods.names()` and its numbers. "auto" needs none; the two of O2NC
         without a step use the scale-free learner, and then block = T^(2/3) for T iterations unless given.
     bounds : pairs (low, high) or scipy's Bounds; every queried point is inside them.
@@ -96,18 +98,23 @@ def minimize(
     >>> result.nfev, bool(abs(result.x - 1).max() < 0.3)
     (4000, True)
     """
-    run = _Run(fun, args, checks.vector("x0", x0), bounds, direction, vectorized)
+    radius, params = defaults.radius_once(radius, params)
+    run = _Run(fun, args, Space.build(x0, bounds=bounds), Answers.build(direction=direction), vectorized)
     total = int(checks.count("budget", budget))
     if final_queries not in range(total):
         raise ValueError(f"final_queries must be a whole number from 0 to budget - 1, got {final_queries!r}")
     chosen, numbers = defaults.resolve(
-        method, dim=run.dim, budget=total - int(final_queries), radius=radius, params=params, box=run.box
+        method,
+        dim=run.space.dim,
+        budget=total - int(final_queries),
+        radius=run.space.radius if radius is None else radius,
+        params=params,
     )
-    cost = int(chosen.queries(run.dim))
+    cost = int(chosen.queries(run.space.dim))
     iterations = checks.budget(total - int(final_queries), cost, 1 + chosen.warmup) // cost
     seed = as_seed(rng)
     run.params = {"method": method, **methods.entry(method).defaults, **numbers, "seed": seed}
-    run.host, run.cost = quick_host(chosen, run.x0, seed), cost
+    run.host, run.cost = quick_host(chosen, run.space.start, seed), cost
     report = _reporter(callback)
 
     try:
@@ -130,19 +137,17 @@ class _Run:
     cost: int  # queries of one iteration
     params: dict[str, Any]
 
-    def __init__(self, fun: Any, args: Any, x0: np.ndarray, bounds: Any, direction: str, vectorized: bool):
-        self.maximize = checks.choice("direction", direction, ("minimize", "maximize")) == "maximize"
-        self.box = Box.parse(bounds, len(x0))
-        self.x0 = x0 if self.box is None else self.box.check(x0)
-        self.dim = len(x0)
+    def __init__(self, fun: Any, args: Any, space: Space, answers: Answers, vectorized: bool):
+        self.space, self._answers, self._memory = space, answers, answers.begin()
         self._fun, self._args, self._vectorized = fun, args, vectorized
         self.spent = 0
-        self._points, self._values = np.empty((0, self.dim)), np.empty(0)  # behind the first `spent`: room
+        self._points, self._values = np.empty((0, space.dim)), np.empty(0)  # behind the first `spent`: room
         self.final: np.ndarray | None = None
 
     def iterate(self) -> int:
         """One iteration; returns the queries it cost."""
-        points, repeats = self._inside(self.host.points), self.host.repeats
+        host, seed = self.host, self.params["seed"]
+        points, repeats = self.space.deploy(host.points, (seed, host.told)), host.repeats
         if not _finite(points):
             raise MinimizeError(
                 f"after {self.spent} queries the method has diverged: the points it asks for are not finite; "
@@ -150,8 +155,9 @@ class _Run:
                 self.result(1),
             )
         values = self._query(np.tile(points, (repeats, 1)) if repeats > 1 else points)
-        means = values if repeats == 1 else values.reshape(repeats, len(points)).mean(axis=0)
-        self.host.tell(-means if self.maximize else means)
+        samples = values[None] if repeats == 1 else values.reshape(repeats, len(points))
+        self._memory, means = self._answers.take(self._memory, samples)
+        host.tell(means)
         return len(values)
 
     def confirm(self, count: int) -> int:
@@ -161,7 +167,7 @@ class _Run:
 
     @property
     def x(self) -> np.ndarray:
-        return np.array(self._inside(self.host.recommend()))  # JAX's own memory is not to be written
+        return self.space.report(self.host.recommend())
 
     @property
     def latest(self) -> float:
@@ -191,9 +197,6 @@ class _Run:
             history=history,
         )
 
-    def _inside(self, points: np.ndarray) -> np.ndarray:
-        return points if self.box is None else self.box.fold(points)
-
     def _query(self, points: np.ndarray) -> np.ndarray:
         """The values at all points; each is kept as soon as it is there, so that a failure loses none."""
         values = self._room(points)
@@ -214,7 +217,7 @@ class _Run:
         end = self.spent + len(points)
         if end > len(self._values):
             more = max(end, 1024)  # at least as much again, so that a long run seldom moves its history
-            self._points = np.concatenate([self._points, np.empty((more, self.dim))])
+            self._points = np.concatenate([self._points, np.empty((more, self.space.dim))])
             self._values = np.concatenate([self._values, np.empty(more)])
         self._points[self.spent : end] = points
         return self._values[self.spent : end]
@@ -236,11 +239,12 @@ class _Run:
         array, count = array.astype(float).ravel(), 1 if points is None else len(points)
         if array.size != count:
             raise self._failure(f"gave {array.size} values, expected {count}")
-        if not (finite := np.isfinite(array)).all():
-            bad, query = int(finite.argmin()), self.spent + 1
+        if not np.isfinite(array).all():  # quick where all is well
+            refused = np.array([self._answers.judge(Answer(value)) is not None for value in array.tolist()])
+            bad, query = int(refused.argmax()), self.spent + 1
             if points is not None:
-                self._room(points[finite])[:] = array[finite]
-                self.spent += int(finite.sum())
+                self._room(points[~refused])[:] = array[~refused]
+                self.spent += int((~refused).sum())
             raise self._failure(f"gave {array[bad]}; values must be finite", query + bad)
         return array
 

@@ -10,7 +10,6 @@ from driftopt.methods import registry
 
 if TYPE_CHECKING:
     from driftopt.method import Method
-    from driftopt.space.box import Box
 
 
 def block_length(iterations: int) -> int:
@@ -25,22 +24,14 @@ def block_length(iterations: int) -> int:
     return max(1, round(iterations ** (2 / 3)))
 
 
-def trial_length(box: "Box | None") -> float:
-    """√d/10 of the narrowest width of the bounds, a radius for those who give none.
-
-    A trial at that distance moves every coordinate by about a tenth of the narrowest range.
-
-    >>> from driftopt.space.box import Box
-    >>> trial_length(Box.parse([(0, 2)] * 25, 25))
-    1.0
-    """
-    if box is None or not np.isfinite(box.upper - box.lower).all():
-        raise ValueError(
-            "radius is needed: how far a trial decision may be from the current one, in the units of x; "
-            "a tenth of the range you would consider, times the root of the number of coordinates, is a "
-            "fair first choice. With finite bounds for every coordinate it can be left out"
-        )
-    return float(np.sqrt(box.lower.size) / 10 * (box.upper - box.lower).min())
+def radius_once(radius: Any, params: Mapping[str, Any] | None) -> tuple[Any, dict[str, Any]]:
+    """The radius, given as an argument or among the params, and the params without it."""
+    others = dict(params or {})
+    if "radius" not in others:
+        return radius, others
+    if radius is not None:
+        raise ValueError("give radius once: as the argument or in params")
+    return others.pop("radius"), others
 
 
 def resolve(
@@ -50,17 +41,20 @@ def resolve(
     budget: int,
     radius: Any,
     params: Mapping[str, Any] | None = None,
-    box: "Box | None" = None,
 ) -> tuple["Method", dict[str, Any]]:
-    """The method and all of its numbers, those given and those filled in from the budget and the bounds."""
+    """The method and all of its numbers, those given and those filled in from the budget."""
     accepted = registry.entry(name).parameters
-    numbers = dict(params or {})
-    if "radius" in numbers:
-        raise ValueError("give radius once: as the argument, not in params")
+    radius, numbers = radius_once(radius, params)
+    if radius is None:
+        raise ValueError(
+            "radius is needed: how far a trial decision may be from the current one, in the units of x; "
+            "a tenth of the range you would consider, times the root of the number of coordinates, is a "
+            "fair first choice. With finite bounds for every coordinate it can be left out"
+        )
     for what, number in {**numbers, "radius": radius}.items():
         if np.ndim(number):
             raise ValueError(f"{what} must be a single number here, one run has one; got {number!r}")
-    numbers["radius"] = trial_length(box) if radius is None else checks.positive("radius", radius)
+    numbers["radius"] = checks.positive("radius", radius)
     if "budget" in accepted:
         numbers.setdefault("budget", budget)
     elif "block" in accepted and "block" not in numbers and "step" not in numbers:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from driftopt import checks
-from driftopt.space.box import Box
+from driftopt.space import Space
 from driftopt.study import safety
 from driftopt.study.spec import Spec
 
@@ -32,10 +32,8 @@ def design(
     """The specification of a new study."""
     from driftopt.rng.seeds import as_seed
 
-    start = checks.vector("x0", x0)
-    box = Box.parse(bounds, start.size)
-    if box is not None:
-        box.check(start)
+    space = Space.build(x0, names=names, bounds=bounds)
+    start = space.start
     if reserve != 0:
         reserve = int(checks.count("reserve", reserve))
     usable = int(checks.count("budget", budget)) - reserve
@@ -44,17 +42,17 @@ def design(
     name = method or ("zo-o2nc-2pt" if width > 1 or limit is not None else "auto")
     every = None if control_every is None else int(checks.count("control_every", control_every))
     planned = max(1, usable if every is None else usable * every // (every + 1))
-    built, given = _method(name, dict(params or {}), start.size, planned, width, limit, box)
+    built, given = _method(name, dict(params or {}), start.size, planned, width, limit, space)
     points, repeats = built.points(start.size), int(built.batch)
     checks.budget(max(usable, 1), points * repeats, 1 + built.warmup)
     radius = float(built.radius)
     return Spec(
         x0=start.tolist(),
-        names=_names(names, start.size),
+        names=list(space.names),
         method=name,
         params=given,
         budget=int(budget),
-        bounds=None if box is None else _pairs(box),
+        bounds=space.given.get("bounds"),
         direction=checks.choice("direction", direction, ("minimize", "maximize")),
         seed=as_seed(rng),
         parallel=width,
@@ -78,7 +76,7 @@ def _method(
     budget: int,
     parallel: int,
     max_change: float | None,
-    box: Box | None,
+    space: Space,
 ) -> tuple[Any, dict[str, Any]]:
     """The method and the parameters that build it again, all written out."""
     from driftopt import methods  # JAX: answering a study does without
@@ -94,7 +92,9 @@ def _method(
         # With radius 1 the reach is the share of the radius by which the iterate may move, 1/M.
         shape, _ = resolve(name, dim=dim, budget=budget, radius=1.0, params=params)
         radius = _limited(name, radius, shape, max_change)
-    method, numbers = resolve(name, dim=dim, budget=budget, radius=radius, params=params, box=box)
+    elif radius is None:
+        radius = space.radius
+    method, numbers = resolve(name, dim=dim, budget=budget, radius=radius, params=params)
     return method, _plain(numbers)
 
 
@@ -118,19 +118,3 @@ def _plain(params: dict[str, Any]) -> dict[str, Any]:
         elif value is not None and not isinstance(value, int | float | str):
             raise ValueError(f"params[{key!r}] must be a single number or word, got {value!r}")
     return params
-
-
-def _names(names: Sequence[str] | None, dim: int) -> list[str]:
-    if names is None:
-        return [f"x{i}" for i in range(dim)]
-    listed = [str(name) for name in names]
-    if len(listed) != dim or len(set(listed)) != dim:
-        raise ValueError(f"names must be {dim} different names, one for each coordinate of x0; got {listed}")
-    return listed
-
-
-def _pairs(box: Box) -> list[list[float | None]]:
-    def side(value: float) -> float | None:
-        return value if np.isfinite(value) else None
-
-    return [[side(low), side(high)] for low, high in zip(box.lower.tolist(), box.upper.tolist(), strict=True)]

@@ -182,7 +182,7 @@ class Desk:
         query = sa.select(c.points).where(c.study_id == self._id, c.iteration == self.ledger.closed - 1)
         query = query.order_by(c.draw.desc()).limit(1)
         asked = vector_from_json(self._store.read(lambda tx: tx.execute(query).scalar_one()))
-        away = np.abs(asked - self.spec.fold(replayed)).max()
+        away = np.abs(asked - self.spec.space.deploy(replayed)).max()
         if not away <= 1e-3 * self.spec.radius + 1e-9 * float(np.abs(asked).max()):
             raise ReplayError(
                 f"replaying {self.ledger.closed} iterations leads {away:.3g} away from the log: "

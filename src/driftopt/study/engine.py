@@ -51,7 +51,7 @@ class Engine(Host):
 
     def world_points(self) -> np.ndarray:
         """The open iteration's points as the world sees them: inside the bounds."""
-        return self._spec.fold(self.points)
+        return self._spec.space.deploy(self.points)
 
     def redrawn_points(self) -> np.ndarray:
         """What `world_points` would be after a redraw; nothing changes until the redraw is in the log."""
@@ -61,4 +61,4 @@ class Engine(Host):
 
     def recommendation(self) -> np.ndarray:
         """The decision to report, inside the bounds."""
-        return self._spec.fold(self.recommend())
+        return self._spec.space.report(self.recommend())

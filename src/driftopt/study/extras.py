@@ -54,7 +54,7 @@ def place(spec: Spec, purpose: str, center: np.ndarray, slot: Slot) -> np.ndarra
     if purpose == "confirm":
         return spec.start if slot.sample == 0 else center
     side = spec.radius * direction(spec, slot.point)
-    return spec.fold(center + side if slot.sample == 0 else center - side)
+    return spec.space.deploy(center + side if slot.sample == 0 else center - side)
 
 
 def spread(spec: Spec, purpose: str) -> float:

@@ -69,10 +69,9 @@ class Round:
         """Slots that need a deployment and have none out."""
         return [s for s, value in enumerate(self.values) if value is None and s not in self.out]
 
-    def means(self) -> np.ndarray:
-        """Over the repeats, in the order of samples, not of arrival: the sum's last bit stays the same."""
-        told = np.array(self.values, dtype=np.float64).reshape(self.repeats, self.count)
-        return np.add.reduce(told, axis=0) / self.repeats
+    def samples(self) -> np.ndarray:
+        """All values as (samples, p), in the order of the samples, not of arrival."""
+        return np.array(self.values, dtype=np.float64).reshape(self.repeats, self.count)
 
 
 class Ledger:
@@ -87,6 +86,7 @@ class Ledger:
         self.since_control: int | None = None  # deployments since the last control; None before the first
         self.steps: list[Step] = []
         self.closed = 0  # iterations whose values are all in
+        self._memory = spec.answers.begin()
 
     @property
     def open(self) -> Round | None:
@@ -131,7 +131,7 @@ class Ledger:
             if holding is not None and holding.id == trial:
                 del turn.out[slot]
             if kind == "complete" and turn.values[slot] is None:
-                turn.values[slot] = self._spec.sign * value
+                turn.values[slot] = value
                 turn.missing -= 1
             elif kind in ("failed", "expired"):
                 # By trial, not by who holds the slot now: a process that reads the log at once, late, must
@@ -145,7 +145,8 @@ class Ledger:
             if (turn.iteration, turn.draw + 1) in self._rounds:
                 self.steps.append(None)
             elif turn.missing == 0:
-                self.steps.append(turn.means())
+                self._memory, values = self._spec.answers.take(self._memory, turn.samples())
+                self.steps.append(values)
                 self.closed += 1
             else:
                 return

@@ -83,6 +83,6 @@ def _improvement(spec: Spec, iterations: int, others: Sequence[Trial]) -> Improv
     controls = mean_of([trial for trial in others if trial.kind == "control"])
     for start, basis in ((paired, "confirming pairs"), (controls, "confirming and control deployments")):
         if here is not None and start is not None and here.sem is not None and start.sem is not None:
-            gain = -spec.sign * (here.mean - start.mean)
+            gain = (start.mean - here.mean) if spec.direction == "minimize" else (here.mean - start.mean)
             return Improvement(gain, float(np.hypot(here.sem, start.sem)), here, start, basis)
     return None

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from driftopt.space.box import Box
+from driftopt.answers import Answers
+from driftopt.space import Space
 
 
 @dataclass(frozen=True)
@@ -43,22 +44,19 @@ class Spec:
         """Deployments in one iteration."""
         return self.points * self.repeats
 
-    @property
-    def sign(self) -> float:
-        """Values are multiplied by this before the method, which minimises, sees them."""
-        return -1.0 if self.direction == "maximize" else 1.0
-
     @cached_property
     def start(self) -> np.ndarray:
         return np.array(self.x0)
 
     @cached_property
-    def box(self) -> Box | None:
-        return Box.parse(self.bounds, self.dim)
+    def space(self) -> Space:
+        """The way out: from the method's points to decisions."""
+        return Space.build(self.x0, names=self.names, bounds=self.bounds)
 
-    def fold(self, points: np.ndarray) -> np.ndarray:
-        """What the world sees of the method's points."""
-        return points if self.box is None else self.box.fold(points)
+    @cached_property
+    def answers(self) -> Answers:
+        """The way in: from what was told to the method's values."""
+        return Answers.build(direction=self.direction, tolerance=self.tolerance, distance=self.space.distance)
 
     def as_json(self) -> str:
         return json.dumps(asdict(self), allow_nan=False)

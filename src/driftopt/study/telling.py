@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from driftopt import checks
+from driftopt import answers, checks
 from driftopt.study.errors import Conflict, UnknownTrial
 from driftopt.study.schema import events, iterations, trials
 from driftopt.study.spec import Spec, vector_as_json
@@ -57,13 +57,12 @@ def value_answer(spec: Spec, x: np.ndarray, value: Any, sem: Any, x_deployed: An
         raise ValueError(f"sem must be finite and >= 0, or None; got {sem!r}")
     deployed = None if x_deployed is None else checks.vector("x_deployed", x_deployed, spec.dim)
     text = None if deployed is None else vector_as_json(deployed)
-    if not math.isfinite(number):
-        return Answer("failed", x_deployed=text, reason=f"the value is {number}")
-    away = 0.0 if deployed is None else float(np.linalg.norm(deployed - x))
-    if away > spec.tolerance:
-        reason = f"deployed {away:.6g} away from the asked point (tolerance {spec.tolerance:.6g})"
-        return Answer("failed", number, error, text, reason)
-    return Answer("complete", number, error, text)
+    against = spec.answers.judge(answers.Answer(number, error, x, deployed))
+    if against is None:
+        return Answer("complete", number, error, text)
+    if not math.isfinite(number):  # no database keeps these
+        return Answer(against.state, x_deployed=text, reason=against.reason)
+    return Answer(against.state, number, error, text, against.reason)
 
 
 def _number(name: str, value: Any) -> float:

@@ -1,0 +1,95 @@
+"""`Answers`: the way from what was told about deployments to what a method is told.
+
+    failed or not    ◄──  each step's `judge`, an answer at a time  ◄──  what was told
+    method's values  ◄──  the mean of the samples  ◄──  each step's `take`, an iteration at a time
+
+A new thing that may come with an answer, or go wrong with it, is a new file with a `Step` and a line in
+`build`; drivers and studies call `judge` and `take`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from driftopt import checks
+from driftopt.answers.deployed import DeployedAsAsked
+from driftopt.answers.direction import Maximize
+from driftopt.answers.finite import Finite
+from driftopt.answers.step import Answer, Step, Told, Verdict
+
+DIRECTIONS = ("minimize", "maximize")
+
+NOTHING: Mapping[str, Any] = {}
+Memory = tuple[Any, ...]  # one for each step that has a part in `take`
+
+
+@dataclass(frozen=True)
+class Answers:
+    steps: tuple[Step, ...]
+
+    @classmethod
+    def build(
+        cls,
+        *,
+        direction: str = "minimize",
+        tolerance: float | None = None,
+        distance: Callable[[np.ndarray, np.ndarray], float] | None = None,
+    ) -> "Answers":
+        """From the user's arguments.
+
+        Args:
+            direction: "minimize" or "maximize".
+            tolerance: how far what was deployed may be from what was asked; None: it is not looked at.
+            distance: how far apart two decisions are.
+        """
+        steps: list[Step] = [Finite()]
+        if tolerance is not None and distance is not None:
+            steps.append(DeployedAsAsked(tolerance, distance))
+        if checks.choice("direction", direction, DIRECTIONS) == "maximize":
+            steps.append(Maximize())
+        return cls(tuple(steps))
+
+    def judge(self, answer: Answer) -> Verdict | None:
+        """The first thing that is to be said against an answer; None: it counts."""
+        verdicts = (step.judge(answer) for step in self.steps)
+        return next((verdict for verdict in verdicts if verdict is not None), None)
+
+    @cached_property
+    def _takers(self) -> tuple[Step, ...]:
+        """The steps that change anything on the way: the others need not be called for every iteration."""
+        return tuple(step for step in self.steps if type(step).take is not Step.take)
+
+    def begin(self) -> Memory:
+        """The memory before the first iteration."""
+        return tuple(step.begin() for step in self._takers)
+
+    def take(
+        self, memory: Memory, values: np.ndarray, beside: Mapping[str, Any] = NOTHING
+    ) -> tuple[Memory, np.ndarray]:
+        """The memory after an iteration, and the (p,) values for the method: the mean of the samples.
+
+        They are added up in the order of the samples, so that the last bit stays the same.
+
+        Args:
+            memory: what `begin` or the last `take` gave.
+            values: (samples, p), fresh samples at each of the p points.
+            beside: what else came with them, by name.
+
+        >>> Answers.build().take((), np.array([[1.0, 5.0], [3.0, 6.0]]))[1]
+        array([2. , 5.5])
+        """
+        if memory:  # `minimize` passes here once every twenty microseconds, and mostly without a step
+            memory, values = self._through(memory, Told(values, beside))
+        if len(values) == 1:
+            return memory, values[0]
+        return memory, np.add.reduce(values, axis=0) / len(values)
+
+    def _through(self, memory: Memory, told: Told) -> tuple[Memory, np.ndarray]:
+        after: list[Any] = []
+        for step, before in zip(self._takers, memory, strict=True):
+            remembered, told = step.take(before, told)
+            after.append(remembered)
+        return tuple(after), told.values

@@ -1,0 +1,52 @@
+"""The contract of a step on the way in: from what was told towards what a method is told."""
+
+from abc import ABC
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was told about one deployment."""
+
+    value: float
+    sem: float | None = None
+    asked: np.ndarray | None = None
+    deployed: np.ndarray | None = None  # where it differs from what was asked
+
+
+class Verdict(NamedTuple):
+    """Why an answer does not count as it is."""
+
+    state: str  # what becomes of the trial: failed
+    reason: str
+
+
+class Told(NamedTuple):
+    """One iteration's answers: fresh samples at each of p points, all of which count."""
+
+    values: np.ndarray  # (samples, p)
+    beside: Mapping[str, Any] = {}  # what else came with them, by name
+
+
+class Step(ABC):  # noqa: B024  each step has one part or the other
+    """Judges answers as they come in, or changes an iteration's answers before the method sees them, or both.
+
+    A step has a memory of its own, a value that `take` returns anew: with the method's state, it is the
+    replay of the log.
+    """
+
+    def judge(self, answer: Answer) -> Verdict | None:
+        """What is to be said against an answer; None: nothing."""
+        return None
+
+    def begin(self) -> Any:
+        """The memory before the first iteration."""
+        return ()
+
+    def take(self, memory: Any, told: Told) -> tuple[Any, Told]:
+        """The memory after an iteration, and its answers one step nearer to the method."""
+        return memory, told
