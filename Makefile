@@ -31,7 +31,7 @@ types: $(VENV)/.ready
 	$(BIN)/pyright
 
 docs: $(VENV)/.ready  ## the documentation site, into site/; a broken link or a missing docstring fails
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	$(BIN)/python docs/hooks/check_site.py site
 
 docs-serve: $(VENV)/.ready  ## the site at http://127.0.0.1:8000, made again when a page changes

@@ -14,7 +14,7 @@ from driftopt import methods
 
 jax.config.update("jax_num_cpu_devices", 2)
 
-pytest_plugins = ["support.stores"]
+pytest_plugins = ["support.browser", "support.stores"]
 
 
 @pytest.fixture(params=methods.names())

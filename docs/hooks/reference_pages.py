@@ -84,7 +84,7 @@ def public_names(module: str) -> list[str]:
 def entries(module: str, names: list[str], shown: set[str]) -> list[str]:
     """A directive for each name; for a submodule a line that leads to its page."""
     lines: list[str] = []
-    for name in names:
+    for name in sorted(names, key=lambda name: (rank(getattr(import_module(module), name)), name.lower())):
         value = getattr(import_module(module), name)
         if inspect.ismodule(value):
             if value.__name__ not in shown:
@@ -92,6 +92,13 @@ def entries(module: str, names: list[str], shown: set[str]) -> list[str]:
             continue
         lines += [f"::: {module}.{name}", ""]
     return lines
+
+
+def rank(value: Any) -> int:
+    """What is called comes first, then what comes back, then what may go wrong."""
+    if not inspect.isclass(value):
+        return 0
+    return 2 if issubclass(value, BaseException) else 1
 
 
 def is_documented_kind(value: Any) -> bool:

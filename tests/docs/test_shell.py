@@ -77,3 +77,11 @@ def test_templates_are_forms_that_can_be_read():
         assert form["description"], path.name
         ids = [part["id"] for part in form["body"]]
         assert len(ids) == len(set(ids)), path.name
+
+
+def test_the_site_is_built_strictly():
+    """With --quiet mkdocs counts no warnings, and a broken link would pass."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (line,) = [line for line in makefile.splitlines() if "mkdocs build" in line]
+    assert "--strict" in line
+    assert "quiet" not in line

@@ -1,0 +1,164 @@
+"""The documentation site builds, holds every public name, loads nothing from the network, and can be read."""
+
+import functools
+import http.server
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import driftopt
+from driftopt import methods
+from support.browser import complaints, requested, resize
+
+ROOT = Path(__file__).parents[2]
+HOOKS = ROOT / "docs" / "hooks"
+LOOKED_AT = ("index", "methods", "auto", "results", "reference/driftopt", "tutorials/own-problem")
+
+
+def hook(name):
+    spec = importlib.util.spec_from_file_location(name, HOOKS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def build(folder, root=ROOT):
+    """What `make docs` runs. (With --quiet mkdocs would count no warnings, and nothing would be strict.)"""
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=root,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    done = build(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    """The site on a port of this machine."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_no_page_loads_anything_from_the_network(site):
+    assert hook("check_site").remote_assets(site) == []
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        '<script src="https://cdn.example/x.js"></script>',
+        '<img srcset="//cdn.example/x.png 2x">',
+        '<link rel="stylesheet" href="https://fonts.example/css">',
+        '<style>@import "https://fonts.example/css";</style>',
+        '<p style="background: url(https://cdn.example/x.png)">',
+    ],
+)
+def test_a_planted_remote_asset_is_found(page, tmp_path):
+    (tmp_path / "index.html").write_text(f'<a href="https://example.org">a link is none</a>{page}')
+    assert len(hook("check_site").remote_assets(tmp_path)) == 1
+
+
+def test_every_public_name_has_an_entry(site):
+    shown = "".join(path.read_text(encoding="utf-8") for path in (site / "reference").glob("*.html"))
+    names = [name for name in driftopt.__all__ if name != "__version__"]
+    missing = [name for name in names if f'id="driftopt.{name}"' not in shown]
+    modules = [name for name in missing if type(getattr(driftopt, name)) is type(os)]
+    assert missing == modules  # which have pages of their own
+
+
+def test_every_method_and_parameter_is_on_the_page(site):
+    text = (site / "methods.html").read_text(encoding="utf-8")
+    for name in methods.names():
+        section = re.search(rf"<h3[^>]*><code>{re.escape(name)}</code>.*?(?=<h3|</article>)", text, re.DOTALL)
+        for parameter in methods.entry(name).parameters:
+            assert f"<code>{parameter}</code>" in section[0], (name, parameter)
+
+
+def test_a_public_name_without_a_docstring_is_found(monkeypatch):
+    pages = hook("reference_pages")
+
+    def silent():
+        pass
+
+    class Silent:
+        def method(self):
+            pass
+
+    class Speaking(Silent):
+        """Says something, but its method does not."""
+
+        def method(self):
+            pass
+
+    for name, thing in (("silent", silent), ("Silent", Silent), ("Speaking", Speaking)):
+        monkeypatch.setattr(driftopt, name, thing, raising=False)
+    found = pages.undocumented("driftopt", ["silent", "Silent", "Speaking", "minimize"])
+    assert found == [
+        "driftopt.silent",
+        "driftopt.Silent",
+        "driftopt.Silent.method",
+        "driftopt.Speaking.method",
+    ]
+
+
+def test_a_broken_link_stops_the_build(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text("[nowhere](nowhere.md)")
+    (tmp_path / "mkdocs.yml").write_text("site_name: a\nplugins: []\n")
+    done = build(tmp_path / "site", tmp_path)
+    assert done.returncode != 0
+    assert "nowhere.md" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "dark"), [(390, 844, False), (1366, 768, False), (1366, 768, True)]
+)
+def test_pages_can_be_read_on_a_phone_a_laptop_and_in_the_dark(browser, address, width, height, dark):
+    resize(browser, width, height, dark=dark)
+    browser.get(f"{address}/index.html")
+    browser.execute_script("localStorage.clear()")  # a colour chosen before
+    for page in LOOKED_AT:
+        browser.get(f"{address}/{page}.html")
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width, page
+        scheme = browser.execute_script("return document.body.dataset.mdColorScheme")
+        assert scheme == ("slate" if dark else "default"), page
+        outside = [url for url in requested(browser) if re.match(r"https?:", url) and address not in url]
+        assert not outside, page
+        assert not complaints(browser), page
+
+
+def test_the_start_page_shows_its_figures_on_one_screen(browser, address):
+    resize(browser, 1366, 768)
+    browser.get(f"{address}/index.html")
+    boxes = (
+        "[...document.querySelectorAll('.headlines > div')].map(box => box.getBoundingClientRect().bottom)"
+    )
+    bottoms = browser.execute_script(f"return {boxes}")
+    assert len(bottoms) == 2
+    assert max(bottoms) <= 768
