@@ -45,6 +45,7 @@ def test_methods_lists_the_registry(driftopt):
     [
         (["--delta", "0.5"], theory.o2nc(delta=0.5, **PROBLEM)),
         (["--delta", "0.5", "--option", "II"], theory.o2nc(option="II", delta=0.5, **PROBLEM)),
+        (["--delta", "0.5", "--paper"], theory.o2nc(delta=0.5, goldstein=False, **PROBLEM)),
         (["--smooth", "2"], theory.smooth(gradient_lipschitz=2.0, **PROBLEM)),
         (["--hessian", "2"], theory.hessian_lipschitz(hessian_lipschitz=2.0, **PROBLEM)),
         (["--delta", "0.5", "--sgd"], theory.minibatch_sgd(delta=0.5, **PROBLEM)),

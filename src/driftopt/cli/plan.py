@@ -15,34 +15,25 @@ def plan(
     smooth: float | None = None,
     hessian: float | None = None,
     sgd: bool = False,
+    paper: bool = False,
     compare: bool = False,
 ) -> None:
     """Say what the theorems ask for: block, step, radius and the number of queries.
 
-    Parameters
-    ----------
-    dim
-        d, the length of a decision.
-    lipschitz
-        L: |f(x) − f(y)| ≤ L‖x − y‖.
-    noise
-        σ, the standard deviation of one value of F.
-    gap
-        γ = f(x₀) − inf f.
-    epsilon
-        ε, how stationary the reported point must be.
-    delta
-        δ, the radius of the Goldstein subdifferential; with --smooth or --hessian the theorem sets it.
-    option
-        Two points an iteration (I) or one (II).
-    smooth
-        L_g, where the gradient of f is L_g-Lipschitz.
-    hessian
-        L_H, where the Hessian of f is L_H-Lipschitz.
-    sgd
-        Plan mini-batch two-point SGD instead of O2NC.
-    compare
-        Print the published orders of the paper's Table 1 at these numbers too.
+    Args:
+        dim: d, the length of a decision.
+        lipschitz: L: |f(x) − f(y)| ≤ L‖x − y‖.
+        noise: σ, the standard deviation of one value of F.
+        gap: γ = f(x₀) − inf f.
+        epsilon: ε, how stationary the reported point must be.
+        delta: δ, the radius of the Goldstein subdifferential; with --smooth or --hessian the theorem sets it.
+        option: Two points an iteration (I) or one (II).
+        smooth: L_g, where the gradient of f is L_g-Lipschitz.
+        hessian: L_H, where the Hessian of f is L_H-Lipschitz.
+        sgd: Plan mini-batch two-point SGD instead of O2NC.
+        paper: The theorem's own counts, with radius δ. They bound the mean of smoothed gradients; a Goldstein
+            stationary point at δ takes radius δ/2, which is the default.
+        compare: Print the published orders of the paper's Table 1 at these numbers too.
     """
     from driftopt import theory
 
@@ -62,6 +53,8 @@ def plan(
         raise ValueError(f"choose one of {' and '.join(kinds)}: each plans for another theorem")
     if delta is not None and kinds in (["--smooth"], ["--hessian"]):
         raise ValueError(f"--delta and {kinds[0]} exclude each other: with {kinds[0]} the theorem sets δ")
+    if paper and kinds:
+        raise ValueError(f"--paper is about the radius of O2NC at a given --delta; leave it or {kinds[0]} out")
     if sgd and option == "II":
         raise ValueError("--option chooses between the two estimators of O2NC; --sgd has one")
     if smooth is not None:
@@ -75,7 +68,7 @@ def plan(
     elif sgd:
         made = theory.minibatch_sgd(delta=delta, **problem)
     else:
-        made = theory.o2nc(option=option, delta=delta, **problem)
+        made = theory.o2nc(option=option, delta=delta, goldstein=not paper, **problem)
     print(made)
     if compare:
         print()
