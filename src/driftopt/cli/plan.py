@@ -54,7 +54,7 @@ def plan(
     if delta is not None and kinds in (["--smooth"], ["--hessian"]):
         raise ValueError(f"--delta and {kinds[0]} exclude each other: with {kinds[0]} the theorem sets δ")
     if paper and kinds:
-        raise ValueError(f"--paper is about the radius of O2NC at a given --delta; leave it or {kinds[0]} out")
+        raise ValueError(f"--paper is about O2NC at a given --delta: leave it or {kinds[0]} out")
     if sgd and option == "II":
         raise ValueError("--option chooses between the two estimators of O2NC; --sgd has one")
     if smooth is not None:
