@@ -111,5 +111,6 @@ class Problem(ABC):
     @property
     def metric_names(self) -> tuple[str, ...]:
         """The names of the figures that `metrics` gives, without computing any."""
-        figures = jax.eval_shape(self.metrics, self.x0)
+        # The problem is an argument too: one whose numbers are NumPy's would otherwise meet traced ones.
+        figures = jax.eval_shape(lambda problem: problem.metrics(problem.x0), self)
         return () if figures is None else figures._fields

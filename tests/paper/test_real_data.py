@@ -8,7 +8,7 @@ import pytest
 from driftopt import data, methods
 from driftopt.data.stand_in import generate
 from driftopt.drivers.simulation import simulate_many, stack
-from driftopt.paper.best_known import BEST
+from driftopt.paper.best_decisions import STRATEGIC as BEST
 from driftopt.problems import Pricing, StrategicClassification
 from support.real_data import FOLDER, needs_credit, needs_prices
 

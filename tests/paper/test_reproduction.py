@@ -9,11 +9,20 @@ import polars
 import pytest
 
 from driftopt.data.cache import DataError
-from driftopt.paper import figure, protocol, published, reproduction, tables
+from driftopt.paper import (
+    appearance,
+    best_decisions,
+    protocol,
+    published,
+    reproduction,
+    summary,
+    tables,
+)
 from driftopt.paper.findings import findings
-from driftopt.paper.summary import Cell
+from driftopt.paper.scope import Scope
+from driftopt.paper.summary import Result
 from driftopt.sweep import execution, parts
-from support.paper_runs import reproduce
+from support.paper_runs import QUICK, reproduce
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +55,7 @@ def test_the_grids_budgets_and_runs_are_the_papers(full):
 @pytest.mark.parametrize("quick", [False, True])
 def test_development_and_held_out_seeds_never_meet(quick):
     for build in (protocol.strategic, protocol.pricing):
-        e = build(quick=quick, data="stand-in")
+        e = build(scope=Scope(quick=quick), data="stand-in")
         assert not set(e.development) & set(e.held_out)
         assert max(e.development) < protocol.FIRST_HELD_OUT_SEED <= min(e.held_out)
 
@@ -55,15 +64,16 @@ def test_only_coordinate_differences_with_batch_100_cannot_run_on_prices(full):
     for experiment, dear in zip(full, ({}, {"zo-co": 20}), strict=True):
         dim = experiment.problems[0].dim
         found = {}
-        for made in experiment.grids:
-            able = [parts.feasible(made.method(i), dim, experiment.budget) for i in range(len(made))]
+        for grid in experiment.grids:
+            able = [parts.feasible(grid.method(i), dim, experiment.budget) for i in range(len(grid))]
             if not all(able):
-                found[made.label] = able.count(False)
+                found[grid.label] = able.count(False)
         assert found == dear
 
 
 def test_generated_data_say_so_and_real_data_can_be_demanded(full, monkeypatch, tmp_path):
     assert all(not experiment.real for experiment in full)
+    assert all(experiment.caveat == "on generated data, not the paper’s" for experiment in full)
     monkeypatch.setenv("DRIFTOPT_DATA", str(tmp_path))
     monkeypatch.setenv("PIP_INDEX_URL", "file:///nowhere")
     with pytest.raises(ValueError, match="data must be one of auto, real, stand-in"):
@@ -78,11 +88,47 @@ def _no_week(week, *, allow_fetch=False):
     raise DataError(f"prices_{week}.csv is not in the cache")
 
 
-def test_a_split_or_week_the_paper_does_not_have_is_refused():
-    with pytest.raises(ValueError, match=r"split must be one of 101, 102, 103, 104; got '105'"):
-        protocol.strategic(splits=["105"], data="stand-in")
+def test_other_splits_run_without_figures_of_the_paper_and_are_named():
+    e = protocol.strategic(splits=["101", "105"], data="stand-in")
+    assert e.instances == ("101", "105")
+    assert e.changes == ("splits 101 and 105",)
+    assert e.size.startswith("PARTIAL run (splits 101 and 105), 5 development and 20 held-out runs")
+    assert "105" not in published.STRATEGIC
+    assert "105" not in best_decisions.STRATEGIC
+
+
+@pytest.mark.parametrize("splits", [["one"], ["-1"], ["1.5"], [str(2**32)]])
+def test_a_split_is_a_seed(splits):
+    with pytest.raises(ValueError, match="a split is a whole number such as 101"):
+        protocol.strategic(splits=splits, data="stand-in")
+
+
+def test_a_week_that_is_not_published_is_refused():
     with pytest.raises(ValueError, match="week must be one of"):
         protocol.pricing(weeks=["2022-99"], data="stand-in")
+    with pytest.raises(ValueError, match="every split once"):
+        protocol.strategic(splits=["101", "0101"], data="stand-in")
+
+
+def test_a_part_of_the_protocol_says_what_it_is():
+    scope = Scope(methods=("zo-og", "auto"), development=2, held_out=3, budget=1200)
+    e = protocol.strategic(scope=scope, data="stand-in")
+    assert [grid.label for grid in e.grids] == ["zo-og", "auto"]
+    assert [len(grid) for grid in e.grids] == [45, 1]
+    assert (len(e.development), len(e.held_out), e.budget, e.evaluate_every) == (2, 3, 1200, 20)
+    assert e.kind == (
+        "PARTIAL run (methods zo-og and auto alone; two development runs; three held-out runs; "
+        "a budget of 1,200 queries)"
+    )
+    assert e.published == {}  # its figures are of another budget
+    assert "with 1,200 queries a run, not the paper’s number" in e.caveat
+    assert protocol.pricing(scope=scope, data="stand-in").published_elsewhere == {}
+    with pytest.raises(ValueError, match=r"no grid for 'zo-sgd', only for zo-co.*driftopt compare"):
+        protocol.strategic(scope=Scope(methods=("zo-sgd",)), data="stand-in")
+    with pytest.raises(ValueError, match="budget must be a whole number >= 1"):
+        Scope(budget=0)
+    with pytest.raises(ValueError, match="at least one method"):
+        Scope(methods=())
 
 
 def test_the_published_figures_tell_the_papers_story():
@@ -90,9 +136,12 @@ def test_the_published_figures_tell_the_papers_story():
         assert min(split["train_loss"], key=lambda m: split["train_loss"][m].mean) == "zo-o2nc-2pt"
         assert set(split) == {"train_loss", "test_accuracy", "test_loss", "test_auc"}
     for week in published.PRICING.values():
-        assert min(week, key=lambda m: week[m].mean) == "zo-o2nc-2pt"
+        assert min(week["objective"], key=lambda m: week["objective"][m].mean) == "zo-o2nc-2pt"
     beats = [
-        all(week["zo-o2nc-1pt"].mean < week[m].mean for m in ("zo-co", "zo-sph", "zo-ga", "zo-og"))
+        all(
+            week["objective"]["zo-o2nc-1pt"].mean < week["objective"][m].mean
+            for m in ("zo-co", "zo-sph", "zo-ga", "zo-og")
+        )
         for week in published.PRICING.values()
     ]
     assert beats.count(True) == 3
@@ -123,11 +172,11 @@ def test_cells_are_the_held_out_runs(made):
     assert frame.height == polars.read_csv(made.folder / "results.csv").height
     held = frame.filter((polars.col("phase") == "held-out") & (polars.col("experiment") == "strategic"))
     values = held.filter((polars.col("instance") == "102") & (polars.col("method") == "zo-og"))["train_loss"]
-    cell = made.summaries[0].cells["102", "train_loss", "zo-og"]
-    assert cell.mean == pytest.approx(values.mean())
-    assert cell.deviation == pytest.approx(values.std())
+    result = made.summaries[0].results["102", "train_loss", "zo-og"]
+    assert result.mean == pytest.approx(values.mean())
+    assert result.deviation == pytest.approx(values.std())
     text = (made.folder / "table_strategic.md").read_text()
-    assert tables.cell_text(cell) in text
+    assert tables.result_text(result) in text
     chosen = polars.read_csv(made.folder / "selected.csv")
     assert chosen.height == 4 * 3 + 4
     first = frame.filter((polars.col("phase") == "development") & (polars.col("experiment") == "strategic"))
@@ -139,7 +188,7 @@ def test_quick_and_generated_data_are_named_in_every_output(made):
         assert "QUICK" in (made.folder / name).read_text()
     assert "stand-in" in (made.folder / "table_pricing.md").read_text()
     report = (made.folder / "report.html").read_text()
-    assert "quick run" in report
+    assert "QUICK run" in report
     assert "prices (stand-in)" in report
     assert json.loads((made.folder / "manifest.json").read_text())["protocol"] == "quick"
 
@@ -151,7 +200,8 @@ def test_the_best_cell_of_a_row_is_bold_and_the_papers_figure_stands_beside(made
     bold = [float(m) for m in re.findall(r"\*\*([\d.]+) ±", train)]
     assert bold == [min(means)]
     assert "| in the paper | 0.7074 ± 0.0687 | 0.6422 ± 0.0807 | 0.6727 ± 0.0843 |" in lines
-    assert any("gap to the best known" in line for line in lines)
+    assert any("gap to best known" in line for line in lines)
+    assert any(line.startswith("| our distance to it | ") for line in lines)
     tex = (made.folder / "table_strategic.tex").read_text()
     assert rf"$\mathbf{{{bold[0]:.4f}" in tex
     assert tex.count(r"\begin{tabular}") == 4
@@ -203,7 +253,9 @@ def test_a_full_disk_while_writing_tables_keeps_the_runs(made, tmp_path, monkeyp
 
 def test_a_folder_holds_one_protocol(made):
     with pytest.raises(ValueError, match="holds the results of a quick run; choose another folder"):
-        reproduction.reproduce(made.folder, quick=False, progress=False)
+        reproduction.reproduce(made.folder, data="stand-in", progress=False)
+    with pytest.raises(ValueError, match=r"choose another folder for a partial \(quick; splits 101\) one"):
+        reproduction.reproduce(made.folder, scope=QUICK, only="strategic", splits=["101"], data="stand-in")
     with pytest.raises(ValueError, match="only must be one of strategic, pricing"):
         reproduce(made.folder, only="weather")
 
@@ -213,18 +265,31 @@ def test_a_folder_holds_one_protocol(made):
 
 def test_within_the_spread_is_one_deviation_of_the_paper():
     paper = published.Figure(0.65, 0.05)
-    inside = Cell(0.69, 0.1, 20, 0, False, paper, None)
-    outside = Cell(0.71, 0.1, 20, 0, False, paper, None)
-    assert (inside.within, outside.within) == (True, False)
-    assert outside.offset == pytest.approx(1.2)
-    assert Cell(np.inf, np.nan, 20, 3, False, paper, None).within is None
-    assert tables.cell_text(Cell(np.inf, np.nan, 20, 3, False, paper, None)) == "diverged (3 of 20)"
+    loss, accuracy = protocol.Metric("loss", "Loss"), protocol.Metric("accuracy", "Accuracy", True)
+
+    def result(mean, metric=loss, diverged=0):
+        return Result(metric, mean, 0.1, 20, diverged, paper=paper)
+
+    assert (result(0.69).within, result(0.71).within) == (True, False)
+    assert result(0.71).offset == pytest.approx(1.2)
+    marks = [result(0.69).mark, result(0.71).mark, result(0.5).mark, result(0.71, accuracy).mark]
+    assert marks == ["", "worse", "better", "better"]
+    assert result(np.inf, diverged=3).within is None
+    assert tables.result_text(result(np.inf, diverged=3)) == "diverged (3 of 20)"
+    assert tables.result_text(Result(loss, 0.5, np.nan, 1, 0)) == "0.5000 ± –"
+
+
+def test_a_diverged_run_does_not_hide_the_best_of_the_others():
+    metric = protocol.Metric("accuracy", "Accuracy", larger_is_better=True)
+    values = {"a": np.array([0.7, 0.8]), "b": np.array([0.5, np.nan]), "c": np.array([0.6, 0.6])}
+    found = summary._results(metric, values, None, {})
+    assert {method: result.best for method, result in found.items()} == {"a": True, "b": False, "c": False}
 
 
 def test_findings_follow_the_numbers(made):
     found = {f.claim: f for f in findings(made.summaries[0])}
     means = {
-        (i, m): made.summaries[0].cells[i, "train_loss", m].mean
+        (i, m): made.summaries[0].results[i, "train_loss", m].mean
         for i in protocol.SPLITS
         for m in ("zo-og", "zo-o2nc-2pt", "zo-o2nc-1pt")
     }
@@ -232,13 +297,14 @@ def test_findings_follow_the_numbers(made):
         means[i, "zo-o2nc-2pt"] == min(v for (j, _), v in means.items() if j == i) for i in protocol.SPLITS
     )
     lowest = found["Option I has the lowest train loss on every split"]
-    assert lowest.holds == (wins == 4)
-    assert lowest.detail.startswith(f"it has on {wins} of 4")
+    assert lowest.detail.startswith(f"it has the lowest mean on {wins} of 4")
     average = {m: np.mean([means[i, m] for i in protocol.SPLITS]) for m in ("zo-og", "zo-o2nc-1pt")}
     second = found["Option II is below ZO-OG on average over the splits"]
-    assert second.holds == (average["zo-o2nc-1pt"] < average["zo-og"])
+    assert second.detail.startswith(f"{average['zo-o2nc-1pt']:.4f} against {average['zo-og']:.4f}")
+    assert second.verdict != ("no" if average["zo-o2nc-1pt"] < average["zo-og"] else "yes")
 
 
-def test_every_method_has_a_colour_of_its_own():
-    colours = [figure.colour(m, k) for k, m in enumerate([*published.METHODS, "auto"])]
-    assert len(set(colours)) == len(colours)
+def test_every_method_has_a_colour_of_its_own_on_every_page():
+    looks = appearance.styles(protocol.METHODS)
+    assert len({style.colour for style in looks.values()}) == len(protocol.METHODS)
+    assert appearance.styles(["auto"])["auto"] == looks["auto"]

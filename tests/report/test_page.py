@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 from driftopt.report import page as pages
+from driftopt.report.curves import Curve, Panel
+from driftopt.report.styles import STYLES
+from driftopt.report.table import Cell, Row, Table, cells
 from support import paper_runs
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -46,8 +49,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory):
     driver.quit()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def shown(browser, made):
+    """The report as it was opened, whatever the test before did to it."""
     browser.get((made.folder / "report.html").as_uri())
     return browser
 
@@ -68,8 +72,8 @@ def test_the_page_refers_to_nothing_outside_itself(made):
 def test_tables_are_there_with_our_numbers_and_the_papers(shown, made):
     assert count(shown, "#strategic table") == 4
     body = shown.execute_script("return document.body.innerText")
-    cell = made.summaries[0].cells["103", "train_loss", "zo-og"]
-    assert f"{cell.mean:.4f} ± {cell.deviation:.4f}" in body
+    result = made.summaries[0].results["103", "train_loss", "zo-og"]
+    assert f"{result.mean:.4f} ± {result.deviation:.4f}" in body
     assert "in the paper" in body
     assert "0.7467 ± 0.0547" in body
     assert "Selected configurations" in body
@@ -109,6 +113,7 @@ def test_names_toggle_curves_axes_switch_and_hovering_tells_values(shown):
     assert "queries" in tip
     assert "ZO-O2NC (Option I)" in tip
     assert "±" in tip
+    shown.execute_script("document.querySelectorAll('#strategic button.mode')[0].click()")
 
 
 def test_nothing_is_fetched_and_nothing_fails(shown):
@@ -121,25 +126,196 @@ def test_nothing_is_fetched_and_nothing_fails(shown):
     assert not [url for pair in addresses for url in pair if url.startswith("http")]
 
 
-def test_it_fits_a_phone(shown):
-    shown.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True},
+DRAG = """
+    const picture = document.querySelector('#strategic .panel svg'), frame = picture.getBoundingClientRect();
+    const at = (kind, share) => picture.dispatchEvent(new PointerEvent(kind, {
+        pointerType: 'mouse', clientX: frame.left + share * frame.width, clientY: frame.top + 99 }));
+    at('pointerdown', .5); at('pointermove', .6); at('pointermove', .8); at('pointerup', .8);
+"""
+TICKS = """
+    return [...document.querySelectorAll('#strategic .panel')].map(panel =>
+        [...panel.querySelectorAll('text[text-anchor=middle]:not(.name)')].map(text => text.textContent))
+"""
+
+
+def test_dragging_zooms_all_panels_and_a_button_goes_back(shown):
+    whole = shown.execute_script(TICKS)
+    shown.execute_script(DRAG)
+    zoomed = shown.execute_script(TICKS)
+    assert all("0" in ticks for ticks in whole)
+    assert zoomed != whole
+    assert all(ticks == zoomed[0] and "0" not in ticks for ticks in zoomed)
+    paths = shown.execute_script(
+        "return [...document.querySelectorAll('path.curve')].map(c => c.getAttribute('d'))"
     )
+    assert not [path for path in paths if "NaN" in path or "Infinity" in path]
+    back = (
+        "[...document.querySelectorAll('#strategic button.mode')].find(b => b.textContent == 'whole range')"
+    )
+    assert shown.execute_script(f"return {back}.checkVisibility()")
+    shown.execute_script(f"{back}.click()")
+    assert shown.execute_script(TICKS) == whole
+    assert not shown.execute_script(f"return {back}.checkVisibility()")
+
+
+def test_the_vertical_axis_is_named_above_it(shown):
+    name, top, bottom = shown.execute_script("""
+        const panel = document.querySelector('#strategic .panel');
+        const name = [...panel.querySelectorAll('text.name')].find(text => text.textContent == 'train loss');
+        const lines = [...panel.querySelectorAll('.grid')].map(line => line.getBoundingClientRect().top);
+        return [name.getBoundingClientRect().bottom, Math.min(...lines), Math.max(...lines)];
+    """)
+    assert name <= top < bottom
+
+
+SIZES = """
+    const size = element => parseFloat(getComputedStyle(element).fontSize)
+        * (element.ownerSVGElement ? element.getBoundingClientRect().height / element.getBBox().height : 1);
+    return [...document.querySelectorAll('.panel text')].map(size);
+"""
+
+
+@pytest.fixture
+def resize(browser):
+    """The page at another width, as a phone or a screen shows it."""
+
+    def change(width: int, height: int, mobile: bool) -> None:
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        # A frame for the observers of sizes, and one for what they draw.
+        browser.execute_async_script(
+            "requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(arguments[0], 0)))"
+        )
+
+    yield change
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize(
+    ("width", "columns"), [(390, 1), (1280, 2), (2560, 4)], ids=["phone", "laptop", "wall"]
+)
+def test_it_fits_every_screen_and_its_text_has_one_size(shown, resize, width, columns):
+    resize(width, 900, width < 500)
+    assert shown.execute_script("return document.documentElement.scrollWidth") <= width
+    assert len({round(size, 1) for size in shown.execute_script(SIZES)}) == 1
+    assert shown.execute_script(SIZES)[0] == pytest.approx(12, abs=0.5)
+    lefts = "return new Set([...document.querySelectorAll('#strategic .panel')].map(p => p.offsetLeft)).size"
+    assert shown.execute_script(lefts) == columns
+    width_of_panels = shown.execute_script("return document.querySelector('.panels').clientWidth")
+    drawn = shown.execute_script(
+        "return [...document.querySelectorAll('.panel svg')].map(s => s.clientWidth)"
+    )
+    assert max(drawn) <= width_of_panels
+
+
+def test_one_panel_has_the_same_text_as_four(browser, resize, tmp_path):
+    curve = Curve(np.arange(5), np.linspace(3, 1, 5), np.linspace(2.5, 0.5, 5), np.linspace(3.5, 1.5, 5))
+    panel = Panel("only one", {"mine": curve}, None, (0.0, 4.0))
+    section = pages.Section("s", "One", "", [panel], "objective", 4, [])
+    (tmp_path / "one.html").write_text(pages.render(page_with(section)))
+    browser.get((tmp_path / "one.html").as_uri())
+    resize(1600, 900, False)
+    assert {round(size) for size in browser.execute_script(SIZES)} == {12}
+    assert browser.execute_script("return document.querySelector('.panel svg').clientWidth") > 1400
+
+
+def test_a_table_that_is_cut_says_so(shown, resize):
+    cue = "return getComputedStyle(document.querySelector('#strategic caption'), '::after').content"
+    resize(390, 900, True)
+    assert "more to the right" in shown.execute_script(cue)
+    resize(2200, 900, False)
+    assert shown.execute_script(cue) == "none"
+
+
+CONTRAST = """
+    const light = colour => colour.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255)
+        .map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+        .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+    const ground = getComputedStyle(document.querySelector('.card')).backgroundColor;
+    const contrast = (...two) => (Math.max(...two.map(light)) + .05) / (Math.min(...two.map(light)) + .05);
+    return [...document.querySelectorAll('p, small, td, th, li span, li b, dt, dd, button, a')]
+        .map(element => contrast(getComputedStyle(element).color, ground));
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read_by_day_and_by_night(shown, scheme):
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    shown.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
     try:
-        width = shown.execute_script("return document.documentElement.scrollWidth")
+        assert min(shown.execute_script(CONTRAST)) >= 4.5  # WCAG's AA
     finally:
-        shown.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert width <= 390
+        shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def page_with(section: pages.Section, **parts) -> pages.Page:
+    methods = {"mine": ("mine", STYLES[0])}
+    return pages.Page(
+        **{
+            "title": "t",
+            "subtitle": "",
+            "badges": [],
+            "findings": [],
+            "sections": [section],
+            "methods": methods,
+            "facts": [],
+            **parts,
+        }
+    )
+
+
+def test_the_three_answers_differ_in_words_and_signs(browser, tmp_path):
+    verdicts = ("yes", "no", "not told apart", "said")
+    found = [pages.Finding(f"claim {k}", verdict, "") for k, verdict in enumerate(verdicts)]
+    section = pages.Section("s", "Nothing", "", [], "objective", 1, [])
+    (tmp_path / "found.html").write_text(pages.render(page_with(section, findings=found)))
+    browser.get((tmp_path / "found.html").as_uri())
+    lines = browser.execute_script(
+        "return [...document.querySelectorAll('.findings li')].map(l => l.innerText)"
+    )
+    assert [re.sub(r"\s+", " ", line).strip() for line in lines] == [
+        "✓ claim 0 yes",
+        "✗ claim 1 no",
+        "≈ claim 2 not told apart",
+        "· claim 3",
+    ]
+    colours = browser.execute_script(
+        "return [...document.querySelectorAll('.findings .mark')].map(m => getComputedStyle(m).color)"
+    )
+    assert len(set(colours)) == 4
+
+
+def test_only_what_is_worse_is_red(browser, tmp_path):
+    cells_ = [Cell("a", mark="better"), Cell("b", mark="worse"), Cell("c")]
+    table = Table("t", ["x"] * 4, [Row("r", cells(["1", "2", "3"]), [Row("distance", cells_)])])
+    section = pages.Section("s", "One", "", [], "objective", 4, [table])
+    (tmp_path / "marks.html").write_text(pages.render(page_with(section)))
+    browser.get((tmp_path / "marks.html").as_uri())
+    better, worse, plain = browser.execute_script(
+        "return [...document.querySelectorAll('td small')].map(s => getComputedStyle(s).color)"
+    )
+    red = [int(re.findall(r"\d+", colour)[0]) for colour in (better, worse, plain)]
+    assert len({better, worse, plain}) == 3
+    assert red[1] > 150 > max(red[0], red[2])
 
 
 def test_text_in_the_data_cannot_break_out_of_the_page():
     evil = "</script><b>x"
-    series = pages.Series(evil, np.array([0, 1]), np.array([1.0, np.nan]), np.zeros(2), np.ones(2))
-    panel = pages.Panel(evil, [series], None, (0.0, 1.0))
-    section = pages.Section("s", evil, evil, [panel], evil, 1, [pages.HtmlTable(evil, [evil], [])])
+    curve = Curve(np.array([0, 1]), np.array([1.0, np.nan]), np.zeros(2), np.ones(2))
+    panel = Panel(evil, {evil: curve}, None, (0.0, 1.0))
+    table = Table(evil, [evil], [Row(evil, [Cell(evil)])], note=evil)
+    section = pages.Section("s", evil, evil, [panel], evil, 1, [table])
     text = pages.render(
-        pages.Page(evil, evil, [(evil, "")], [(evil, True, evil)], [section], {evil: (evil, "#000")}, [])
+        page_with(
+            section,
+            title=evil,
+            subtitle=evil,
+            badges=[pages.Badge(evil)],
+            findings=[pages.Finding(evil, "yes", evil, evil)],
+            methods={evil: (evil, STYLES[0])},
+            facts=[(evil, evil)],
+            notes=[evil],
+        )
     )
     assert evil not in text
     assert "NaN" not in text.split('id="charts">')[1].split("</script>")[0]

@@ -6,7 +6,8 @@ from unittest import mock
 import numpy as np
 
 from driftopt.data import Provenance
-from driftopt.paper import protocol, reproduction
+from driftopt.paper import protocol, published, reproduction
+from driftopt.paper.scope import Scope
 from driftopt.problems import Pricing, StrategicClassification
 from driftopt.sweep import grid
 
@@ -18,7 +19,10 @@ GRIDS = (
 )
 
 
-def strategic(*, quick=True, splits=protocol.SPLITS, data="auto"):
+QUICK = Scope(quick=True)
+
+
+def strategic(*, scope=QUICK, splits=protocol.SPLITS, data="auto"):
     """Four small data sets under the real splits' names."""
 
     def problem(seed):
@@ -30,6 +34,7 @@ def strategic(*, quick=True, splits=protocol.SPLITS, data="auto"):
     return protocol.Experiment(
         name="strategic",
         title="Strategic classification",
+        intro="Tiny splits.",
         instance_word="Split",
         instances=tuple(splits),
         problems=tuple(problem(int(split)) for split in splits),
@@ -45,15 +50,17 @@ def strategic(*, quick=True, splits=protocol.SPLITS, data="auto"):
             protocol.Metric("test_loss", "Test loss"),
             protocol.Metric("test_auc", "Test AUC", larger_is_better=True),
         ),
-        quick=quick,
+        claims=("option one is lowest", "option two is below one-point", "auto is lowest", "spreads"),
+        scope=scope,
+        published=published.STRATEGIC,
     )
 
 
-def pricing(*, quick=True, weeks=protocol.WEEKS, data="auto"):
+def pricing(*, scope=QUICK, weeks=protocol.WEEKS, data="auto"):
     """Four synthetic weeks of five products."""
     problems = [Pricing.synthetic(k, buyers=20, products=5) for k, _ in enumerate(weeks)]
     return replace(
-        strategic(quick=quick),
+        strategic(scope=scope),
         name="pricing",
         title="Multi-product pricing",
         instance_word="Week",
@@ -62,6 +69,11 @@ def pricing(*, quick=True, weeks=protocol.WEEKS, data="auto"):
         provenance=Provenance("prices (stand-in)"),
         grids=GRIDS[:1],
         metrics=(protocol.Metric("objective", "Final objective"),),
+        claims=("option one is lowest", "option two beats the baselines"),
+        published={},
+        published_elsewhere=published.PRICING,
+        table="Final objective",
+        caveat="on generated data",
     )
 
 
@@ -72,4 +84,4 @@ def reproduce(folder, **options):
         mock.patch.multiple(protocol, **small),
         mock.patch.object(reproduction, "best_known", lambda e, _: dict.fromkeys(e.instances, -100.0)),
     ):
-        return reproduction.reproduce(folder, **{"quick": True, "progress": False, **options})
+        return reproduction.reproduce(folder, **{"scope": QUICK, "progress": False, **options})

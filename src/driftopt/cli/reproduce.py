@@ -6,56 +6,88 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+Words = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())]
+
 
 def reproduce(
     *,
-    out: Path = Path("results/full"),
-    quick: bool = False,
+    out: Path | None = None,
+    quick: Annotated[bool, Parameter(negative=())] = False,
     only: Literal["strategic", "pricing"] | None = None,
-    splits: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
-    weeks: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
+    splits: Words = None,
+    weeks: Words = None,
+    methods: Words = None,
+    seeds: int | None = None,
+    development: int | None = None,
+    budget: int | None = None,
     data: Literal["auto", "real", "stand-in"] = "auto",
 ) -> None:
     """Run the paper's whole experiment section and say how its numbers compare.
 
     Writes tables, figures, results and report.html into one folder. Interrupted, the same command goes on
-    from the finished parts.
+    from the finished parts. What is not the paper's own protocol is called quick or partial in every output.
 
     Parameters
     ----------
     out
-        The folder for everything that is made.
+        The folder for everything that is made: results/full, results/quick or results/partial unless given.
     quick
-        A smaller honest version, named so in every output; into results/quick unless told otherwise.
+        A smaller honest version: fewer seeds and configurations.
     only
         One of the two experiments.
     splits
-        Some of the paper's splits 101 102 103 104.
+        Splits of the credit data, by the seeds that draw them: 101 102 103 104 in the paper.
     weeks
         Some of the weeks 2022-08 2022-12 2022-21 2022-25.
+    methods
+        Some of the methods zo-co zo-sph zo-ga zo-og zo-o2nc-2pt zo-o2nc-1pt auto.
+    seeds
+        Held-out runs for each figure, instead of 20 (pricing: 10).
+    development
+        Development runs for each configuration, instead of 5 (pricing: 3).
+    budget
+        Queries a run, instead of 30,000 (pricing: 5,000).
     data
         auto: real where it is there or can be fetched, else stand-ins; real: or fail; stand-in: generated.
     """
     from driftopt.paper import protocol
     from driftopt.paper.reproduction import reproduce
+    from driftopt.paper.scope import Scope
     from driftopt.runtime.jax_settings import prepare
 
     prepare()
-    if quick and out == Path("results/full"):
-        out = Path("results/quick")
-    made = reproduce(
-        out,
-        quick=quick,
+    chosen = _words("methods", methods)
+    scope = Scope(quick, None if chosen is None else tuple(chosen), development, seeds, budget)
+    wanted = _words("splits", splits) or protocol.SPLITS, _words("weeks", weeks) or protocol.WEEKS
+    whole = tuple(map(tuple, wanted)) == (protocol.SPLITS, protocol.WEEKS)
+    # results/full is for the full protocol alone.
+    name = "partial" if scope.changes() or not whole else "quick" if quick else "full"
+    folder = out or Path("results") / name
+    reproduction = reproduce(
+        folder,
+        scope=scope,
         only=only,
-        splits=splits or protocol.SPLITS,
-        weeks=weeks or protocol.WEEKS,
+        splits=wanted[0],
+        weeks=wanted[1],
         data=data,
         say=lambda sentence: print(sentence, file=sys.stderr, flush=True),
         command="driftopt " + " ".join(sys.argv[1:]) if sys.argv[1:] else "driftopt reproduce",
     )
-    for summary in made.summaries:
+    for summary in reproduction.summaries:
         source = summary.experiment.provenance.source
-        print(f"\n{summary.experiment.title} ({made.manifest['protocol']}, {source})")
-        for finding in made.findings[summary.experiment.name]:
-            print(f"  {'yes' if finding.holds else 'NO '}  {finding.claim}: {finding.detail}")
-    print(f"\nTables, figures and the report are in {out} (open {out / 'report.html'})")
+        print(f"\n{summary.experiment.title} ({reproduction.manifest['protocol']}; data: {source})")
+        for finding in reproduction.findings[summary.experiment.name]:
+            print(f"  {finding.verdict:<14}  {finding.claim}: {finding.detail}")
+    print(f"\nTables, figures and the report are in {folder} (open {folder / 'report.html'})")
+
+
+def _words(name: str, given: list[str] | None) -> list[str] | None:
+    """Words given one by one or with commas between them."""
+    if given is None:
+        return None
+    words = [word.strip() for text in given for word in text.split(",")]
+    if not all(words):
+        raise ValueError(
+            f"--{name} must be words with spaces or commas between them; got {' '.join(given)!r}"
+        )
+    return words

@@ -1,4 +1,4 @@
-"""The paper's experiments as data: instances, grids, budgets, seeds. `quick` is a smaller honest version.
+"""The paper's experiments as data: instances, grids, budgets, seeds, its figures, and what is said of them.
 
 | experiment | budget | grid, baselines | grid, ZO-O2NC | development + held-out runs |
 |---|---|---|---|---|
@@ -6,26 +6,33 @@
 | pricing | 5,000 | 4 η × 5 μ × 3 (m or N) = 60 | 5 δ × 4 m × 3 T × 3 η = 180 | 3 + 10 |
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from driftopt import checks, methods
+from driftopt import checks
 from driftopt.data import Provenance
 from driftopt.data.cache import DataError, present
 from driftopt.data.credit import load_credit
 from driftopt.data.prices import load_week
 from driftopt.data.registry import WEEKS as WEEK_FILES
+from driftopt.paper import best_decisions, published
+from driftopt.paper.published import Figures
+from driftopt.paper.scope import Scope
 from driftopt.problem import Problem
+from driftopt.report.numbers import listed
 from driftopt.sweep import Grid, grid
 
 SPLITS = ("101", "102", "103", "104")
 WEEKS = ("2022-08", "2022-12", "2022-21", "2022-25")
+METHODS = (*published.METHODS, "auto")
 DATA = ("auto", "real", "stand-in")
 
 # Far apart, so that no number of runs makes them meet.
 FIRST_DEVELOPMENT_SEED = 1_000
 FIRST_HELD_OUT_SEED = 1_000_000
+EVALUATIONS = 60  # points of a curve, where the budget is not the paper's
+FULL = Scope()
 
 
 @dataclass(frozen=True)
@@ -39,10 +46,11 @@ class Metric:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One of the paper's two experiments, ready to run."""
+    """One of the paper's two experiments, ready to run, with everything that its outputs say of it."""
 
     name: str
     title: str
+    intro: str
     instance_word: str
     instances: tuple[str, ...]
     problems: tuple[Problem, ...]
@@ -53,26 +61,58 @@ class Experiment:
     development: range
     held_out: range
     metrics: tuple[Metric, ...]  # the first is the objective
-    quick: bool
+    claims: tuple[str, ...]  # the paper's claims that can be checked here, by their names in `findings`
+    scope: Scope = field(default_factory=Scope)
+    changes: tuple[str, ...] = ()  # how this run differs from the paper's protocol, in words
+    published: Figures = field(default_factory=dict[str, Any])  # the paper's figures for these instances
+    published_elsewhere: Figures = field(default_factory=dict[str, Any])  # and for other ones, to set beside
+    best_decisions: Mapping[str, Sequence[float]] = field(default_factory=dict[str, Any])
+    table: str = ""  # the caption of one table for all instances; without it there is a table for each
+    table_note: str = ""
+    caveat: str = ""  # why a claim checked here is not quite the paper's
 
     @property
     def real(self) -> bool:
         """Whether the data is the real thing."""
         return not self.provenance.stand_in
 
+    @property
+    def quick(self) -> bool:
+        """Whether this is the smaller version."""
+        return self.scope.quick
 
-def strategic(*, quick: bool = False, splits: Sequence[str] = SPLITS, data: str = "auto") -> Experiment:
-    """Strategic classification on splits of the credit data, from x = 1."""
+    @property
+    def kind(self) -> str:
+        """Full, quick or partial, and what that means."""
+        if self.changes:
+            return f"PARTIAL {'QUICK ' * self.quick}run ({'; '.join(self.changes)})"
+        return "QUICK run (fewer seeds and configurations than the paper)" if self.quick else "full protocol"
+
+    @property
+    def size(self) -> str:
+        """The kind, and how many runs that is."""
+        return f"{self.kind}, {len(self.development)} development and {len(self.held_out)} held-out runs"
+
+
+def strategic(*, scope: Scope = FULL, splits: Sequence[str] = SPLITS, data: str = "auto") -> Experiment:
+    """Strategic classification on splits of the credit data, from x = 1.
+
+    A split is the seed that draws it: the paper reports 101 to 104; others run with no figures beside them.
+    """
     from driftopt.problems import StrategicClassification
 
     for split in splits:
-        checks.choice("split", split, SPLITS)
+        if not split.isdecimal() or int(split) >= 2**32:
+            raise ValueError(f"a split is a whole number such as 101, the seed that draws it; got {split!r}")
+    if len(set(map(int, splits))) != len(splits):
+        raise ValueError(f"every split once; got {', '.join(splits)}")
     if checks.choice("data", data, DATA) == "stand-in":
         problems = [StrategicClassification.stand_in(int(split)) for split in splits]
     else:
         table = load_credit(allow_fetch=True, allow_stand_in=data == "auto")
         problems = [StrategicClassification.from_credit(int(split), table=table) for split in splits]
-    if quick:
+    source = Provenance(problems[0].provenance.source)
+    if scope.quick:
         shared = {"step": [0.01, 0.1], "radius": [0.5, 1.0, 2.0]}
         o2nc = {"radius": [1.0, 2.0], "batch": [1, 5], "block": 10, "step": [1e-3, 1e-2]}
         batches, directions = [10], [10]
@@ -85,29 +125,38 @@ def strategic(*, quick: bool = False, splits: Sequence[str] = SPLITS, data: str 
             "step": [1e-4, 1e-3, 1e-2],
         }
         batches, directions = [1, 10, 100], [1, 10, 100]
+    comparable = not source.stand_in and scope.budget is None
     return Experiment(
         name="strategic",
         title="Strategic classification",
+        intro="A bank publishes a linear classifier; applicants who are turned down change their features "
+        "where that pays. The decision is the classifier, one query is the hinge loss of one applicant after "
+        "the response, and the train loss is exact: the mean over all training rows.",
         instance_word="Split",
         instances=tuple(splits),
         problems=tuple(problems),
-        provenance=Provenance(problems[0].provenance.source),
-        budget=30_000,
-        evaluate_every=500,
-        grids=_grids(shared, batches, directions, o2nc, auto_radius=2.0),
-        development=_seeds(FIRST_DEVELOPMENT_SEED, 2 if quick else 5),
-        held_out=_seeds(FIRST_HELD_OUT_SEED, 5 if quick else 20),
+        provenance=source,
+        budget=scope.budget or 30_000,
+        evaluate_every=500 if scope.budget is None else max(1, scope.budget // EVALUATIONS),
+        grids=_grids(scope, shared, batches, directions, o2nc, auto_radius=2.0),
+        development=_seeds(FIRST_DEVELOPMENT_SEED, scope.development or (2 if scope.quick else 5)),
+        held_out=_seeds(FIRST_HELD_OUT_SEED, scope.held_out or (5 if scope.quick else 20)),
         metrics=(
             Metric("train_loss", "Train loss"),
             Metric("test_accuracy", "Test accuracy", larger_is_better=True),
             Metric("test_loss", "Test loss"),
             Metric("test_auc", "Test AUC", larger_is_better=True),
         ),
-        quick=quick,
+        claims=("option one is lowest", "option two is below one-point", "auto is lowest", "spreads"),
+        scope=scope,
+        changes=tuple(scope.changes(_other("splits", splits, SPLITS))),
+        published=published.STRATEGIC if comparable else {},
+        best_decisions={} if source.stand_in else best_decisions.STRATEGIC,
+        caveat=_caveat(source, scope),
     )
 
 
-def pricing(*, quick: bool = False, weeks: Sequence[str] = WEEKS, data: str = "auto") -> Experiment:
+def pricing(*, scope: Scope = FULL, weeks: Sequence[str] = WEEKS, data: str = "auto") -> Experiment:
     """Multi-product pricing on published weeks of prices, or on synthetic ones, from x = 0.5."""
     from driftopt.problems import Pricing
 
@@ -119,7 +168,8 @@ def pricing(*, quick: bool = False, weeks: Sequence[str] = WEEKS, data: str = "a
     else:
         problems = [Pricing.from_week(week) for week in weeks]
         instances = tuple(weeks)
-    if quick:
+    source = Provenance(problems[0].provenance.source)
+    if scope.quick:
         shared = {"step": [1e-5, 1e-4, 1e-3], "radius": [0.1, 0.5]}
         o2nc = {"radius": [0.1, 0.5], "batch": [1, 5], "block": 20, "step": [1e-3, 1e-2]}
         batches, directions = [1], [10]
@@ -135,38 +185,69 @@ def pricing(*, quick: bool = False, weeks: Sequence[str] = WEEKS, data: str = "a
     return Experiment(
         name="pricing",
         title="Multi-product pricing",
+        intro="A seller sets 30 prices and 120 buyers choose by a multinomial logit. One query is the "
+        "negative profit of one simulated week; the final objective is exact, not sampled.",
         instance_word="Week",
         instances=instances,
         problems=tuple(problems),
-        provenance=Provenance(problems[0].provenance.source),
-        budget=5_000,
-        evaluate_every=100,
-        grids=_grids(shared, batches, directions, o2nc, auto_radius=0.5),
-        development=_seeds(FIRST_DEVELOPMENT_SEED, 2 if quick else 3),
-        held_out=_seeds(FIRST_HELD_OUT_SEED, 5 if quick else 10),
+        provenance=source,
+        budget=scope.budget or 5_000,
+        evaluate_every=100 if scope.budget is None else max(1, scope.budget // EVALUATIONS),
+        grids=_grids(scope, shared, batches, directions, o2nc, auto_radius=0.5),
+        development=_seeds(FIRST_DEVELOPMENT_SEED, scope.development or (2 if scope.quick else 3)),
+        held_out=_seeds(FIRST_HELD_OUT_SEED, scope.held_out or (5 if scope.quick else 10)),
         metrics=(Metric("objective", "Final objective"),),
-        quick=quick,
+        claims=(
+            "option one is lowest",
+            "option two is below one-point",
+            "option two beats the baselines",
+            "auto is lowest",
+        ),
+        scope=scope,
+        changes=tuple(scope.changes(_other("weeks", weeks, WEEKS))),
+        published_elsewhere=published.PRICING if scope.budget is None else {},
+        table="Final objective (negative profit)",
+        table_note="The paper’s weeks 202610 to 202613 are not public, so its figures (last rows) are of "
+        "other weeks. What can be compared is the order of the methods and the gap to the best known value.",
+        caveat=_caveat(source, scope) or "on other weeks than the paper’s",
     )
 
 
 def _grids(
+    scope: Scope,
     shared: dict[str, Any],
     batches: list[int],
     directions: list[int],
     o2nc: dict[str, Any],
     auto_radius: float,
 ) -> tuple[Grid, ...]:
-    made = [
-        grid("zo-co", **shared, batch=batches),
-        grid("zo-sph", **shared, directions=directions),
-        grid("zo-ga", **shared, directions=directions),
-        grid("zo-og", **shared, batch=batches),
-        grid("zo-o2nc-2pt", **o2nc),
-        grid("zo-o2nc-1pt", **o2nc),
-    ]
-    if "auto" in methods.names():
-        made.append(grid("auto", radius=auto_radius))
-    return tuple(made)
+    grids = {
+        "zo-co": grid("zo-co", **shared, batch=batches),
+        "zo-sph": grid("zo-sph", **shared, directions=directions),
+        "zo-ga": grid("zo-ga", **shared, directions=directions),
+        "zo-og": grid("zo-og", **shared, batch=batches),
+        "zo-o2nc-2pt": grid("zo-o2nc-2pt", **o2nc),
+        "zo-o2nc-1pt": grid("zo-o2nc-1pt", **o2nc),
+        "auto": grid("auto", radius=auto_radius),
+    }
+    for method in scope.methods or ():
+        if method not in grids:
+            raise ValueError(
+                f"the protocol has no grid for {method!r}, only for {', '.join(grids)}; "
+                "`driftopt compare` runs other methods"
+            )
+    return tuple(made for name, made in grids.items() if scope.methods is None or name in scope.methods)
+
+
+def _other(word: str, given: Sequence[str], all_of_them: Sequence[str]) -> list[str]:
+    return [] if tuple(given) == tuple(all_of_them) else [f"{word} {listed(list(given))}"]
+
+
+def _caveat(source: Provenance, scope: Scope) -> str:
+    """Why the paper's claim is checked under other conditions than its own."""
+    words = ["on generated data, not the paper’s"] * source.stand_in
+    words += [f"with {scope.budget:,} queries a run, not the paper’s number"] if scope.budget else []
+    return " and ".join(words)
 
 
 def _seeds(first: int, count: int) -> range:

@@ -4,6 +4,7 @@ Strategic classification: splits 101–104, 20 runs a cell. Pricing: the weeks 2
 those weeks are not public, so their figures can be set beside ours but not compared number by number.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -15,16 +16,6 @@ class Figure(NamedTuple):
 
 
 METHODS = ("zo-co", "zo-sph", "zo-ga", "zo-og", "zo-o2nc-2pt", "zo-o2nc-1pt")
-TITLES = {
-    "zo-co": "ZO-CO",
-    "zo-sph": "ZO-SPH",
-    "zo-ga": "ZO-GA",
-    "zo-og": "ZO-OG",
-    "zo-o2nc-2pt": "ZO-O2NC (Option I)",
-    "zo-o2nc-1pt": "ZO-O2NC (Option II)",
-    "auto": "auto (no tuning)",
-}
-RUNS = {"strategic": 20, "pricing": 10}
 
 # The cells of a line are in the order of METHODS.
 _STRATEGIC = """
@@ -59,8 +50,12 @@ def _cells(words: list[str]) -> dict[str, Figure]:
     return dict(zip(METHODS, figures, strict=True))
 
 
-STRATEGIC: dict[str, dict[str, dict[str, Figure]]] = {}  # split → metric → method
+Figures = Mapping[str, Mapping[str, Mapping[str, Figure]]]  # instance → metric's column → method
+
+STRATEGIC: dict[str, dict[str, dict[str, Figure]]] = {}
 for _split, _metric, *_words in map(str.split, _STRATEGIC.strip().splitlines()):
     STRATEGIC.setdefault(_split, {})[_metric] = _cells(_words)
 
-PRICING = {week: _cells(words) for week, *words in map(str.split, _PRICING.strip().splitlines())}
+PRICING: Figures = {
+    week: {"objective": _cells(words)} for week, *words in map(str.split, _PRICING.strip().splitlines())
+}

@@ -1,7 +1,5 @@
 """`driftopt reproduce`: both experiments from data to report, in a folder that survives interruption."""
 
-import csv
-import io
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -10,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from driftopt import sweep
-from driftopt.paper import figure, protocol, report, tables
+from driftopt.paper import protocol
 from driftopt.paper.best_known import best_known
-from driftopt.paper.findings import Finding, findings
+from driftopt.paper.files import write
+from driftopt.paper.findings import findings
 from driftopt.paper.protocol import Experiment
+from driftopt.paper.scope import Scope
 from driftopt.paper.summary import Summary, summarise
-from driftopt.runtime.files import make_folder, write_whole
+from driftopt.report.page import Finding
+from driftopt.runtime.files import make_folder
 from driftopt.sweep import Tuned
 from driftopt.sweep.kept_parts import Store, writing
 
@@ -39,7 +38,7 @@ class Reproduction:
 def reproduce(
     out: str | Path,
     *,
-    quick: bool = False,
+    scope: Scope = protocol.FULL,
     only: str | None = None,
     splits: Sequence[str] = protocol.SPLITS,
     weeks: Sequence[str] = protocol.WEEKS,
@@ -51,44 +50,50 @@ def reproduce(
 ) -> Reproduction:
     """Run the paper's protocol and write tables, figures and the report into `out`.
 
-    Started again on the same folder it goes on from the finished parts. `quick` runs fewer seeds and
-    configurations and says so in every output. `data` is "auto" (real where it is there or can be fetched),
-    "real" (or fail) or "stand-in".
+    Started again on the same folder it goes on from the finished parts.
+
+    Args:
+        scope: how much of the protocol: all of it, the quick version, or a part; every output says so.
+        only: one of the two experiments.
+        splits, weeks: the instances of the two.
+        data: "auto" (real where it is there or can be fetched), "real" (or fail) or "stand-in".
+        executor: runs the parts; two threads unless given.
+        say: gets a sentence now and then.
+        command: what to name as the command in the outputs.
     """
     began = time.monotonic()
     folder = Path(out)
     make_folder(folder)
     experiments: list[Experiment] = []
     if only in (None, "strategic"):
-        experiments.append(protocol.strategic(quick=quick, splits=splits, data=data))
+        experiments.append(protocol.strategic(scope=scope, splits=splits, data=data))
     if only in (None, "pricing"):
-        experiments.append(protocol.pricing(quick=quick, weeks=weeks, data=data))
+        experiments.append(protocol.pricing(scope=scope, weeks=weeks, data=data))
     if not experiments:
         raise ValueError(f"only must be one of {', '.join(EXPERIMENTS)}; got {only!r}")
-    _refuse_other_run(folder, quick)
+    protocol_of = _protocol(experiments)
+    _refuse_other_run(folder, protocol_of)
 
     results: list[tuple[Experiment, Tuned]] = []
     summaries: list[Summary] = []
     for experiment in experiments:
-        say(f"{experiment.title}: {tables.size_of(experiment)}; data: {experiment.provenance.source}")
+        say(f"{experiment.title}: {experiment.size}; data: {experiment.provenance.source}")
         with ThreadPoolExecutor(AT_ONCE) as threads:
             tuned = run(experiment, folder, executor=executor or threads, progress=progress)
-        store = Store(folder)
         results.append((experiment, tuned))
-        summaries.append(summarise(experiment, tuned, best_known(experiment, store)))
+        summaries.append(summarise(experiment, tuned, best_known(experiment, Store(folder))))
     manifest: dict[str, Any] = {
         "command": command,
-        "protocol": "quick" if quick else "full",
+        "protocol": protocol_of,
         "data": {e.name: e.provenance.source for e in experiments},
         "best_known": {s.experiment.name: dict(s.best_known) for s in summaries},
         "experiments": {e.name: dict(t.manifest) for e, t in results},
         "duration_s": round(time.monotonic() - began, 1),
     }
     found = {s.experiment.name: findings(s) for s in summaries}
-    made = Reproduction(folder, tuple(summaries), found, manifest)
     with writing(folder):
-        write(made, results)
-    return made
+        write(folder, results, summaries, found, manifest)
+    return Reproduction(folder, tuple(summaries), found, manifest)
 
 
 def run(
@@ -116,70 +121,20 @@ def run(
     )
 
 
-def write(made: Reproduction, results: Sequence[tuple[Experiment, Tuned]]) -> None:
-    """Every output file; each is written whole or not at all."""
-    folder = made.folder
-    write_results(folder, results)
-    for summary in made.summaries:
-        name = summary.experiment.name
-        write_whole(folder / f"table_{name}.md", tables.markdown(summary).encode())
-        write_whole(folder / f"table_{name}.tex", tables.latex(summary).encode())
-        figure.draw(summary, folder)
-    write_whole(folder / "selected.csv", selected_csv(made.summaries).encode())
-    write_whole(folder / "manifest.json", (json.dumps(made.manifest, indent=1) + "\n").encode())
-    write_whole(folder / "report.html", report.render(made).encode())
+def _protocol(experiments: Sequence[Experiment]) -> str:
+    """full, quick or partial, and what is partial about it."""
+    words = "quick" if experiments[0].quick else "full"
+    changes = list(dict.fromkeys(change for e in experiments for change in e.changes))
+    return f"partial ({'quick; ' if words == 'quick' else ''}{'; '.join(changes)})" if changes else words
 
 
-def write_results(folder: Path, results: Sequence[tuple[Experiment, Tuned]]) -> None:
-    """results.parquet and .csv, one row a run; curves.parquet, one row an evaluation of a held-out run."""
-    import polars
-
-    frames: list[Any] = []
-    curves: list[Any] = []
-    for experiment, tuned in results:
-        for phase, runs in (("development", tuned.development), ("held-out", tuned.held_out)):
-            first = [polars.lit(experiment.name).alias("experiment"), polars.lit(phase).alias("phase")]
-            frames.append(runs.frame().select(*first, polars.all()))
-        names = ("method", "instance", "seed")
-        for row, curve in enumerate(tuned.held_out.curves):
-            if curve is not None:
-                labels = {name: tuned.held_out.columns[name][row].item() for name in names}
-                parts = {"queries": curve[0], "objective": np.asarray(curve[1], float)}
-                values = [polars.lit(experiment.name).alias("experiment")]
-                values += [polars.lit(value).alias(name) for name, value in labels.items()]
-                curves.append(polars.DataFrame(parts).select(*values, polars.all()))
-    table = polars.concat(frames, how="diagonal")
-    for name, frame in (("results", table), ("curves", polars.concat(curves))):
-        buffer = io.BytesIO()
-        frame.write_parquet(buffer)
-        write_whole(folder / f"{name}.parquet", buffer.getvalue())
-    write_whole(folder / "results.csv", table.write_csv().encode())
-
-
-def selected_csv(summaries: Sequence[Summary]) -> str:
-    """The selected configurations, one row a method and instance."""
-    rows = [(s.experiment.name, choice) for s in summaries for choice in s.selected]
-    names = list(dict.fromkeys(name for _, choice in rows for name in choice.parameters))
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    head = ["experiment", "instance", "method", *names]
-    writer.writerow([*head, "development_mean", "configurations", "infeasible"])
-    for experiment, choice in rows:
-        numbers = [choice.parameters.get(name, "") for name in names]
-        mean = "" if np.isnan(choice.development_mean) else f"{choice.development_mean:.6f}"
-        tail = [mean, choice.configurations, choice.infeasible]
-        writer.writerow([experiment, choice.instance, choice.method, *numbers, *tail])
-    return buffer.getvalue()
-
-
-def _refuse_other_run(folder: Path, quick: bool) -> None:
-    """A folder holds one protocol: quick tables must not replace full ones unnoticed."""
+def _refuse_other_run(folder: Path, asked: str) -> None:
+    """A folder holds one protocol: quick or partial tables must not replace full ones unnoticed."""
     path = folder / "manifest.json"
     try:
-        held = json.loads(path.read_text())["protocol"]
+        held = str(json.loads(path.read_text())["protocol"])
     except (OSError, ValueError, KeyError, TypeError):
         return  # nothing, or half of something, that can be written again
-    asked = "quick" if quick else "full"
     if held != asked:
         raise ValueError(
             f"{folder} holds the results of a {held} run; choose another folder for a {asked} one (--out)"

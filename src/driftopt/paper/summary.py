@@ -1,4 +1,4 @@
-"""What the tables, the figure and the report say: means, deviations, gaps, and the paper's figures beside."""
+"""What the tables, the figure and the page say: means, deviations, gaps, and the paper's figures beside."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,20 +7,23 @@ import numpy as np
 
 from driftopt.paper import published
 from driftopt.paper.protocol import Experiment, Metric
-from driftopt.sweep import Runs, Selection, Tuned
+from driftopt.report.curves import Curve, Panel, average, limits
+from driftopt.report.table import Mark
+from driftopt.sweep import Selection, Tuned
 
 
 @dataclass(frozen=True)
-class Cell:
+class Result:
     """One method on one instance, one metric, over the held-out runs."""
 
-    mean: float
-    deviation: float  # of the runs, ddof 1; 0 for a single run
+    metric: Metric
+    mean: float  # +inf where a run diverged
+    deviation: float  # of the runs, ddof 1; NaN for a single run or where one diverged
     runs: int
-    diverged: int  # runs that ended at no finite value: the mean is then +inf
-    best: bool
-    paper: published.Figure | None  # the paper's cell for the same instance, where there is one
-    gap: float | None  # mean minus the best known value, for the objective
+    diverged: int  # runs that ended at no finite value
+    best: bool = False
+    paper: published.Figure | None = None  # the paper's cell for the same instance, where there is one
+    gap: float | None = None  # mean minus the best known value, for the objective
 
     @property
     def offset(self) -> float | None:
@@ -34,15 +37,12 @@ class Cell:
         """Whether our mean lies within the paper's spread, mean ± one standard deviation."""
         return None if self.offset is None else abs(self.offset) <= 1
 
-
-@dataclass(frozen=True)
-class Curve:
-    """A method's objective over queries on one instance: mean and standard deviation of the runs."""
-
-    queries: np.ndarray
-    mean: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
+    @property
+    def mark(self) -> Mark:
+        """Outside the paper's spread: for better or for worse?"""
+        if self.offset is None or self.within:
+            return ""
+        return "better" if (self.offset > 0) == self.metric.larger_is_better else "worse"
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Summary:
 
     experiment: Experiment
     methods: tuple[str, ...]
-    cells: Mapping[tuple[str, str, str], Cell]  # (instance, metric column, method)
+    results: Mapping[tuple[str, str, str], Result]  # (instance, metric's column, method)
     curves: Mapping[tuple[str, str], Curve]  # (instance, method)
     best_known: Mapping[str, float]
     selected: Sequence[Selection]
@@ -63,83 +63,78 @@ class Summary:
 
     def configurations(self, method: str) -> int:
         """How many configurations the method could choose from."""
-        return next(len(made) for made in self.experiment.grids if made.label == method)
+        return next(len(grid) for grid in self.experiment.grids if grid.label == method)
 
-    def row(self, instance: str, metric: Metric) -> list[Cell]:
-        """All methods' cells."""
-        return [self.cells[instance, metric.column, method] for method in self.methods]
+    def row(self, instance: str, metric: Metric) -> list[Result]:
+        """All methods' results."""
+        return [self.results[instance, metric.column, method] for method in self.methods]
 
-
-def title(method: str) -> str:
-    """A method's name as the paper prints it."""
-    return published.TITLES.get(method, method)
+    def panels(self) -> list[Panel]:
+        """The curves of each instance, between the best known value and the start."""
+        out: list[Panel] = []
+        for instance in self.experiment.instances:
+            curves = {method: self.curves[instance, method] for method in self.methods}
+            best, start = self.best_known[instance], max(float(c.mean[0]) for c in curves.values())
+            title = f"{self.experiment.instance_word} {instance}"
+            out.append(Panel(title, curves, best, limits(curves, best, start)))
+        return out
 
 
 def summarise(experiment: Experiment, tuned: Tuned, best_known: Mapping[str, float]) -> Summary:
-    """Every cell and curve of an experiment."""
-    methods = tuple(made.label for made in experiment.grids)
-    cells: dict[tuple[str, str, str], Cell] = {}
+    """Every result and curve of an experiment."""
+    methods = tuple(grid.label for grid in experiment.grids)
+    results: dict[tuple[str, str, str], Result] = {}
     curves: dict[tuple[str, str], Curve] = {}
-    parts = {
+    runs = {
         (instance, method): tuned.held_out.where(instance=instance, method=method)
         for instance in experiment.instances
         for method in methods
     }
     known = {
-        instance: min(best_known[instance], *(parts[instance, m].columns["objective"].min() for m in methods))
+        instance: min(best_known[instance], *(runs[instance, m].columns["objective"].min() for m in methods))
         for instance in experiment.instances
     }
-    for k, instance in enumerate(experiment.instances):
-        start = float(experiment.problems[k].objective(experiment.problems[k].x0))
+    for instance, problem in zip(experiment.instances, experiment.problems, strict=True):
         for metric in experiment.metrics:
-            row = {method: _statistics(parts[instance, method].columns[metric.column]) for method in methods}
-            sign = -1 if metric.larger_is_better else 1
-            # The bold cell is the best as printed: four decimals.
-            best = min(sign * round(mean, 4) for mean, *_ in row.values())
-            for method, (mean, deviation, runs, diverged) in row.items():
-                is_objective = metric is experiment.metrics[0]
-                cells[instance, metric.column, method] = Cell(
-                    mean,
-                    deviation,
-                    runs,
-                    diverged,
-                    best=bool(np.isfinite(mean)) and sign * round(mean, 4) == best,
-                    paper=_published(experiment, instance, metric, method),
-                    gap=mean - known[instance] if is_objective else None,
-                )
+            values = {method: runs[instance, method].columns[metric.column] for method in methods}
+            gap_to = known[instance] if metric is experiment.metrics[0] else None
+            figures = experiment.published.get(instance, {}).get(metric.column, {})
+            for method, result in _results(metric, values, gap_to, figures).items():
+                results[instance, metric.column, method] = result
+        start = float(problem.objective(problem.x0))
         for method in methods:
-            curves[instance, method] = curve_of(parts[instance, method], start)
-    return Summary(experiment, methods, cells, curves, known, tuned.selected)
+            curves[instance, method] = average(runs[instance, method].curves, start)
+    return Summary(experiment, methods, results, curves, known, tuned.selected)
 
 
-def _published(experiment: Experiment, instance: str, metric: Metric, method: str) -> published.Figure | None:
-    """The paper's cell for the same real instance; other data have none."""
-    if experiment.name != "strategic" or not experiment.real:
-        return None
-    return published.STRATEGIC[instance][metric.column].get(method)
+def _results(
+    metric: Metric,
+    values: Mapping[str, np.ndarray],
+    gap_to: float | None,
+    figures: Mapping[str, published.Figure],
+) -> dict[str, Result]:
+    """One instance and metric: every method's result; the best is the best as printed, with four decimals."""
+    statistics = {method: _statistics(sample) for method, sample in values.items()}
+    sign = -1 if metric.larger_is_better else 1
+    finite = [sign * round(mean, 4) for mean, *_ in statistics.values() if np.isfinite(mean)]
+    best = min(finite, default=None)
+    return {
+        method: Result(
+            metric,
+            mean,
+            deviation,
+            len(values[method]),
+            diverged,
+            best=sign * round(mean, 4) == best,
+            paper=figures.get(method),
+            gap=None if gap_to is None else mean - gap_to,
+        )
+        for method, (mean, deviation, diverged) in statistics.items()
+    }
 
 
-def _statistics(values: np.ndarray) -> tuple[float, float, int, int]:
+def _statistics(values: np.ndarray) -> tuple[float, float, int]:
     finite = np.isfinite(values)
     if not finite.all():
-        return np.inf, np.nan, len(values), int((~finite).sum())
-    return float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0, len(values), 0
-
-
-def curve_of(runs: Runs, start: float | None) -> Curve:
-    """Mean and mean ± deviation at each evaluation, from the value at 0 queries where it is given.
-
-    All runs of a cell are evaluated at the same counts.
-    """
-    recorded = [curve for curve in runs.curves if curve is not None]
-    queries, values = recorded[0][0], np.stack([curve for _, curve in recorded]).astype(float)
-    if start is not None:
-        queries = np.concatenate([[0], queries])
-        values = np.concatenate([np.full((len(values), 1), start), values], axis=1)
-    # A method whose iteration is long moves rarely: drop the repeats, keep the last.
-    keep = np.append(np.diff(queries) > 0, True)
-    queries, values = queries[keep], values[:, keep]
-    finite = np.isfinite(values).all(axis=0)
-    values = np.where(finite, values, np.nan)
-    mean, spread = values.mean(axis=0), values.std(axis=0, ddof=min(1, len(values) - 1))
-    return Curve(queries, mean, mean - spread, mean + spread)
+        return np.inf, np.nan, int((~finite).sum())
+    return float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else np.nan, 0

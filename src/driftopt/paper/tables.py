@@ -1,177 +1,146 @@
-"""The paper's tables as Markdown and LaTeX: mean ± deviation, best in bold, the paper's figure beside.
+"""The paper's tables, built once: mean ± deviation, best in bold, the paper's figure and the gap beside.
 
 Nothing here depends on when or how fast a run was made: the same results give the same bytes.
 """
 
+import csv
+import io
 from collections.abc import Sequence
 
 import numpy as np
 
-from driftopt.paper import published
-from driftopt.paper.protocol import Experiment
-from driftopt.paper.summary import Cell, Summary, title
-
-MINUS = "−"
-
-
-def number(value: float | None, *, sign: bool = False) -> str:
-    """Four decimals with a real minus sign."""
-    if value is None:
-        return "–"
-    if not np.isfinite(value):
-        return "∞" if value > 0 else "–"
-    return f"{value:{'+' if sign else ''}.4f}".replace("-", MINUS)
+from driftopt.paper.appearance import title
+from driftopt.paper.summary import Result, Summary
+from driftopt.report import formats
+from driftopt.report.escaping import markdown as plain_markdown
+from driftopt.report.escaping import spreadsheet
+from driftopt.report.numbers import NOTHING, fixed, with_spread
+from driftopt.report.table import Cell, Row, Table, cells
 
 
-def number_short(value: float) -> str:
-    """One decimal with its sign.
-
-    >>> number_short(-0.26), number_short(-0.01)
-    ('−0.3', '+0.0')
-    """
-    return f"{round(value, 1) + 0.0:+.1f}".replace("-", "−")
-
-
-def cell_text(cell: Cell) -> str:
+def result_text(result: Result) -> str:
     """mean ± deviation, or how many runs diverged."""
-    if cell.diverged:
-        return f"diverged ({cell.diverged} of {cell.runs})"
-    return f"{number(cell.mean)} ± {number(cell.deviation)}"
-
-
-def figure_text(figure: published.Figure | None) -> str:
-    """The paper's cell."""
-    return "–" if figure is None else f"{number(figure.mean)} ± {number(figure.deviation)}"
+    if result.diverged:
+        return f"diverged ({result.diverged} of {result.runs})"
+    return with_spread(result.mean, result.deviation)
 
 
 def note(summary: Summary) -> str:
     """What a reader must know before the numbers: size of the run, source of the data."""
     experiment = summary.experiment
     return (
-        f"{size_of(experiment)}. Data: {experiment.provenance.source}. Budget {experiment.budget:,} queries. "
+        f"{experiment.size}. Data: {experiment.provenance.source}. Budget {experiment.budget:,} queries. "
         "Cells: mean ± standard deviation over the held-out runs."
     )
 
 
-def size_of(experiment: Experiment) -> str:
-    """Full or quick, and how many runs that is."""
-    size = (
-        "QUICK run (fewer seeds and configurations than the paper)" if experiment.quick else "full protocol"
-    )
-    return f"{size}, {len(experiment.development)} development and {len(experiment.held_out)} held-out runs"
-
-
-def rows(summary: Summary) -> list[tuple[str, str, list[list[str]], list[list[bool]]]]:
-    """(key, caption, rows of text, which cells are best) for every table of the experiment."""
-    return strategic_rows(summary) if summary.experiment.name == "strategic" else pricing_rows(summary)
-
-
-def strategic_rows(summary: Summary) -> list[tuple[str, str, list[list[str]], list[list[bool]]]]:
-    """One table per split: each metric, the paper's figure under it, and the gap for the objective."""
-    out: list[tuple[str, str, list[list[str]], list[list[bool]]]] = []
-    plain = [False] * (len(summary.methods) + 1)
-    for instance in summary.experiment.instances:
-        lines: list[list[str]] = []
-        bold: list[list[bool]] = []
-        for metric in summary.experiment.metrics:
-            cells = summary.row(instance, metric)
-            lines.append([metric.title, *(cell_text(cell) for cell in cells)])
-            bold.append([False, *(cell.best for cell in cells)])
-            if any(cell.paper for cell in cells):
-                lines.append(["in the paper", *(figure_text(cell.paper) for cell in cells)])
-                bold.append(plain)
-            if cells[0].gap is not None:
-                known = f"gap to the best known, {number(summary.best_known[instance])}"
-                lines.append([known, *(number(cell.gap, sign=True) for cell in cells)])
-                bold.append(plain)
-        lines.append(_tried(summary))
-        bold.append(plain)
-        out.append((f"split_{instance}", f"Split {instance}", lines, bold))
+def tables(summary: Summary) -> list[Table]:
+    """A table for each instance with a row a metric, or one table with a row an instance."""
+    experiment = summary.experiment
+    heads = [title(method) for method in summary.methods]
+    if experiment.table:
+        rows = [
+            _row(instance, summary.row(instance, summary.objective), summary.best_known[instance])
+            for instance in experiment.instances
+        ]
+        rows += [*_elsewhere(summary), _tried(summary)]
+        return [Table(experiment.table, [experiment.instance_word, *heads], rows, experiment.table_note)]
+    out: list[Table] = []
+    for instance in experiment.instances:
+        rows = [
+            _row(metric.title, summary.row(instance, metric), summary.best_known[instance])
+            for metric in experiment.metrics
+        ]
+        caption = f"{experiment.instance_word} {instance}"
+        out.append(Table(caption, ["Metric", *heads], [*rows, _tried(summary)]))
     return out
 
 
-def pricing_rows(summary: Summary) -> list[tuple[str, str, list[list[str]], list[list[bool]]]]:
-    """One table: a row per week and its gap; then the paper's own weeks, named as such."""
-    lines: list[list[str]] = []
-    bold: list[list[bool]] = []
-    plain = [False] * (len(summary.methods) + 1)
-    for instance in summary.experiment.instances:
-        cells = summary.row(instance, summary.objective)
-        lines.append([instance, *(cell_text(cell) for cell in cells)])
-        bold.append([False, *(cell.best for cell in cells)])
-        known = f"gap to the best known, {number(summary.best_known[instance])}"
-        lines.append([known, *(number(cell.gap, sign=True) for cell in cells)])
-        bold.append(plain)
-    for week, figures in published.PRICING.items():
-        paper = [figures.get(method) for method in summary.methods]
+def _row(label: str, results: Sequence[Result], known: float) -> Row:
+    """One metric; under it the paper's figures, the distance to them, and the gap, where there are any."""
+    under: list[Row] = []
+    if any(result.paper for result in results):
+        figures = [NOTHING if r.paper is None else with_spread(*r.paper) for r in results]
+        under.append(Row("in the paper", cells(figures)))
+        under.append(Row("our distance to it", [_distance(result) for result in results]))
+    if all(result.gap is not None for result in results):
+        gaps = [fixed(result.gap, sign=True) for result in results]
+        under.append(Row(f"gap to best known {fixed(known)}", cells(gaps)))
+    return Row(label, [Cell(result_text(result), result.best) for result in results], under)
+
+
+def _distance(result: Result) -> Cell:
+    """In the paper's standard deviations; where that is more than one, for better or for worse."""
+    if result.offset is None:
+        return Cell(NOTHING)
+    words = f"{fixed(result.offset, 2, sign=True)} sd"
+    return Cell(f"{words}, {result.mark}" if result.mark else words, mark=result.mark)
+
+
+def _elsewhere(summary: Summary) -> list[Row]:
+    """The paper's figures of other instances, to set beside."""
+    rows: list[Row] = []
+    word, column = summary.experiment.instance_word.lower(), summary.objective.column
+    for instance, metrics in summary.experiment.published_elsewhere.items():
+        figures = metrics[column]
         lowest = min(figure.mean for figure in figures.values())
-        lines.append([f"{week} (in the paper; another week)", *(figure_text(figure) for figure in paper)])
-        bold.append([False, *(figure is not None and figure.mean == lowest for figure in paper)])
-    lines.append(_tried(summary))
-    bold.append(plain)
-    return [("pricing", "Final objective (negative profit)", lines, bold)]
+        found = [figures.get(method) for method in summary.methods]
+        shown = [Cell(NOTHING) if f is None else Cell(with_spread(*f), f.mean == lowest) for f in found]
+        rows.append(Row(f"{instance} (the paper’s, another {word})", shown))
+    return rows
 
 
-def _tried(summary: Summary) -> list[str]:
-    return ["configurations tried", *(str(summary.configurations(method)) for method in summary.methods)]
+def _tried(summary: Summary) -> Row:
+    counts = [str(summary.configurations(method)) for method in summary.methods]
+    return Row("configurations tried", cells(counts))
 
 
 def markdown(summary: Summary) -> str:
     """All tables of the experiment as one Markdown document."""
-    parts = [f"# {summary.experiment.title}", "", note(summary), ""]
-    first = "Metric" if summary.experiment.name == "strategic" else "Week"
-    header = [first, *(title(method) for method in summary.methods)]
-    for _, caption, lines, bold in rows(summary):
-        parts += [f"## {caption}", "", _pipe(header), _pipe(["---", *(["---:"] * len(summary.methods))])]
-        for line, marks in zip(lines, bold, strict=True):
-            parts.append(_pipe([f"**{c}**" if mark else c for c, mark in zip(line, marks, strict=True)]))
-        parts.append("")
+    parts = [f"# {summary.experiment.title}", "", plain_markdown(note(summary)), ""]
+    for table in tables(summary):
+        parts += [f"## {plain_markdown(table.caption)}", "", formats.markdown(table)]
     return "\n".join(parts)
 
 
 def latex(summary: Summary) -> str:
     """All tables of the experiment in the paper's LaTeX form (booktabs, graphicx)."""
     experiment = summary.experiment
-    first = "Metric" if experiment.name == "strategic" else "Week"
-    columns = "l" + "c" * len(summary.methods)
-    out = [
-        r"\begin{table}[t]",
-        rf"\caption{{{_escape(experiment.title)}. {_escape(note(summary))}}}",
-        rf"\label{{tab:{experiment.name}}}",
-        r"\centering",
-        r"\scriptsize",
-        r"\setlength{\tabcolsep}{3pt}",
-    ]
-    for _, caption, lines, bold in rows(summary):
-        out += [
-            rf"\textbf{{{_escape(caption)}}}",
-            "",
-            r"\resizebox{\textwidth}{!}{",
-            rf"\begin{{tabular}}{{{columns}}}",
-            r"\toprule",
-            " & ".join([first, *(_escape(title(m)) for m in summary.methods)]) + r" \\",
-            r"\midrule",
-        ]
-        for line, marks in zip(lines, bold, strict=True):
-            texts = [_escape(line[0]), *(_math(c, m) for c, m in zip(line[1:], marks[1:], strict=True))]
-            out.append(" & ".join(texts) + r" \\")
-        out += [r"\bottomrule", r"\end{tabular}", "}", "", r"\vspace{0.6em}"]
-    out.append(r"\end{table}")
-    return "\n".join(out) + "\n"
+    caption = f"{experiment.title}. {note(summary)}"
+    return formats.latex_float(tables(summary), caption=caption, label=f"tab:{experiment.name}")
 
 
-def _pipe(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
+def selections(summaries: Sequence[Summary]) -> Table:
+    """The selected configurations, a row for each method and instance."""
+    shown = ("radius", "step", "block", "batch", "directions")
+    rows: list[Row] = []
+    for summary in summaries:
+        experiment = summary.experiment
+        for choice in summary.selected:
+            values = [choice.parameters.get(name) for name in shown]
+            texts = [experiment.name, f"{experiment.instance_word.lower()} {choice.instance}"]
+            texts += [NOTHING if v is None else f"{v:g}" for v in values]
+            mean = choice.development_mean
+            texts.append("not tuned" if np.isnan(mean) else fixed(mean))
+            dear = f" ({choice.infeasible} too dear)" if choice.infeasible else ""
+            texts.append(f"{choice.configurations}{dear}")
+            rows.append(Row(title(choice.method), cells(texts)))
+    numbers = ("radius δ, μ", "step η", "block T", "batch m", "directions N", "development mean", "tried")
+    heads = ["Method", "Experiment", "Instance", *numbers]
+    return Table("Smallest mean objective on the development runs", heads, rows, words=(0, 1, 2))
 
 
-def _escape(text: str) -> str:
-    for sign, tex in (("&", r"\&"), ("%", r"\%"), ("±", r"$\pm$"), (MINUS, "$-$"), ("_", r"\_")):
-        text = text.replace(sign, tex)
-    return text
-
-
-def _math(text: str, bold: bool) -> str:
-    if not text[-1].isdigit():
-        return {"–": "--", "∞": r"$\infty$"}.get(text, _escape(text))
-    inside = text.replace("±", r"\pm").replace(MINUS, "-")
-    return rf"$\mathbf{{{inside}}}$" if bold else f"${inside}$"
+def selections_csv(summaries: Sequence[Summary]) -> str:
+    """The same with all digits, for other programs."""
+    rows = [(s.experiment.name, choice) for s in summaries for choice in s.selected]
+    names = list(dict.fromkeys(name for _, choice in rows for name in choice.parameters))
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    head = ["experiment", "instance", "method", *names]
+    writer.writerow([*head, "development_mean", "configurations", "infeasible"])
+    for experiment, choice in rows:
+        numbers = [choice.parameters.get(name, "") for name in names]
+        mean = "" if np.isnan(choice.development_mean) else f"{choice.development_mean:.6f}"
+        labels = [spreadsheet(word) for word in (experiment, choice.instance, choice.method)]
+        writer.writerow([*labels, *numbers, mean, choice.configurations, choice.infeasible])
+    return buffer.getvalue()

@@ -30,6 +30,36 @@ def welch(one: np.ndarray, other: np.ndarray) -> float:
     return float(tested.pvalue)
 
 
+class Sample(NamedTuple):
+    """A sample by its mean, standard deviation (ddof 1) and size."""
+
+    mean: float
+    deviation: float
+    size: int
+
+
+def welch_of_averages(ones: Sequence[Sample], others: Sequence[Sample]) -> float:
+    """p of Welch's two-sided test of equal averages of independent samples' means; NaN where there is none.
+
+    With one sample on each side it is Welch's test. The averages' variance is Σ s²/n over k², and its degrees
+    of freedom are Satterthwaite's.
+
+    >>> round(welch_of_averages([Sample(2, 1, 3)], [Sample(3, 1, 3)]), 3)
+    0.288
+    """
+    samples = [(sample, len(side)) for side in (ones, others) for sample in side]
+    if not all(s.size > 1 and np.isfinite([s.mean, s.deviation]).all() for s, _ in samples):
+        return float("nan")
+    apart = np.mean([s.mean for s in ones]) - np.mean([s.mean for s in others])
+    variances = np.array([s.deviation**2 / s.size / k**2 for s, k in samples])
+    if not variances.sum() > 0:
+        return 1.0 if apart == 0 else 0.0
+    freedom = variances.sum() ** 2 / sum(
+        v**2 / (s.size - 1) for v, (s, _) in zip(variances, samples, strict=True)
+    )
+    return float(2 * stats.t.sf(abs(apart) / np.sqrt(variances.sum()), freedom))
+
+
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down correction: the chance of any false rejection stays below the level. NaN stays NaN.
 

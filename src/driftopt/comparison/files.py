@@ -1,0 +1,57 @@
+"""The files of a comparison; each is written whole or not at all."""
+
+import io
+import json
+from pathlib import Path
+
+from driftopt.comparison.judging import Judged
+from driftopt.comparison.page import page, panels
+from driftopt.comparison.tables import markdown, tests_csv
+from driftopt.report import figure
+from driftopt.report.frames import csv_of
+from driftopt.report.page import render
+from driftopt.report.styles import assign
+from driftopt.runtime.files import make_folder, write_whole
+
+
+def write(judged: Judged, folder: Path) -> None:
+    """table.md, tests.csv, results.csv and .parquet, manifest.json, figure.png and .pdf, report.html."""
+    make_folder(folder)
+    write_whole(folder / "table.md", markdown(judged).encode())
+    write_whole(folder / "tests.csv", tests_csv(judged).encode())
+    _write_results(judged, folder)
+    write_whole(folder / "manifest.json", (json.dumps(judged.tuned.manifest, indent=1) + "\n").encode())
+    _write_figure(judged, folder)
+    write_whole(folder / "report.html", render(page(judged)).encode())
+
+
+def _write_results(judged: Judged, folder: Path) -> None:
+    """One row a run, development and held-out."""
+    import polars
+
+    phases = (("development", judged.tuned.development), ("held-out", judged.tuned.held_out))
+    frames = [
+        runs.frame().select(polars.lit(phase).alias("phase"), polars.all())
+        for phase, runs in phases
+        if len(runs)
+    ]
+    table = polars.concat(frames, how="diagonal")
+    buffer = io.BytesIO()
+    table.write_parquet(buffer)
+    write_whole(folder / "results.parquet", buffer.getvalue())
+    write_whole(folder / "results.csv", csv_of(table).encode())
+
+
+def _write_figure(judged: Judged, folder: Path) -> None:
+    """The curves as a picture, where there are any."""
+    if not (drawn := panels(judged)):
+        return
+    pictures = figure.draw(
+        drawn,
+        assign(judged.methods),
+        {method: method for method in judged.methods},
+        quantity="objective",
+        budget=judged.budget,
+    )
+    for kind, content in pictures.items():
+        write_whole(folder / f"figure.{kind}", content)

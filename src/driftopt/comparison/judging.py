@@ -1,0 +1,137 @@
+"""The verdict on methods from their held-out runs: scores with intervals, and a test for every two."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from driftopt.report.statistics import Interval, bootstrap_difference, bootstrap_mean, holm, welch
+from driftopt.sweep import Tuned
+
+LEVEL = 0.05
+
+Values = Mapping[tuple[str, str], np.ndarray]  # (instance, method) → final objectives of the held-out runs
+
+
+@dataclass(frozen=True)
+class Score:
+    """A method on an instance, over its held-out runs."""
+
+    method: str
+    instance: str
+    mean: float
+    deviation: float
+    interval: Interval  # 95 %, bootstrap
+    runs: int
+    diverged: int
+    configurations: int
+    parameters: Mapping[str, Any]
+    best: bool  # the smallest mean
+    tied: bool  # not told apart from the best at the 5 % level
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Two methods on an instance: mean(one) − mean(other)."""
+
+    instance: str
+    one: str
+    other: str
+    difference: float
+    interval: Interval  # 95 %, bootstrap
+    p: float  # Welch
+    p_holm: float  # corrected for the number of pairs on this instance
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Scores, contrasts and the runs they come from."""
+
+    scores: Sequence[Score]
+    contrasts: Sequence[Contrast]
+    tuned: Tuned
+    budget: int
+    best_known: Mapping[str, float]  # by instance, where the problem knows its optimum
+
+    def score(self, method: str, instance: str | None = None) -> Score:
+        """One method's score, on the first instance unless told otherwise."""
+        for score in self.scores:
+            if score.method == method and instance in (None, score.instance):
+                return score
+        known = ", ".join(f"{score.method} on {score.instance}" for score in self.scores)
+        where = "" if instance is None else f" on {instance!r}"
+        raise ValueError(f"there is no score of {method!r}{where}; there are {known}")
+
+    @property
+    def instances(self) -> list[str]:
+        """The instances' names in order."""
+        return list(dict.fromkeys(score.instance for score in self.scores))
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods' labels in order."""
+        return list(dict.fromkeys(score.method for score in self.scores))
+
+    def on(self, instance: str) -> tuple[list[Score], list[Contrast]]:
+        """What belongs to one instance."""
+        scores = [score for score in self.scores if score.instance == instance]
+        return scores, [contrast for contrast in self.contrasts if contrast.instance == instance]
+
+
+def judge(tuned: Tuned) -> tuple[list[Score], list[Contrast]]:
+    """Scores and contrasts of all methods on all instances."""
+    chosen = [(choice.instance, choice.method) for choice in tuned.selected]
+    values = {
+        (instance, method): tuned.held_out.where(instance=instance, method=method).columns["objective"]
+        for instance, method in chosen
+    }
+    instances = list(dict.fromkeys(instance for instance, _ in chosen))
+    contrasts = [contrast for instance in instances for contrast in _contrasts(instance, values)]
+    return _scores(tuned, values, contrasts), contrasts
+
+
+def _contrasts(instance: str, values: Values) -> list[Contrast]:
+    pairs = list(itertools.combinations([method for i, method in values if i == instance], 2))
+    samples = [(values[instance, one], values[instance, other]) for one, other in pairs]
+    p_values = [welch(one, other) for one, other in samples]
+    return [
+        Contrast(
+            instance,
+            *pair,
+            float(one.mean() - other.mean()) if np.isfinite([*one, *other]).all() else float("nan"),
+            bootstrap_difference(one, other),
+            p,
+            corrected,
+        )
+        for pair, (one, other), p, corrected in zip(pairs, samples, p_values, holm(p_values), strict=True)
+    ]
+
+
+def _scores(tuned: Tuned, values: Values, contrasts: Sequence[Contrast]) -> list[Score]:
+    best: dict[str, str] = {}
+    for instance in dict.fromkeys(instance for instance, _ in values):
+        means = {method: float(v.mean()) for (i, method), v in values.items() if i == instance}
+        best[instance] = min(means, key=lambda method: means[method])
+    apart = {(c.instance, frozenset((c.one, c.other))) for c in contrasts if c.p_holm < LEVEL}
+    scores: list[Score] = []
+    for choice in tuned.selected:
+        sample = values[choice.instance, choice.method]
+        leader, fine = best[choice.instance], bool(np.isfinite(sample).all())
+        scores.append(
+            Score(
+                choice.method,
+                choice.instance,
+                float(sample.mean()),
+                float(sample.std(ddof=1)) if fine and len(sample) > 1 else float("nan"),
+                bootstrap_mean(sample),
+                len(sample),
+                int((~np.isfinite(sample)).sum()),
+                choice.configurations,
+                choice.parameters,
+                best=fine and choice.method == leader,
+                tied=fine and (choice.instance, frozenset((choice.method, leader))) not in apart,
+            )
+        )
+    return scores

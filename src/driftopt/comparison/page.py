@@ -1,0 +1,85 @@
+"""report.html of a comparison."""
+
+from typing import Any
+
+from driftopt.comparison.judging import Judged
+from driftopt.comparison.tables import span, tables
+from driftopt.report.curves import Panel, average, limits
+from driftopt.report.numbers import counted, listed, significant
+from driftopt.report.page import Badge, Finding, Page, Section
+from driftopt.report.styles import assign
+
+
+def page(judged: Judged) -> Page:
+    """The comparison as a page."""
+    looks = assign(judged.methods)
+    return Page(
+        "A comparison of zeroth-order methods",
+        "Tuned on development runs, judged on held-out runs, with intervals and tests.",
+        [Badge(f"budget {judged.budget:,} queries")],
+        findings(judged),
+        [_section(judged)],
+        {method: (method, looks[method]) for method in judged.methods},
+        _facts(judged),
+    )
+
+
+def findings(judged: Judged) -> list[Finding]:
+    """Who has the smallest mean on each instance, and who cannot be told apart from it."""
+    found: list[Finding] = []
+    for instance in judged.instances:
+        scores, _ = judged.on(instance)
+        leader = next((score for score in scores if score.best), None)
+        if leader is None:
+            found.append(
+                Finding(f"{instance}: every method diverged in some run", "said", "no mean is finite")
+            )
+            continue
+        tied = [score.method for score in scores if score.tied and not score.best]
+        rest = f"not told apart from it: {listed(tied)}" if tied else "told apart from all others"
+        claim = f"{instance}: {leader.method} has the smallest mean, {significant(leader.mean)}"
+        alone = len(scores) == 1
+        detail = f"95% interval {span(leader.interval)}" + ("" if alone else f"; {rest}")
+        found.append(Finding(claim, "said", detail))
+    return found
+
+
+def panels(judged: Judged) -> list[Panel]:
+    """The curves of each instance; none where the problem has no exact objective to record."""
+    runs = judged.tuned.held_out
+    if any(curve is None for curve in runs.curves):
+        return []
+    out: list[Panel] = []
+    for instance in judged.instances:
+        curves = {m: average(runs.where(instance=instance, method=m).curves) for m in judged.methods}
+        known = judged.best_known.get(instance)
+        out.append(Panel(instance, curves, known, limits(curves, known)))
+    return out
+
+
+def _section(judged: Judged) -> Section:
+    runs = judged.tuned.held_out
+    count = counted(len(set(runs.columns["seed"].tolist())), "held-out run")
+    return Section(
+        "comparison",
+        "Held-out runs",
+        f"Each method had {judged.budget:,} queries a run. Its configuration was chosen on development runs; "
+        f"the figures are of {count} with other random numbers.",
+        panels(judged),
+        "objective",
+        judged.budget,
+        tables(judged),
+    )
+
+
+def _facts(judged: Judged) -> list[tuple[str, str]]:
+    sweeps: list[Any] = list(judged.tuned.manifest.values())
+    held_out = sweeps[-1]
+    reused, parts = (sum(s[key] for s in sweeps) for key in ("parts_found_finished", "parts"))
+    return [
+        ("Queries", f"{sum(s['queries'] for s in sweeps):,}"),
+        ("Parts", f"{parts}, of which {reused} were found finished in the folder and used again"),
+        ("Checksums", ", ".join(f"{k} {v}" for k, v in held_out["data_checksums"].items())),
+        ("Machine", f"{held_out['machine']}; devices: {', '.join(held_out['devices'])}"),
+        ("Versions", ", ".join(f"{k} {v}" for k, v in held_out["versions"].items())),
+    ]

@@ -1,0 +1,101 @@
+"""A comparison's tables: scores of the methods, and tests of every two of them."""
+
+import csv
+import io
+
+import numpy as np
+
+from driftopt.comparison.judging import Contrast, Judged, Score
+from driftopt.report import formats
+from driftopt.report.escaping import markdown as plain_markdown
+from driftopt.report.escaping import spreadsheet
+from driftopt.report.numbers import NOTHING, chance, significant
+from driftopt.report.statistics import Interval
+from driftopt.report.table import Cell, Row, Table, cells
+
+HEADS = ("Method", "mean", "95% interval", "sd", "runs", "configurations", "selected")
+TEST_HEADS = ("Pair", "difference of means", "95% interval", "p (Welch)", "p (Holm)")
+READING = (
+    "Bold: the smallest mean; ≈ marks methods that the held-out runs cannot tell apart from it (Welch’s "
+    "test, corrected by Holm over all pairs of the instance, 5 % level). Intervals are bootstrap intervals "
+    "of the mean."
+)
+
+
+def span(interval: Interval) -> str:
+    """[low, high]."""
+    if np.isnan(interval.low):
+        return NOTHING
+    return f"[{significant(interval.low)}, {significant(interval.high)}]"
+
+
+def scores_table(judged: Judged, instance: str) -> Table:
+    """One row a method."""
+    known = judged.best_known.get(instance)
+    caption = instance if known is None else f"{instance} (best known value {significant(known)})"
+    rows = [_score_row(score) for score in judged.on(instance)[0]]
+    return Table(caption, HEADS, rows, READING, words=(0, 6))
+
+
+def _score_row(score: Score) -> Row:
+    chosen = ", ".join(f"{name} {_value(value)}" for name, value in score.parameters.items())
+    mean = f"diverged ({score.diverged} of {score.runs})" if score.diverged else significant(score.mean)
+    mean += " ≈" * (score.tied and not score.best)
+    tail = [significant(score.deviation), str(score.runs), str(score.configurations), chosen or NOTHING]
+    return Row(score.method, [Cell(mean, score.best), *cells([span(score.interval), *tail])])
+
+
+def _value(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def tests_table(judged: Judged, instance: str) -> Table | None:
+    """One row for every two methods; None where there is only one."""
+    rows = [_contrast_row(contrast) for contrast in judged.on(instance)[1]]
+    return Table(f"{instance}: pairs", TEST_HEADS, rows) if rows else None
+
+
+def _contrast_row(c: Contrast) -> Row:
+    texts = [significant(c.difference), span(c.interval), chance(c.p), chance(c.p_holm)]
+    return Row(f"{c.one} minus {c.other}", cells(texts))
+
+
+def tables(judged: Judged) -> list[Table]:
+    """Scores and tests of each instance, in order."""
+    both = [(scores_table(judged, i), tests_table(judged, i)) for i in judged.instances]
+    return [table for pair in both for table in pair if table is not None]
+
+
+def markdown(judged: Judged) -> str:
+    """Scores and tests as Markdown."""
+    parts = ["# Comparison", "", f"Budget {judged.budget:,} queries a run. {plain_markdown(READING)}", ""]
+    for table in tables(judged):
+        parts += [f"## {plain_markdown(table.caption)}", "", formats.markdown(table)]
+    return "\n".join(parts)
+
+
+def brief(judged: Judged) -> str:
+    """The scores alone, lined up for a terminal."""
+    parts = [f"Comparison: {judged.budget:,} queries a run"]
+    for instance in judged.instances:
+        table = scores_table(judged, instance)
+        parts += ["", formats.plain(Table("", table.heads, table.rows, words=table.words)).rstrip("\n")]
+        parts.insert(-1, table.caption)
+    return "\n".join([*parts, "★ the smallest mean; ≈ not told apart from it; print() shows the tests"])
+
+
+def html(judged: Judged) -> str:
+    """The scores alone, for a notebook."""
+    shown = [formats.html(scores_table(judged, instance)) for instance in judged.instances]
+    return f"<div>{''.join(shown)}<p><small>{READING}</small></p></div>"
+
+
+def tests_csv(judged: Judged) -> str:
+    """Every contrast with all digits."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["instance", "one", "other", "difference", "low", "high", "p_welch", "p_holm"])
+    for c in judged.contrasts:
+        names = [spreadsheet(name) for name in (c.instance, c.one, c.other)]
+        writer.writerow([*names, c.difference, *c.interval, c.p, c.p_holm])
+    return buffer.getvalue()

@@ -1,0 +1,144 @@
+"""report.html: the reproduction as one page that a reader can send to a colleague."""
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from driftopt.paper.appearance import styles, title
+from driftopt.paper.protocol import Experiment, Metric
+from driftopt.paper.summary import Summary
+from driftopt.paper.tables import selections, tables
+from driftopt.report.numbers import counted
+from driftopt.report.page import Badge, Finding, Page, Section, Strip
+from driftopt.report.styles import Style
+
+Found = Mapping[str, Sequence[Finding]]  # by the experiment's name
+
+
+def page(summaries: Sequence[Summary], findings: Found, manifest: Mapping[str, Any]) -> Page:
+    """The page of a finished reproduction."""
+    methods = list(dict.fromkeys(method for summary in summaries for method in summary.methods))
+    looks = styles(methods)
+    return Page(
+        title="ZO-O2NC under decision-dependent data: the experiments, run again",
+        subtitle=_subtitle(methods),
+        badges=_badges(summaries),
+        findings=_named(summaries, findings),
+        sections=[_section(summary, looks) for summary in summaries],
+        methods={method: (title(method), looks[method]) for method in methods},
+        facts=_facts(summaries, manifest),
+        notes=_notes(summaries),
+        selections=selections(summaries),
+    )
+
+
+def _subtitle(methods: Sequence[str]) -> str:
+    tuned = [method for method in methods if method != "auto"]
+    words = counted(len(tuned), "zeroth-order method").capitalize()
+    words += ", tuned on development runs and judged on held-out runs" if tuned else ""
+    if len(tuned) < len(methods):
+        words += ", and one that needs no tuning" if tuned else "One method that needs no tuning"
+    return f"{words}, beside the figures the paper reports."
+
+
+def _badges(summaries: Sequence[Summary]) -> list[Badge]:
+    experiments = [summary.experiment for summary in summaries]
+    sizes = [Badge(e.kind, warns=e.quick or bool(e.changes)) for e in experiments]
+    sources = [Badge(f"data: {e.provenance.source}", warns=not e.real) for e in experiments]
+    return list(dict.fromkeys([*sizes, *sources]))
+
+
+def _named(summaries: Sequence[Summary], findings: Found) -> list[Finding]:
+    """The findings under their experiment's name, where there are several."""
+    several = len(summaries) > 1
+    return [
+        replace(finding, group=summary.experiment.title if several else "")
+        for summary in summaries
+        for finding in findings[summary.experiment.name]
+    ]
+
+
+def _section(summary: Summary, looks: Mapping[str, Style]) -> Section:
+    e = summary.experiment
+    strips = [strip for metric in e.metrics if (strip := _strip(summary, metric, looks)).rows]
+    return Section(
+        e.name,
+        e.title,
+        f"{e.intro} Budget: {e.budget:,} queries a run. Lines are means over "
+        f"{counted(len(e.held_out), 'held-out run')}, bands one standard deviation.",
+        summary.panels(),
+        summary.objective.title.lower(),
+        e.budget,
+        tables(summary),
+        strips,
+        f"Our mean minus the paper’s, in the paper’s standard deviations; a dot is a "
+        f"{e.instance_word.lower()}, the shaded band is the paper’s own spread. The paper’s random splits "
+        "are unknown, so agreement means the band, not the digits.",
+    )
+
+
+def _strip(summary: Summary, metric: Metric, looks: Mapping[str, Style]) -> Strip:
+    word = summary.experiment.instance_word.lower()
+    rows: list[tuple[str, Style, list[tuple[str, float]]]] = []
+    for method in summary.methods:
+        results = [(i, summary.results[i, metric.column, method]) for i in summary.experiment.instances]
+        dots = [(f"{word} {i}", result.offset) for i, result in results if result.offset is not None]
+        if dots:
+            rows.append((title(method), looks[method], dots))
+    better = "to the right is better" if metric.larger_is_better else "to the left is better"
+    return Strip(f"{metric.title} ({better})", rows)
+
+
+def _facts(summaries: Sequence[Summary], manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    sweeps: list[Any] = [s for parts in manifest["experiments"].values() for s in parts.values()]
+    facts = [("Command", str(manifest["command"])), ("Protocol", str(manifest["protocol"]))]
+    for summary in summaries:
+        e = summary.experiment
+        facts.append((e.title, _experiment_fact(e)))
+        sums: dict[str, str] = next(iter(manifest["experiments"][e.name].values()))["data_checksums"]
+        listed = ", ".join(f"{instance} {value}" for instance, value in sums.items())
+        facts.append((f"Data, {e.name}", f"{e.provenance.source}; checksums: {listed}"))
+    first = sweeps[0]
+    reused, parts = (sum(s[key] for s in sweeps) for key in ("parts_found_finished", "parts"))
+    return [
+        *facts,
+        ("Queries", f"{sum(s['queries'] for s in sweeps):,}"),
+        ("Duration", f"{manifest['duration_s']:,} s"),
+        ("Parts", f"{parts}, of which {reused} were found finished in the folder and used again"),
+        ("Machine", f"{platform.system()} {platform.machine()}; devices: {', '.join(first['devices'])}"),
+        ("Versions", ", ".join(f"{name} {version}" for name, version in first["versions"].items())),
+    ]
+
+
+def _experiment_fact(e: Experiment) -> str:
+    grids = ", ".join(f"{title(grid.label)} {len(grid)}" for grid in e.grids)
+    return (
+        f"{e.size}; {counted(len(e.instances), 'instance')}; configurations: {grids}; "
+        f"seeds {_seeds(e.development)} for development, {_seeds(e.held_out)} held out"
+    )
+
+
+def _seeds(seeds: range) -> str:
+    return f"{seeds[0]} to {seeds[-1]}"
+
+
+def _notes(summaries: Sequence[Summary]) -> list[str]:
+    notes = [
+        "Bold: the best mean as printed. Standard deviations are of the runs (ddof 1); a difference smaller "
+        "than them may be chance.",
+        "The short of it: yes and no are told by Welch’s tests at the 5 % level (no, against a claim with "
+        "several parts, after Holm’s correction); where the runs decide neither, it says so. Whether a mean "
+        "lies within a spread is read from the numbers as they are.",
+        "A run that diverges counts as infinitely bad. Development and held-out runs share no random "
+        "numbers.",
+    ]
+    for summary in summaries:
+        dear = {s.method: s.infeasible for s in summary.selected if s.infeasible}
+        if dear:
+            listed = ", ".join(f"{count} of {title(method)}" for method, count in dear.items())
+            notes.append(
+                f"{summary.experiment.title}: some configurations cost more for one step than the whole "
+                f"budget and count as infinitely bad: {listed}."
+            )
+    return notes

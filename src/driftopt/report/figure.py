@@ -1,0 +1,105 @@
+"""The curves as a picture: the objective over oracle queries, one panel an instance, with bands."""
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from driftopt.report.curves import Curve, Panel
+from driftopt.report.escaping import plot as plain
+from driftopt.report.numbers import fixed
+from driftopt.report.styles import Style
+
+BAND = 0.13  # how much of a band's colour is seen
+# What would put the date or the version of a library into a file: the same results give the same bytes.
+METADATA: Mapping[str, dict[str, Any]] = {"png": {"Software": None}, "pdf": {"CreationDate": None}}
+
+
+def draw(
+    panels: Sequence[Panel],
+    styles: Mapping[str, Style],
+    titles: Mapping[str, str],
+    *,
+    quantity: str,
+    budget: int,
+    remark: str = "",
+    front: Sequence[str] = (),
+) -> dict[str, bytes]:
+    """The picture as {"png": …, "pdf": …}; methods in `front` have thicker lines, before the others."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    columns = 2 if len(panels) > 1 else 1
+    lines = -(-len(panels) // columns)
+    with pyplot.rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
+        figure, axes = pyplot.subplots(
+            lines, columns, figsize=(4.6 * columns, 3.1 * lines + 0.7), squeeze=False, layout="constrained"
+        )
+        for axis in axes.ravel()[len(panels) :]:
+            axis.set_visible(False)
+        for axis, panel in zip(axes.ravel(), panels, strict=False):
+            for method, curve in panel.curves.items():
+                _curve(axis, curve, styles[method], plain(titles[method]), method in front)
+            _frame(axis, panel, budget)
+        figure.supxlabel("oracle queries", fontsize=10)
+        figure.supylabel(plain(quantity), fontsize=10)
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 4), frameon=False)
+        if remark:
+            figure.text(0.995, 0.005, plain(remark), ha="right", va="bottom", fontsize=7, color="#666666")
+        written: dict[str, bytes] = {}
+        for kind, metadata in METADATA.items():
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=kind, dpi=160, metadata=metadata)
+            written[kind] = buffer.getvalue()
+        pyplot.close(figure)
+    return written
+
+
+def _curve(axis: Any, curve: Curve, style: Style, label: str, front: bool) -> None:
+    axis.plot(
+        curve.queries,
+        curve.mean,
+        label=label,
+        color=style.colour,
+        linestyle=(0, style.dashes) if style.dash else "-",
+        linewidth=1.9 if front else 1.3,
+        zorder=3 if front else 2,
+        marker=style.marker,
+        markersize=3.5,
+        markevery=max(1, len(curve.queries) // 6),
+    )
+    axis.fill_between(curve.queries, curve.low, curve.high, color=style.colour, alpha=BAND, linewidth=0)
+
+
+def _frame(axis: Any, panel: Panel, budget: int) -> None:
+    """The best known value, the title, the axes."""
+    from matplotlib.ticker import FuncFormatter
+
+    if panel.best is not None:
+        axis.axhline(panel.best, color="black", linewidth=0.8, linestyle=(0, (4, 3)))
+        axis.annotate(
+            f"best known {fixed(panel.best, 3)}",
+            (1, panel.best),
+            xycoords=("axes fraction", "data"),
+            xytext=(-2, -3),
+            textcoords="offset points",
+            ha="right",
+            va="top",
+            fontsize=7.5,
+        )
+    axis.set_title(plain(panel.title), fontsize=10, loc="left")
+    axis.set_xlim(0, budget)
+    axis.set_ylim(*panel.limits)
+    axis.xaxis.set_major_formatter(FuncFormatter(_thousands))
+    axis.grid(alpha=0.25, linewidth=0.6)
+
+
+def _thousands(value: float, _: Any) -> str:
+    """10000 as 10k.
+
+    >>> _thousands(10_000, None), _thousands(250, None)
+    ('10k', '250')
+    """
+    return f"{value / 1000:g}k" if abs(value) >= 1000 else f"{value:g}"

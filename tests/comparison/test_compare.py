@@ -1,0 +1,179 @@
+"""Comparisons: any problem or function, from Python or from TOML."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from driftopt import methods
+from driftopt.comparison import compare, tables
+from driftopt.comparison.tables import HEADS, TEST_HEADS
+from driftopt.problems.synthetic import kink
+from driftopt.report import formats
+from driftopt.report.statistics import welch
+from driftopt.report.styles import STYLES, assign
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+# Comparisons
+
+
+METHODS = {
+    "zo-sph": {"step": [0.01, 0.03], "radius": 0.5},
+    "far": {"method": "zo-sph", "step": 1e-6, "radius": 0.5},
+}
+
+
+@pytest.fixture(scope="module")
+def made():
+    return compare(kink(2, rng=1), METHODS, budget=200, development=2, held_out=6)
+
+
+def test_scores_and_contrasts_come_from_the_held_out_runs(made):
+    values = {m: made.tuned.held_out.where(method=m).columns["objective"] for m in METHODS}
+    score = made.score("zo-sph")
+    assert score.mean == pytest.approx(values["zo-sph"].mean())
+    assert score.interval.low < score.mean < score.interval.high
+    assert (score.configurations, made.score("far").configurations) == (2, 1)
+    (contrast,) = made.contrasts
+    assert contrast.p == pytest.approx(welch(values["zo-sph"], values["far"]))
+    assert contrast.difference == pytest.approx(values["zo-sph"].mean() - values["far"].mean())
+    assert made.best_known == {"Kink": pytest.approx(0.0, abs=1e-6)}
+    assert score.best
+    assert not made.score("far").tied  # it stood still
+
+
+def test_it_shows_itself_on_a_terminal_and_in_a_notebook(made):
+    shown = repr(made)
+    assert f"{made.score('zo-sph').mean:.5g} ★" in shown
+    assert max(map(len, shown.splitlines())) < 120
+    assert "Score(" not in shown
+    page = made._repr_html_()
+    assert page.count("<table>") == 1
+    assert f"{made.score('zo-sph').mean:.5g}" in page
+    with pytest.raises(ValueError, match=r"no score of 'zo-ga'; there are zo-sph on Kink, far on Kink"):
+        made.score("zo-ga")
+
+
+def test_the_table_marks_the_best_and_who_cannot_be_told_apart(made, tmp_path):
+    text = str(made)
+    assert f"**{made.score('zo-sph').mean:.5g}**" in text
+    twins = compare(
+        kink(2, rng=1),
+        {"zo-sph": METHODS["zo-sph"], "again": {"method": "zo-sph", "step": 0.03, "radius": 0.5}},
+        budget=200,
+        development=2,
+        held_out=6,
+    )
+    assert all(s.tied for s in twins.scores)
+    assert f" {max(s.mean for s in twins.scores):.5g} ≈ |" in str(twins)
+    twins.write(tmp_path)
+    names = {path.name for path in tmp_path.iterdir()}
+    wanted = {"table.md", "tests.csv", "results.csv", "results.parquet", "manifest.json", "report.html"}
+    wanted |= {"figure.png", "figure.pdf"}
+    assert wanted <= names
+    json.loads((tmp_path / "manifest.json").read_text())
+
+
+def noisy(x, rng):
+    return float(np.sum((x - 1) ** 2) + rng.normal(0, 0.1))
+
+
+def explodes(x):
+    return float("nan") if abs(x[0]) > 2 else -float(x[0])
+
+
+def fails(x):
+    raise OSError("the sensor is off")
+
+
+def test_a_python_function_is_compared_and_repeats_itself(tmp_path):
+    call = {"budget": 60, "development": 1, "held_out": 3, "x0": [0.0, 0.0], "evaluations": 20}
+    grids = {"auto": {"radius": 0.3}, "zo-sph": {"radius": 0.3, "step": [0.01, 0.05]}}
+    first = compare(noisy, grids, folder=tmp_path, **call)
+    second = compare(noisy, grids, **call)
+    assert str(first) == str(second)
+    assert all(np.isfinite(score.mean) for score in first.scores)
+    again = compare(noisy, grids, folder=tmp_path, **call)
+    assert again.tuned.held_out.manifest["parts_found_finished"] == again.tuned.held_out.manifest["parts"]
+    first.write(tmp_path)
+    assert "<table>" in (tmp_path / "report.html").read_text()
+
+
+def test_a_function_that_leaves_the_finite_numbers_is_a_diverged_run():
+    grids = {"zo-sph": {"radius": 0.1, "step": 0.2}}
+    made = compare(explodes, grids, budget=60, held_out=2, x0=[0.0])
+    assert made.score("zo-sph").diverged == 2
+    assert "diverged (2 of 2)" in str(made)
+
+
+def test_mistakes_are_sentences():
+    with pytest.raises(ValueError, match="the sensor is off"):
+        compare(fails, {"auto": {"radius": 0.1}}, budget=10, held_out=1, x0=[0.0])
+    with pytest.raises(ValueError, match="budget must be"):
+        compare(noisy, METHODS, budget="x", x0=[0.0])
+    with pytest.raises(ValueError, match="needs x0"):
+        compare(noisy, METHODS, budget=10)
+    with pytest.raises(ValueError, match="problem must be a Problem"):
+        compare(3, METHODS, budget=10)
+    with pytest.raises(ValueError, match="bounds are for Python functions"):
+        compare(kink(2), METHODS, budget=10, bounds=[(0, 1)] * 2)
+    with pytest.raises(ValueError, match="at least one method"):
+        compare(kink(2), {}, budget=10)
+    with pytest.raises(ValueError, match="must not overlap"):
+        compare(kink(2), METHODS, budget=10, development=[1], held_out=[1])
+    own = {"mine": {"method": lambda radius: methods.get("auto", radius=radius), "radius": 0.1}}
+    with pytest.raises(ValueError, match="a method is a name of the registry"):
+        compare(noisy, own, budget=10, held_out=1, x0=[0.0])
+
+
+def test_the_example_runs_from_the_command_line(tmp_path):
+    command = [sys.executable, "-m", "driftopt", "compare", str(EXAMPLES / "compare_function.toml")]
+    done = subprocess.run(
+        [*command, "--out", str(tmp_path)], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert "95% interval" in done.stdout
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+EVIL = ["=HYPERLINK(1)", "a|b", "$x$", "</script><b>", "tea\x1b[31m\nnew line", "100% {of} _it_ #1 ~ ^ \\"]
+
+
+def test_names_are_harmless_wherever_they_are_shown(tmp_path):
+    """A formula, a pipe, maths, markup, an escape: each stays text in every file and on the terminal."""
+    grids = {label: {"method": "zo-sph", "step": 0.01, "radius": 0.5} for label in EVIL}
+    made = compare(
+        [kink(2, rng=1), kink(2, rng=2)], grids, budget=40, held_out=2, names=["=1+1|2", "$a_b$ </style>"]
+    )
+    made.write(tmp_path)
+    for text in (str(made), repr(made), (tmp_path / "table.md").read_text()):
+        assert "\x1b" not in text
+    rows = [line for line in (tmp_path / "table.md").read_text().splitlines() if line.startswith("|")]
+    heads = {len(HEADS), len(TEST_HEADS)}
+    assert {len(re.split(r"(?<!\\)\|", row)) - 2 for row in rows} == heads
+    page = (tmp_path / "report.html").read_text()
+    assert "</script><b>" not in page
+    assert "$a_b$ </style>" not in page
+    for name in ("results.csv", "tests.csv"):
+        with (tmp_path / name).open(newline="") as file:
+            cells = [cell for row in csv.reader(file) for cell in row]
+        assert not [cell for cell in cells if cell.startswith(("=", "@", "+"))]
+    tex = formats.latex(tables.scores_table(made, "=1+1|2"))
+    assert r"100\% \{of\} \_it\_ \#1 \textasciitilde{} \textasciicircum{} \textbackslash{}" in tex
+    assert (tmp_path / "figure.pdf").stat().st_size > 1000
+
+
+def test_twenty_methods_look_different_on_the_page():
+    looks = assign([f"method {k}" for k in range(24)])
+    assert len(set(looks.values())) == 24
+    assert len({(look.colour, look.dash) for look in looks.values()}) == 24
+    fixed = {"method 7": STYLES[0]}
+    again = assign(list(looks), fixed)
+    assert again["method 7"] == STYLES[0]
+    assert len({(look.colour, look.dash) for look in again.values()}) == 24

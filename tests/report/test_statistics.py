@@ -1,0 +1,116 @@
+"""Intervals and tests that keep their level."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from driftopt.report.statistics import (
+    Sample,
+    bootstrap_difference,
+    bootstrap_mean,
+    holm,
+    welch,
+    welch_of_averages,
+)
+
+Z = 5.0  # two-sided false alarm below 1e-6
+
+
+def rejections(shift: float, repeats: int = 4000) -> int:
+    rng = np.random.default_rng(1)
+    one, other = rng.normal(0, 1, (repeats, 12)), rng.normal(shift, 3, (repeats, 20))
+    return sum(welch(a, b) < 0.05 for a, b in zip(one, other, strict=True))
+
+
+def z_of(count: int, chance: float, repeats: int) -> float:
+    return (count - repeats * chance) / np.sqrt(repeats * chance * (1 - chance))
+
+
+def test_welch_keeps_its_level_with_unequal_variances():
+    assert abs(z_of(rejections(0.0), 0.05, 4000)) < Z
+
+
+def test_a_true_difference_is_seen():  # the twin: the same count must fail
+    assert abs(z_of(rejections(1.0), 0.05, 4000)) > Z
+
+
+def coverage(truth: float, repeats: int = 1500) -> int:
+    rng = np.random.default_rng(2)
+    intervals = [bootstrap_mean(rng.normal(0, 1, 10), seed=k) for k in range(repeats)]
+    return sum(low <= truth <= high for low, high in intervals)
+
+
+def test_the_bootstrap_interval_covers_the_mean_of_small_normal_samples(monkeypatch):
+    monkeypatch.setattr("driftopt.report.statistics.RESAMPLES", 600)
+    assert abs(z_of(coverage(0.0), 0.95, 1500)) < Z
+    assert abs(z_of(coverage(0.5), 0.95, 1500)) > Z  # the twin
+
+
+def test_the_plain_percentiles_would_be_too_short():
+    values = np.random.default_rng(3).normal(size=8)
+    rng = np.random.default_rng(0)
+    plain = np.quantile(values[rng.integers(8, size=(10_000, 8))].mean(axis=1), [0.025, 0.975])
+    ours = bootstrap_mean(values)
+    assert ours.low < plain[0]
+    assert ours.high > plain[1]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_never_lowers_keeps_the_order_and_equals_bonferroni_for_the_smallest(p_values):
+    corrected = holm(p_values)
+    assert all(c >= p for c, p in zip(corrected, p_values, strict=True))
+    assert max(corrected) <= 1
+    assert min(corrected) == pytest.approx(min(1, len(p_values) * min(p_values)))
+    order = np.argsort(p_values, kind="stable")
+    assert (np.diff(np.array(corrected)[order]) >= 0).all()
+
+
+def test_statistics_of_odd_samples():
+    same, other = np.ones(4), np.full(4, 2.0)
+    assert (welch(same, same), welch(same, other)) == (1.0, 0.0)
+    assert np.isnan(welch(same, np.array([1.0, np.inf, 2.0])))
+    assert np.isnan(welch(same, np.array([1.0])))
+    assert np.isnan(bootstrap_difference(same, np.array([np.inf, 1.0])).low)
+    assert np.isnan(holm([0.5, float("nan")])[1])
+    a, b = np.random.default_rng(0).normal(size=(2, 9))
+    assert welch(a, b) == pytest.approx(stats.ttest_ind(a, b, equal_var=False).pvalue)
+    low, high = bootstrap_difference(a, b)
+    assert low < a.mean() - b.mean() < high
+
+
+def test_one_sample_on_each_side_is_welchs_test():
+    one, other = np.random.default_rng(4).normal(size=(2, 9)) * [[1.0], [3.0]]
+    samples = [Sample(float(v.mean()), float(v.std(ddof=1)), len(v)) for v in (one, other)]
+    assert welch_of_averages(samples[:1], samples[1:]) == pytest.approx(welch(one, other))
+
+
+def rejected_averages(shift: float, repeats: int = 3000) -> int:
+    """Averages over three instances with their own levels, variances and sizes."""
+    rng = np.random.default_rng(5)
+    shapes = [(0.0, 1.0, 8), (5.0, 0.3, 12), (-2.0, 2.0, 20)]
+    count = 0
+    for _ in range(repeats):
+        sides = [
+            [rng.normal(level + side * shift, spread, size) for level, spread, size in shapes]
+            for side in (0, 1)
+        ]
+        samples = [[Sample(v.mean(), v.std(ddof=1), len(v)) for v in side] for side in sides]
+        count += welch_of_averages(*samples) < 0.05
+    return count
+
+
+def test_the_test_of_averages_keeps_its_level():
+    assert abs(z_of(rejected_averages(0.0), 0.05, 3000)) < Z
+    assert abs(z_of(rejected_averages(0.3), 0.05, 3000)) > Z  # the twin
+
+
+def test_averages_without_a_test():
+    fine = Sample(1.0, 0.5, 5)
+    for bad in (Sample(np.inf, 0.5, 5), Sample(1.0, np.nan, 5), Sample(1.0, 0.5, 1)):
+        assert np.isnan(welch_of_averages([fine], [bad]))
+    still = Sample(1.0, 0.0, 5)
+    assert welch_of_averages([still], [still]) == 1.0
+    assert welch_of_averages([still], [Sample(2.0, 0.0, 5)]) == 0.0
