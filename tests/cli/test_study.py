@@ -130,6 +130,10 @@ def test_export_plot_and_stationarity(prices, shell, tmp_path):
     assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(ValueError, match="0 pairs are told"):
         shell("stationarity", prices, "weekly")
+    with pytest.raises(ValueError, match="2 are needed"):
+        shell("stationarity", prices, "weekly", "--value-range=-1:1")
+    with pytest.raises(ValueError, match="--value-range must be low:high"):
+        shell("stationarity", prices, "weekly", "--value-range", "1")
     assert json.loads(shell("show", prices, "weekly", "--json")[1])["summary"]["spent"] == 12
 
 

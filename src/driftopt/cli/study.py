@@ -246,14 +246,27 @@ def recommend(url: str, name: str, *, json: Flag = False) -> None:
 
 
 @app.command
-def stationarity(url: str, name: str, *, confidence: float = 0.95, json: Flag = False) -> None:
-    """How stationary the recommendation is, from deployments asked with --purpose stationarity."""
+def stationarity(
+    url: str,
+    name: str,
+    *,
+    confidence: float = 0.95,
+    value_range: str | None = None,
+    json: Flag = False,
+) -> None:
+    """How stationary the recommendation is, from deployments asked with --purpose stationarity.
+
+    Parameters
+    ----------
+    value_range
+        low:high, which no value can leave: 0:1 for a rate. The level then holds for rare events too.
+    """
     from dataclasses import asdict
 
     from driftopt.study import Study
 
     with io.exits(), Study.open(url, name) as study:
-        report = study.stationarity(confidence)
+        report = study.stationarity(confidence, io.value_range(value_range))
         io.say(json, asdict(report) | {"sentence": report.sentence}, lambda: report.sentence)
 
 

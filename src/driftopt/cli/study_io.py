@@ -68,6 +68,16 @@ def bounds(text: str | None, dim: int) -> list[tuple[float | None, float | None]
     return pairs * dim if len(pairs) == 1 else pairs
 
 
+def value_range(text: str | None) -> tuple[float, float] | None:
+    """What no value can leave, as in 0:1."""
+    if text is None:
+        return None
+    low, separator, high = text.partition(":")
+    if not (low and separator and high):
+        raise ValueError(f"--value-range must be low:high, got {text!r}")
+    return _number(low, "--value-range", text), _number(high, "--value-range", text)
+
+
 def params(given: list[str] | None) -> dict[str, Any]:
     params: dict[str, Any] = {}
     for item in given or []:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftopt.stationarity import LEAST_PAIRS, Stationarity, from_pairs
+from driftopt.stationarity import Stationarity, from_pairs, least_pairs
 from driftopt.study.spec import Spec
 from driftopt.study.trial import Trial
 
@@ -62,15 +62,28 @@ def spread(spec: Spec, purpose: str) -> float:
     return spec.radius if purpose == "stationarity" else 0.0
 
 
-def stationarity(spec: Spec, closed: int, trials: Sequence[Trial], confidence: float) -> Stationarity:
+def stationarity(
+    spec: Spec,
+    closed: int,
+    trials: Sequence[Trial],
+    confidence: float,
+    value_range: tuple[float, float] | None = None,
+) -> Stationarity:
     """The report from the pairs told on both sides, at the recommendation after `closed` iterations."""
-    told = {(t.point, t.sample): t.value for t in trials if t.iteration == closed and t.state == "complete"}
-    pairs = sorted(point for point, sample in told if sample == 0 and (point, 1) in told)
-    if len(pairs) < LEAST_PAIRS:
+    told = {(t.point, t.sample): t for t in trials if t.iteration == closed and t.state == "complete"}
+    pairs = [(told[point, 0], told[point, 1]) for point, side in told if side == 0 and (point, 1) in told]
+    if len(pairs) < (least := least_pairs(value_range)):
         raise ValueError(
-            f"{len(pairs)} pairs are told at the present recommendation and {LEAST_PAIRS} are needed: "
+            f"{len(pairs)} pairs are told at the present recommendation and {least} are needed: "
             "ask with purpose='stationarity' and tell"
         )
-    directions = np.array([direction(spec, pair) for pair in pairs])
-    plus, minus = ([told[pair, side] for pair in pairs] for side in (0, 1))
-    return from_pairs(plus, minus, directions, radius=spec.radius, confidence=confidence)
+    # In the order in which they were completed: the level then holds however often one has looked.
+    pairs.sort(key=lambda pair: (max(t.answered_at or 0.0 for t in pair), pair[0].point))
+    return from_pairs(
+        [ahead.value for ahead, _ in pairs],
+        [behind.value for _, behind in pairs],
+        np.array([direction(spec, ahead.point) for ahead, _ in pairs]),
+        radius=spec.radius,
+        confidence=confidence,
+        value_range=value_range,
+    )

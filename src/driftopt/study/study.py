@@ -222,11 +222,19 @@ class Study:
             every = self._store.read(self._synced())
             return summarize(self.name, self.spec, self._desk.ledger, every)
 
-    def stationarity(self, confidence: float = 0.95) -> Stationarity:
-        """How stationary the present recommendation is, from the pairs told with purpose "stationarity"."""
+    def stationarity(
+        self, confidence: float = 0.95, value_range: tuple[float, float] | None = None
+    ) -> Stationarity:
+        """How stationary the present recommendation is, from the pairs told with purpose "stationarity".
+
+        Args:
+            confidence: the level of the bound.
+            value_range: (low, high), which no value can leave. The level then holds for every law of the
+                values, rare events too, and however often one looks; see `driftopt.stationarity.measure`.
+        """
         with self._lock:
             told = self._store.read(self._synced(trials.c.kind == "stationarity"))
-            return extras.stationarity(self.spec, self._desk.ledger.closed, told, confidence)
+            return extras.stationarity(self.spec, self._desk.ledger.closed, told, confidence, value_range)
 
     def export(self, path: str | os.PathLike[str]) -> Path:
         """Write every trial to a .csv, .json or .parquet file."""
