@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from driftopt import data, methods, problems, stationarity, sweep, theory
+    from driftopt import data, methods, problems, pytree, stationarity, sweep, theory
     from driftopt.comparison.comparison import compare
     from driftopt.drivers.minimization import MinimizeError, MinimizeInterrupted, minimize, scipy_method
     from driftopt.drivers.simulation import Trace, simulate, simulate_many, stack
@@ -30,6 +30,7 @@ __all__ = [
     "methods",
     "minimize",
     "problems",
+    "pytree",
     "scipy_method",
     "simulate",
     "simulate_many",

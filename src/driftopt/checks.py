@@ -1,5 +1,6 @@
 """Errors at the door: what was given, what was expected, what to do. Inside, the code trusts."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -43,6 +44,16 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     allowed = tuple(allowed)
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
+    return value
+
+
+def plain_name(name: str, value: Any) -> str:
+    """A name that a shell, a file and a table all take as it is: it begins with a letter or a digit."""
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", value):
+        raise ValueError(
+            f"{name} must be up to 100 letters, digits, dots, dashes and underscores, the first a letter or "
+            f"a digit; got {value!r}"
+        )
     return value
 
 

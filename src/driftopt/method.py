@@ -17,6 +17,8 @@ import jax
 from jax import Array
 from jax.typing import ArrayLike
 
+from driftopt.pytree import check_decorated
+
 
 class Method(ABC):
     """A frozen pytree whose numbers are leaves; see the module's text for how it is driven.
@@ -79,3 +81,20 @@ class Method(ABC):
     def queries(self, dim: int) -> Any:
         """What one iteration costs: every single value of F counts."""
         return self.points(dim) * self.batch
+
+
+def check_method(method: Any) -> Method:
+    """The method itself, once it is one: an instance of a decorated class that says its batch."""
+    if isinstance(method, type) and issubclass(method, Method):
+        raise ValueError(f"method must be an instance: make one, {method.__name__}(…), of the class")
+    if not isinstance(method, Method):
+        raise ValueError(f"method must be a Method, as methods.get(name, …) makes them; got {method!r}")
+    check_decorated(method)
+    try:
+        _ = method.batch
+    except AttributeError:
+        raise ValueError(
+            f"{type(method).__name__} has no batch, the number of samples averaged at each point: add the "
+            "field `batch: ArrayLike = 1`, or `batch: ClassVar[int] = 1` where it is always one"
+        ) from None
+    return method

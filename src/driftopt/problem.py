@@ -16,6 +16,8 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
+from driftopt.pytree import check_decorated
+
 
 def decision(x: ArrayLike) -> Array:
     """x as JAX floats: people hand in lists and NumPy's float64, whose limits float32 does not have."""
@@ -114,3 +116,13 @@ class Problem(ABC):
         # The problem is an argument too: one whose numbers are NumPy's would otherwise meet traced ones.
         figures = jax.eval_shape(lambda problem: problem.metrics(problem.x0), self)
         return () if figures is None else figures._fields
+
+
+def check_problem(problem: Any) -> Problem:
+    """The problem itself, once it is one: an instance of a decorated class."""
+    if isinstance(problem, type) and issubclass(problem, Problem):
+        raise ValueError(f"problem must be an instance: make one, {problem.__name__}(…), of the class")
+    if not isinstance(problem, Problem):
+        raise ValueError(f"problem must be a Problem (several go through stack); got {problem!r}")
+    check_decorated(problem)
+    return problem

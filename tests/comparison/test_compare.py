@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from driftopt import methods
 from driftopt.comparison import compare, tables
 from driftopt.comparison.tables import HEADS, TEST_HEADS
 from driftopt.problems.synthetic import kink
@@ -127,9 +126,6 @@ def test_mistakes_are_sentences():
         compare(kink(2), {}, budget=10)
     with pytest.raises(ValueError, match="must not overlap"):
         compare(kink(2), METHODS, budget=10, development=[1], held_out=[1])
-    own = {"mine": {"method": lambda radius: methods.get("auto", radius=radius), "radius": 0.1}}
-    with pytest.raises(ValueError, match="a method is a name of the registry"):
-        compare(noisy, own, budget=10, held_out=1, x0=[0.0])
 
 
 def test_the_example_runs_from_the_command_line(tmp_path):

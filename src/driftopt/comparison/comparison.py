@@ -16,6 +16,7 @@ from driftopt import checks, sweep
 from driftopt.comparison import files, tables
 from driftopt.comparison.functions import FunctionSource
 from driftopt.comparison.judging import Judged, judge
+from driftopt.method import Method, check_method
 from driftopt.problem import Problem
 from driftopt.sweep import Grid, grid
 from driftopt.sweep.parts import Simulated, Source
@@ -43,7 +44,7 @@ class Comparison(Judged):
 
 def compare(
     problem: Problem | Sequence[Problem] | Callable[..., Any],
-    methods: Mapping[str, Mapping[str, Any]] | Sequence[Grid],
+    methods: Mapping[str, Mapping[str, Any] | Method] | Sequence[Grid | Method],
     *,
     budget: int,
     development: int | Sequence[int] = 5,
@@ -63,7 +64,8 @@ def compare(
         problem: a Problem, several of one kind, or a noisy Python function fun(x) or fun(x, rng); the latter
             gets a generator of its run, so that the comparison can be repeated exactly.
         methods: label → parameters, each one value or a list of values to try; the label is the method's name
-            unless the parameter `method` names another or is a function that builds a Method.
+            unless the parameter `method` names another, is a Method or is a function that builds one. A
+            Method in place of the parameters is compared as it is.
         budget: queries a run.
         development, held_out: how many runs, or their seeds; the two must not overlap.
         names: the instances' names, where there are several.
@@ -123,17 +125,23 @@ def _labels(problems: Sequence[Problem]) -> list[str]:
 
 def _grids(methods: Any) -> list[Grid]:
     if isinstance(methods, Mapping):
-        grids: list[Grid] = []
-        for label, parameters in methods.items():
-            if not isinstance(parameters, Mapping):
-                raise ValueError(f"methods: {label} must be a table of parameters, got {parameters!r}")
-            numbers: dict[str, Any] = dict(parameters)
-            grids.append(grid(numbers.pop("method", label), label=str(label), **numbers))
+        grids = [_labelled(str(label), given) for label, given in methods.items()]
+    elif isinstance(methods, list | tuple):
+        grids = [one if isinstance(one, Grid) else grid(check_method(one)) for one in methods]
     else:
-        grids = list(methods)
+        raise ValueError(f"methods must be a table, label → parameters, or a list of grids; got {methods!r}")
     if not grids:
         raise ValueError("methods must name at least one method")
     return grids
+
+
+def _labelled(label: str, given: Any) -> Grid:
+    if isinstance(given, Method):
+        return grid(given, label=label)
+    if not isinstance(given, Mapping):
+        raise ValueError(f"methods: {label} must be a table of parameters or a Method, got {given!r}")
+    numbers: dict[str, Any] = dict(given)
+    return grid(numbers.pop("method", label), label=label, **numbers)
 
 
 def _seeds(name: str, given: int | Sequence[int], first: int) -> Sequence[int]:

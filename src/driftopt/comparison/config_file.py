@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from driftopt import problems
 from driftopt.problem import Problem
 
 KEYS = (
@@ -31,38 +32,6 @@ KEYS = (
     "evaluations",
     "evaluate_every",
 )
-
-
-def _strategic(split: int = 101, **options: Any) -> Problem:
-    from driftopt.data.credit import load_credit
-    from driftopt.problems import StrategicClassification
-
-    table = load_credit(allow_fetch=False, allow_stand_in=True)
-    return StrategicClassification.from_credit(split, table=table, **options)
-
-
-def _pricing(week: str | None = None, seed: int = 0, **options: Any) -> Problem:
-    from driftopt.problems import Pricing
-
-    return Pricing.synthetic(seed, **options) if week is None else Pricing.from_week(week, **options)
-
-
-def _synthetic(name: str) -> Callable[..., Problem]:
-    def build(**options: Any) -> Problem:
-        from driftopt.problems import synthetic
-
-        return getattr(synthetic, name)(**options)
-
-    return build
-
-
-PROBLEMS: Mapping[str, Callable[..., Problem]] = {
-    "strategic": _strategic,
-    "pricing": _pricing,
-    "kink": _synthetic("kink"),
-    "two-wells": _synthetic("two_wells"),
-    "location-shift": _synthetic("location_shift"),
-}
 
 
 def read(path: str | Path) -> dict[str, Any]:
@@ -98,10 +67,10 @@ def problem(name: Any, options: Mapping[str, Any], folder: Path, *, oracle: bool
     if not isinstance(name, str):
         raise ValueError(f"problem must be a name or 'module:attribute', got {name!r}")
     if ":" not in name:
-        if name not in PROBLEMS:
-            known = ", ".join(PROBLEMS)
+        if name not in problems.names():
+            known = ", ".join(problems.names())
             raise ValueError(f"unknown problem {name!r}; it is one of {known}, or 'module:attribute'")
-        return _call(name, PROBLEMS[name], options)
+        return problems.get(name, **options)
     found = attribute(name, folder)
     if isinstance(found, Problem | list | tuple) or oracle:
         return found

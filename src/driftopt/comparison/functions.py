@@ -9,20 +9,22 @@ from typing import Any
 import numpy as np
 
 from driftopt.drivers.minimization import MinimizeError, minimize
+from driftopt.method import Method
+from driftopt.methods.grids import Grid
 from driftopt.runtime.fingerprint import digest_of
 from driftopt.space import Space
-from driftopt.sweep.grids import Grid
 from driftopt.sweep.kept_parts import Arrays
 from driftopt.sweep.parts import Settings, Source, Task
 
 
 @dataclass(frozen=True)
 class FunctionTask(Task):
-    """Runs of named methods on a noisy function, each judged by fresh values at its reported decision."""
+    """Runs of a method on a noisy function, each judged by fresh values at its reported decision."""
 
     fun: Callable[..., Any]
     source: str  # the function's text, for the key
-    method: str
+    label: str
+    methods: tuple[str | Method, ...]  # one a configuration: a name of the registry, or the Method itself
     parameters: tuple[dict[str, Any], ...]
     space: Space
     evaluations: int
@@ -31,7 +33,7 @@ class FunctionTask(Task):
 
     @property
     def key(self) -> str:
-        parts = (self.source, self.method, repr(self.parameters), repr(self.space))
+        parts = (self.source, self.methods, repr(self.parameters), repr(self.space))
         return digest_of(*parts, self.evaluations, self.seeds, self.budget)
 
     def run(self) -> Arrays:
@@ -39,13 +41,15 @@ class FunctionTask(Task):
         x = np.full((*shape, self.space.dim), np.nan, np.float32)
         objective, queries = np.full(shape, np.inf), np.zeros(shape, np.int64)
         for s, seed in enumerate(self.seeds):
-            for c, numbers in enumerate(self.parameters):
-                found = self._one(seed, dict(numbers))
+            for c in range(len(self.parameters)):
+                found = self._one(seed, c)
                 at = (0, s, c)
                 x[at], objective[at], queries[at] = found
         return {"x": x, "objective": objective, "queries": queries}
 
-    def _one(self, seed: int, numbers: dict[str, Any]) -> tuple[np.ndarray, float, int]:
+    def _one(self, seed: int, configuration: int) -> tuple[np.ndarray, float, int]:
+        numbers = self.parameters[configuration]
+        method = self.methods[configuration]
         takes_rng = "rng" in inspect.signature(self.fun).parameters
 
         def noise(purpose: int) -> tuple[Any, ...]:
@@ -56,14 +60,14 @@ class FunctionTask(Task):
                 self.fun,
                 self.space,
                 budget=self.budget,
-                method=self.method,
-                params=numbers,
+                method=method,
+                params=numbers if isinstance(method, str) else None,
                 rng=seed,
                 args=noise(0),
             )
         except MinimizeError as error:
             if error.__cause__ is not None:  # the function itself raised: that is the user's to mend
-                raise ValueError(f"{self.method} with {numbers}, seed {seed}: {error}") from error
+                raise ValueError(f"{self.label} with {numbers}, seed {seed}: {error}") from error
             return error.result.x, np.inf, error.result.nfev
         judge = noise(1)
         values = [float(self.fun(result.x.copy(), *judge)) for _ in range(self.evaluations)]
@@ -90,11 +94,6 @@ class FunctionSource(Source):
         seeds: Sequence[int],
         settings: Settings,
     ) -> FunctionTask:
-        if not isinstance(grid.build, str):
-            raise ValueError(
-                f"{grid.label}: with a Python function as the problem, a method is a name of the registry; "
-                "write the problem as a driftopt.Problem to try a method of your own"
-            )
         numbers = tuple(dict(grid.configurations[i]) for i in configurations[0])
         space = self.space
         if settings.x0 is not None:
@@ -102,7 +101,8 @@ class FunctionSource(Source):
         return FunctionTask(
             self.fun,
             self.text,
-            grid.build,
+            grid.label,
+            tuple(grid.build if isinstance(grid.build, str) else grid.method(i) for i in configurations[0]),
             numbers,
             space,
             self.evaluations,

@@ -16,6 +16,7 @@ from driftopt import checks, methods
 from driftopt.answers import Answer, Answers
 from driftopt.drivers.host import Host
 from driftopt.drivers.quick_host import quick_host
+from driftopt.method import Method
 from driftopt.methods import defaults
 from driftopt.rng.seeds import as_seed
 from driftopt.space import Space
@@ -56,7 +57,7 @@ def minimize(
     *,
     budget: int,
     radius: Any = None,
-    method: str = "auto",
+    method: str | Method = "auto",
     params: Mapping[str, Any] | None = None,
     bounds: Any = None,
     direction: str = "minimize",
@@ -77,8 +78,9 @@ def minimize(
     radius : how far a trial decision may be from the current one, in the units of x; the same as
         params={"radius": …}. It may be left out where bounds are finite: then it is √d/10 of the narrowest
         width, as `params` reports.
-    method, params : a name of `driftopt.methods.names()` and its numbers. "auto" needs none; the two of O2NC
-        without a step use the scale-free learner, and then block = T^(2/3) for T iterations unless given.
+    method, params : a name of `driftopt.methods.names()` and its numbers, or a Method with its own. "auto"
+        needs none; the two of O2NC without a step use the scale-free learner, and then block = T^(2/3) for T
+        iterations unless given.
     bounds : pairs (low, high) or scipy's Bounds; every queried point is inside them.
     direction : "minimize" or "maximize".
     final_queries : spend so many of the budget at the reported x: `fun` is their mean, `fun_sem` its
@@ -107,13 +109,13 @@ def minimize(
         method,
         dim=run.space.dim,
         budget=total - int(final_queries),
-        radius=run.space.radius if radius is None else radius,
+        radius=run.space.radius if radius is None and isinstance(method, str) else radius,
         params=params,
     )
     cost = int(chosen.queries(run.space.dim))
     iterations = checks.budget(total - int(final_queries), cost, 1 + chosen.warmup) // cost
     seed = as_seed(rng)
-    run.params = {"method": method, **methods.entry(method).defaults, **numbers, "seed": seed}
+    run.params = {**_described(method), **numbers, "seed": seed}
     run.host, run.cost = quick_host(chosen, run.space.start, seed), cost
     report = _reporter(callback)
 
@@ -128,6 +130,13 @@ def minimize(
     except KeyboardInterrupt as stop:
         raise MinimizeInterrupted(run.result(2)) from stop
     return run.result(0)
+
+
+def _described(method: str | Method) -> dict[str, Any]:
+    """The method's name, and the numbers that stand where none were given."""
+    if isinstance(method, Method):
+        return {"method": type(method).__name__}
+    return {"method": method, **methods.entry(method).defaults}
 
 
 class _Run:

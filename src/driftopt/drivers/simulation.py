@@ -13,8 +13,8 @@ from driftopt import checks
 from driftopt.drivers.compiled_loop import program
 from driftopt.drivers.host import with_precision
 from driftopt.drivers.plan import Plan
-from driftopt.method import Method
-from driftopt.problem import Problem
+from driftopt.method import Method, check_method
+from driftopt.problem import Problem, check_problem
 from driftopt.rng.seeds import as_seed, lane_seed
 
 
@@ -32,7 +32,7 @@ class Trace:
 def stack(problems: Sequence[Problem]) -> Problem:
     """Instances of one kind and shape as one problem with a leading instance axis, for `simulate_many`."""
     for problem in problems:
-        _check_problem(problem)
+        check_problem(problem)
     kinds = {(jax.tree.structure(p), str(jax.tree.map(jnp.shape, p))) for p in problems}
     if len(kinds) != 1:
         raise ValueError(f"only problems of one kind and shape can be stacked; got {len(kinds)} kinds")
@@ -53,7 +53,8 @@ def simulate(
     The run stops before the iteration that would pass the budget. `evaluate_every` asks for the exact
     objective along the run, about every so many queries; evaluations are not counted.
     """
-    _check_kinds(method, problem)
+    check_method(method)
+    check_problem(problem)
     if any(np.ndim(leaf) for leaf in jax.tree.leaves(method)):
         raise ValueError("an array of parameters makes several runs: simulate_many gives them all")
     seeds = [as_seed(rng)]
@@ -78,7 +79,8 @@ def simulate_many(
     configuration, or (K, C), other values for each instance. Run (k, s, c) is the single run of
     configuration c on instance k with `rng=lane_seed(seeds[s], k)`; seeds given as (K, S) stay as they are.
     """
-    _check_kinds(method, problems)
+    check_method(method)
+    check_problem(problems)
     leaves = jax.tree.leaves(problems)
     if not all(np.ndim(leaf) for leaf in leaves):
         raise ValueError("problems must come from stack([…]), also where there is only one")
@@ -99,21 +101,6 @@ def simulate_many(
     at = np.broadcast_to(seen // batch * batch * points, (*lanes, plan.segments))
     curve = np.moveaxis(curve, 0, -1)
     return Trace(np.moveaxis(x, 0, -1), curve[..., -1], at[..., -1], at, curve)
-
-
-def _check_kinds(method: Any, problem: Any) -> None:
-    if not isinstance(method, Method):
-        raise ValueError(f"method must be a Method, as methods.get(name, …) makes them; got {method!r}")
-    _check_problem(problem)
-
-
-def _check_problem(problem: Any) -> None:
-    if not isinstance(problem, Problem):
-        raise ValueError(f"a Problem is needed (several go through stack); got {problem!r}")
-    if jax.tree.structure(problem) == jax.tree.structure(0):
-        raise ValueError(
-            f"{type(problem).__name__} is no pytree: decorate the class with driftopt.pytree.module"
-        )
 
 
 def _lane_seeds(seeds: Sequence[Any], instances: int) -> np.ndarray:

@@ -1,9 +1,24 @@
-"""The methods by name: `get("zo-o2nc-2pt", radius=0.5)`, `names()`, `describe()`."""
+"""The methods by name: `get("zo-o2nc-2pt", radius=0.5)`, `names()`; `register` yours."""
 
 from driftopt.method import Method
 from driftopt.methods.auto import Auto
+from driftopt.methods.entry import Entry
+from driftopt.methods.grids import Grid, grid
 from driftopt.methods.o2nc import O2NC
-from driftopt.methods.registry import Entry, describe, entry, get, names
+from driftopt.methods.registry import describe, entry, get, names, register
 from driftopt.methods.sgd import SGD
 
-__all__ = ["O2NC", "SGD", "Auto", "Entry", "Method", "describe", "entry", "get", "names"]
+__all__ = [
+    "O2NC",
+    "SGD",
+    "Auto",
+    "Entry",
+    "Grid",
+    "Method",
+    "describe",
+    "entry",
+    "get",
+    "grid",
+    "names",
+    "register",
+]

@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import jax
 import numpy as np
 
 from driftopt import checks
+from driftopt.method import check_method
 from driftopt.methods import registry
+from driftopt.pytree import plain_fields
 
 if TYPE_CHECKING:
     from driftopt.method import Method
@@ -35,14 +38,19 @@ def radius_once(radius: Any, params: Mapping[str, Any] | None) -> tuple[Any, dic
 
 
 def resolve(
-    name: str,
+    name: "str | Method",
     *,
     dim: int,
     budget: int,
     radius: Any,
     params: Mapping[str, Any] | None = None,
 ) -> tuple["Method", dict[str, Any]]:
-    """The method and all of its numbers, those given and those filled in from the budget."""
+    """The method and all of its numbers, those given and those filled in from the budget.
+
+    A Method given itself keeps its own numbers, and is planned for the budget.
+    """
+    if not isinstance(name, str):
+        return _own(name, budget, radius, params)
     accepted = registry.entry(name).parameters
     radius, numbers = radius_once(radius, params)
     if radius is None:
@@ -61,3 +69,16 @@ def resolve(
         iterations = budget // int(registry.get(name, **numbers).queries(dim))
         numbers["block"] = block_length(iterations)
     return registry.get(name, **numbers), numbers
+
+
+def _own(
+    method: Any, budget: int, radius: Any, params: Mapping[str, Any] | None
+) -> tuple["Method", dict[str, Any]]:
+    if radius is not None or params:
+        raise ValueError("radius and params go with a method's name; a Method has its own numbers")
+    planned = check_method(method).for_budget(budget)
+    if any(np.ndim(leaf) for leaf in jax.tree.leaves(planned)):
+        raise ValueError(
+            "method must hold one value for each number: one run has one; an array makes several"
+        )
+    return planned, plain_fields(planned)

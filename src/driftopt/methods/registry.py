@@ -1,15 +1,14 @@
 """The registry: a method's name, how to build it, its parameters and numbers that run anywhere."""
 
 import difflib
-import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-from driftopt import checks
-from driftopt.method import Method
+from driftopt import checks, plugins
+from driftopt.method import Method, check_method
 from driftopt.methods import output_rules
 from driftopt.methods.auto import Auto
+from driftopt.methods.entry import Entry, written
 from driftopt.methods.estimators import Coordinate, Estimator, OnePoint, Residual, TwoPoint
 from driftopt.methods.learners import OGD, AdaGradNorm
 from driftopt.methods.o2nc import O2NC
@@ -109,22 +108,6 @@ def _auto(radius: Any, budget: int | None = None) -> Method:
     )
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One line of the registry: how to build a method, what it is, and numbers that run anywhere."""
-
-    build: Callable[..., Method]
-    summary: str
-    parameters: tuple[str, ...]
-    example: Mapping[str, Any] = field(default_factory=lambda: {"radius": 0.5, "step": 0.01})
-
-    @property
-    def defaults(self) -> dict[str, Any]:
-        """The parameters that may be left out, and what they are then."""
-        accepted = inspect.signature(self.build).parameters.values()
-        return {p.name: p.default for p in accepted if p.default is not p.empty}
-
-
 _O2NC = ("radius", "step", "block", "batch", "output", "directions")
 _BATCHED = ("radius", "step", "batch", "block", "output")
 _DIRECTED = ("radius", "step", "directions", "batch", "block", "output")
@@ -148,22 +131,71 @@ _REGISTRY: dict[str, Entry] = {
 }
 
 
+GROUP = f"{plugins.OWN}.methods"  # of entry points
+_REGISTERED: dict[str, Entry] = {}  # while the program runs
+
+
+def register(
+    name: str,
+    build: Callable[..., Method] | Entry,
+    *,
+    summary: str = "",
+    example: Mapping[str, Any] | None = None,
+) -> None:
+    """Give a method of your own a name, for `minimize`, `compare`, `sweep` and `Study`.
+
+    An installed package names its methods as entry points of the group "driftopt.methods" instead, and they
+    are there without a call. A name given in this session may be given again: a notebook's cell runs twice.
+
+    Args:
+        name: Letters, digits, dots, dashes and underscores.
+        build: A function whose parameters are the method's, or the Method class itself.
+        summary: What it is, in a line; the first line of `build`'s docstring unless given.
+        example: Numbers that run anywhere, for the parameters that have no default.
+
+    Raises:
+        ValueError: Where the name is driftopt's own or an installed package's.
+    """
+    checks.plain_name("name", name)
+    if name in _REGISTRY or name in _plugins():
+        raise ValueError(
+            f"{name!r} is a method of {entry(name).provider} already; choose another name for yours"
+        )
+    provider = plugins.provider_of(build.build if isinstance(build, Entry) else build)
+    _REGISTERED[name] = written(build, provider, summary, example)
+
+
 def names() -> tuple[str, ...]:
-    """Every method's name."""
-    return tuple(_REGISTRY)
+    """Every method's name: driftopt's own, those of installed packages, those registered meanwhile."""
+    return (*_REGISTRY, *_plugins(), *_REGISTERED)
 
 
-def entry(name: str) -> Entry:
-    """A method's line in the registry; an unknown name is a ValueError that lists near names."""
-    if name not in _REGISTRY:
-        near = difflib.get_close_matches(str(name), _REGISTRY, n=3, cutoff=0.3)
-        raise ValueError(f"unknown method {name!r}; did you mean {', '.join(near or _REGISTRY)}?")
-    return _REGISTRY[name]
+def entry(name: str, provider: str | None = None) -> Entry:
+    """A method's line in the registry.
+
+    Args:
+        name: One of `names()`.
+        provider: The package that brought the method when it was chosen, to be named if it is missing now.
+
+    Raises:
+        ValueError: For an unknown name; the message lists near ones, or the package that brings it.
+    """
+    # What is driftopt's own is found without looking at what else is installed.
+    line = _REGISTRY.get(name) or _REGISTERED.get(name) or _plugins().get(name)
+    if line is not None:
+        return line
+    if provider not in (None, plugins.OWN):
+        raise ValueError(
+            f"method {name!r} is not there: {provider} brings it. Install that package, or import it where "
+            "it registers its methods itself"
+        )
+    near = difflib.get_close_matches(str(name), names(), n=3, cutoff=0.3)
+    raise ValueError(f"unknown method {name!r}; did you mean {', '.join(near or names())}?")
 
 
 def describe() -> dict[str, str]:
     """What each method is, in a line."""
-    return {name: line.summary for name, line in _REGISTRY.items()}
+    return {name: entry(name).summary for name in names()}
 
 
 def get(name: str, **params: Any) -> Method:
@@ -178,10 +210,17 @@ def get(name: str, **params: Any) -> Method:
         raise ValueError(
             f"{name} has no parameter {', '.join(unknown)}; it takes {', '.join(line.parameters)}"
         )
-    try:
-        return line.build(**params)
-    except TypeError as error:
-        missing = [p for p in line.parameters if p not in line.defaults and p not in params]
-        if not missing:
-            raise
-        raise ValueError(f"{name} needs {' and '.join(missing)}") from error
+    if missing := [p for p in line.parameters if p not in line.defaults and p not in params]:
+        raise ValueError(f"{name} needs {' and '.join(missing)}")
+    return check_method(line.build(**params))
+
+
+def _plugins() -> dict[str, Entry]:
+    return plugins.loaded(GROUP, _accepted)
+
+
+def _accepted(plugin: plugins.Plugin) -> Entry:
+    checks.plain_name("its name", plugin.name)
+    if plugin.name in _REGISTRY:
+        raise ValueError("driftopt has a method of that name itself")
+    return written(plugin.value, plugin.provider)

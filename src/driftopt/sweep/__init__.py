@@ -1,6 +1,6 @@
 """Grids of hyper-parameters × seeds × problem instances → a tidy table; selection on development runs."""
 
-from driftopt.sweep.grids import Grid, grid
+from driftopt.methods.grids import Grid, grid
 from driftopt.sweep.kept_parts import ResultsError
 from driftopt.sweep.table import Runs
 from driftopt.sweep.tuning import Selection, Tuned, run, select, tune

@@ -15,10 +15,10 @@ import numpy as np
 
 from driftopt.drivers.simulation import simulate_many, stack
 from driftopt.method import Method
+from driftopt.methods.grids import Grid
 from driftopt.problem import Problem
 from driftopt.rng.seeds import lane_seed
 from driftopt.runtime.fingerprint import digest_of
-from driftopt.sweep.grids import Grid
 from driftopt.sweep.kept_parts import Arrays
 
 MEMORY = 1 << 30  # bytes that one part's evaluation may take

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from driftopt.sweep.grids import Grid
+from driftopt.methods.grids import Grid
 from driftopt.sweep.kept_parts import Arrays
 from driftopt.sweep.parts import Part, Source
 

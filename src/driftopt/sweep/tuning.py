@@ -1,8 +1,8 @@
 """A grid of hyper-parameters × seeds × problem instances → a tidy table; selection on development runs.
 
-    made = sweep.tune([grid("zo-sph", step=[0.01, 0.1], radius=[0.5, 1.0])], problems, budget=1000,
-                      development=range(5), held_out=range(100, 120), folder="results")
-    made.held_out.frame()
+    tuned = sweep.tune([grid("zo-sph", step=[0.01, 0.1], radius=[0.5, 1.0])], problems, budget=1000,
+                       development=range(5), held_out=range(100, 120), folder="results")
+    tuned.held_out.frame()
 
 Work is cut into parts, each one call of a compiled program. A part that is finished lies in the folder as a
 file; started again after an interruption, the sweep reads it and goes on. Any `concurrent.futures.Executor`
@@ -21,10 +21,11 @@ import numpy as np
 
 import driftopt
 from driftopt import checks
+from driftopt.method import Method, check_method
+from driftopt.methods.grids import Grid, grid
 from driftopt.problem import Problem
 from driftopt.rng.seeds import as_seed
 from driftopt.sweep.execution import execute
-from driftopt.sweep.grids import Grid
 from driftopt.sweep.kept_parts import Store
 from driftopt.sweep.parts import Part, Settings, Simulated, Source, cut, feasible
 from driftopt.sweep.progress import Progress
@@ -55,7 +56,7 @@ class Tuned:
 
 
 def run(
-    grids: Sequence[Grid],
+    grids: Sequence[Grid | Method],
     problems: Sequence[Problem] | Source,
     *,
     budget: int,
@@ -85,9 +86,9 @@ def run(
     start = None if x0 is None else tuple(float(v) for v in checks.vector("x0", x0, source.dim))
     settings = Settings(int(checks.count("budget", budget)), start, evaluate_every, metrics)
     parts: list[Part] = []
-    for made in grids:
-        picked = None if chosen is None else [chosen[made.label, name] for name in source.names]
-        parts += cut(made, source, settings, seeds, picked)
+    for one in grids:
+        picked = None if chosen is None else [chosen[one.label, name] for name in source.names]
+        parts += cut(one, source, settings, seeds, picked)
     with Progress(title, sum(part.queries for part in parts), show=progress) as shown:
         began = time.monotonic()
         done, reused = execute(parts, Store(folder, shown.note), executor, shown)
@@ -104,7 +105,7 @@ def run(
 
 
 def tune(
-    grids: Sequence[Grid],
+    grids: Sequence[Grid | Method],
     problems: Sequence[Problem] | Source,
     *,
     budget: int,
@@ -133,7 +134,7 @@ def tune(
         raise ValueError(
             f"development and held-out seeds must not overlap; both hold {', '.join(map(str, common[:5]))}"
         )
-    source = _source(problems, names)
+    source, grids = _source(problems, names), _check_grids(grids)
     shared: dict[str, Any] = {
         "budget": budget,
         "x0": x0,
@@ -148,7 +149,7 @@ def tune(
         selected = select(grids, first, source, budget)
         known = np.isin(both.columns["seed"], held_out) & both.chosen(_choices(selected))
         return Tuned(first, selected, both.rows(known), {"both": both.manifest})
-    tuned = [made for made in _check_grids(grids) if len(made) > 1]
+    tuned = [one for one in grids if len(one) > 1]
     first = run(tuned, source, seeds=development, title=f"{title}: development", **shared)
     selected = select(grids, first, source, budget)
     second = run(
@@ -176,29 +177,29 @@ def select(
     """
     source = _source(problems, None)
     out: list[Selection] = []
-    for made in grids:
-        possible = [feasible(made.method(i), source.dim, budget) for i in range(len(made))]
+    for one in grids:
+        possible = [feasible(one.method(i), source.dim, budget) for i in range(len(one))]
         if not any(possible):
             raise ValueError(
-                f"a budget of {budget} pays for no step of any configuration of {made.label}; raise it"
+                f"a budget of {budget} pays for no step of any configuration of {one.label}; raise it"
             )
         for instance in source.names:
-            means = np.full(len(made), np.nan)
-            if len(made) > 1:
-                values = development.where(method=made.label, instance=instance).columns["objective"]
-                values = np.where(np.isfinite(values), values, np.inf).reshape(len(made), -1)
+            means = np.full(len(one), np.nan)
+            if len(one) > 1:
+                values = development.where(method=one.label, instance=instance).columns["objective"]
+                values = np.where(np.isfinite(values), values, np.inf).reshape(len(one), -1)
                 means = values.mean(axis=1)
-            best = int(np.argmin(means)) if len(made) > 1 else 0
+            best = int(np.argmin(means)) if len(one) > 1 else 0
             if not possible[best]:  # every feasible configuration diverged: the first that can run
                 best = possible.index(True)
             out.append(
                 Selection(
-                    made.label,
+                    one.label,
                     instance,
                     best,
-                    dict(made.configurations[best]),
+                    dict(one.configurations[best]),
                     float(means[best]),
-                    len(made),
+                    len(one),
                     possible.count(False),
                 )
             )
@@ -223,14 +224,14 @@ def describe(
         "budget": settings.budget,
         "seeds": list(seeds),
         "data_checksums": source.checksums(),
-        "grids": {made.label: [dict(c) for c in made.configurations] for made in grids},
+        "grids": {one.label: [dict(c) for c in one.configurations] for one in grids},
         "infeasible": {
-            made.label: [
-                dict(made.configurations[i])
-                for i in range(len(made))
-                if not feasible(made.method(i), source.dim, settings.budget)
+            one.label: [
+                dict(one.configurations[i])
+                for i in range(len(one))
+                if not feasible(one.method(i), source.dim, settings.budget)
             ]
-            for made in grids
+            for one in grids
         },
     }
 
@@ -247,11 +248,15 @@ def _source(problems: Sequence[Problem] | Source, names: Sequence[str] | None) -
     return Simulated(problems, labels)
 
 
-def _check_grids(grids: Sequence[Grid]) -> list[Grid]:
-    labels = [made.label for made in grids]
+def _check_grids(grids: Sequence[Grid | Method]) -> list[Grid]:
+    """The grids, a Method being one of a single configuration."""
+    if not isinstance(grids, list | tuple):
+        raise ValueError(f"grids must be a list of grid(…) or Methods, got {grids!r}")
+    checked = [one if isinstance(one, Grid) else grid(check_method(one)) for one in grids]
+    labels = [one.label for one in checked]
     if len(set(labels)) != len(labels):
         raise ValueError(f"every grid needs its own label; got {', '.join(labels)}")
-    return list(grids)
+    return checked
 
 
 def _check_seeds(name: str, seeds: Sequence[int]) -> list[int]:

@@ -1,0 +1,48 @@
+"""A line of the registry: how to build a method, what it is, and numbers that run anywhere."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, cast
+
+from driftopt.method import Method
+from driftopt.plugins import OWN
+
+EXAMPLES = {"radius": 0.5, "step": 0.01, "budget": 200}  # for parameters that go by their usual names
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the registry: how to build a method, what it is, and numbers that run anywhere."""
+
+    build: Callable[..., Method]
+    summary: str
+    parameters: tuple[str, ...]
+    example: Mapping[str, Any] = field(default_factory=lambda: {"radius": 0.5, "step": 0.01})
+    provider: str = OWN  # the package that brings it
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """The parameters that may be left out, and what they are then."""
+        accepted = inspect.signature(self.build).parameters.values()
+        return {p.name: p.default for p in accepted if p.default is not p.empty}
+
+
+def written(build: Any, provider: str, summary: str = "", example: Mapping[str, Any] | None = None) -> Entry:
+    """The entry of what a package or a user brings: an Entry, or a function or class that makes a Method.
+
+    The parameters are the function's own; the summary is its docstring's first line unless one is given.
+    """
+    if isinstance(build, Entry):
+        return replace(build, provider=provider)
+    if not callable(build):
+        raise ValueError(f"build must be a function or a class that makes a Method, got {build!r}")
+    accepted = inspect.signature(build).parameters.values()
+    named = [p for p in accepted if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    if unnamed := [p.name for p in accepted if p not in named]:
+        raise ValueError(f"build must name every parameter; {', '.join(unnamed)} cannot be given by name")
+    if example is None:
+        example = {p.name: EXAMPLES[p.name] for p in named if p.default is p.empty and p.name in EXAMPLES}
+    text = summary or (inspect.getdoc(build) or "").partition("\n")[0]
+    return Entry(cast(Any, build), text, tuple(p.name for p in named), dict(example), provider)

@@ -1,0 +1,105 @@
+"""A method with the configurations to try, in order."""
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, cast
+
+import jax
+import numpy as np
+
+from driftopt.method import Method, check_method
+from driftopt.methods import registry
+from driftopt.pytree import plain_fields
+
+Builder = Callable[..., Method]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """`label` is what tables call it; `build` makes the method of one configuration."""
+
+    label: str
+    build: str | Builder | Method
+    configurations: tuple[Mapping[str, Any], ...]
+
+    def __len__(self) -> int:
+        return len(self.configurations)
+
+    def method(self, index: int) -> Method:
+        """The method of one configuration."""
+        params = self.configurations[index]
+        if isinstance(self.build, str):
+            return registry.get(self.build, **params)
+        if isinstance(self.build, Method):
+            return _changed(self.build, params)
+        return check_method(self.build(**params))
+
+
+def grid(method: str | Builder | Method, *, label: str | None = None, **parameters: Any) -> Grid:
+    """Every combination of the parameters' values, the last parameter varying fastest.
+
+    Every configuration is built once, so that a mistake shows here.
+
+    Args:
+        method: A name of the registry, a function that takes the parameters and returns a Method, or a
+            Method, whose own numbers stand where no others are given.
+        label: What tables call it; the method's name unless given.
+        parameters: One value or a list of them, for each.
+
+    >>> steps = grid("zo-co", step=[0.01, 0.1], radius=[0.5, 1.0], batch=10)
+    >>> len(steps), steps.configurations[1]
+    (4, {'step': 0.01, 'radius': 1.0, 'batch': 10})
+    """
+    if isinstance(method, Method):
+        parameters = {**plain_fields(check_method(method)), **parameters}
+    elif not isinstance(method, str) and not callable(method):
+        raise ValueError(f"method must be a name, a Method, or a function that makes one; got {method!r}")
+    lists = {name: _values(name, value) for name, value in parameters.items()}
+    combined = itertools.product(*lists.values())
+    configurations = tuple(dict(zip(lists, values, strict=True)) for values in combined)
+    product = Grid(label or _name(method), method, configurations)
+    for index in range(len(product)):
+        _check_single(product, index)
+    return product
+
+
+def _changed(method: Method, params: Mapping[str, Any]) -> Method:
+    """The same method with other numbers."""
+    known = {f.name for f in fields(method)} if is_dataclass(method) else set[str]()
+    if unknown := sorted(set(params) - known):
+        raise ValueError(
+            f"{type(method).__name__} has no parameter {', '.join(unknown)}; "
+            f"it takes {', '.join(sorted(known))}"
+        )
+    return replace(cast(Any, method), **params) if params else method
+
+
+def _check_single(product: Grid, index: int) -> None:
+    """A configuration is one method with one value for each number."""
+    try:
+        method = product.method(index)
+    except TypeError as error:
+        configuration = dict(product.configurations[index])
+        raise ValueError(f"{product.label} cannot be built with {configuration}: {error}") from None
+    if any(np.ndim(leaf) for leaf in jax.tree.leaves(method)):
+        raise ValueError(
+            f"{product.label}: a configuration has one value for each number; give those to try as a list"
+        )
+
+
+def _name(method: Any) -> str:
+    if isinstance(method, str):
+        return method
+    if isinstance(method, Method):
+        return type(method).__name__
+    return str(getattr(method, "__name__", type(method).__name__))  # a functools.partial has none
+
+
+def _values(name: str, value: Any) -> list[Any]:
+    if isinstance(value, np.ndarray | jax.Array):
+        value = np.asarray(value).tolist()
+    values: list[Any] = list(value) if isinstance(value, list | tuple | range) else [value]
+    if not values:
+        raise ValueError(f"the list of values for {name} is empty; give at least one")
+    return [v.item() if isinstance(v, np.generic) else v for v in values]

@@ -1,0 +1,141 @@
+"""The problems by name: what a comparison's file can ask for, with its options."""
+
+import difflib
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from driftopt import checks, plugins
+from driftopt.problem import Problem, check_problem
+
+Build = Callable[..., Problem | Sequence[Problem]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the registry: a function whose parameters are the options, and what it makes."""
+
+    build: Build
+    summary: str
+    provider: str = plugins.OWN  # the package that brings it
+
+
+def _strategic(split: int = 101, **options: Any) -> Problem:
+    from driftopt.data.credit import load_credit
+    from driftopt.problems.strategic import StrategicClassification
+
+    table = load_credit(allow_fetch=False, allow_stand_in=True)
+    return StrategicClassification.from_credit(split, table=table, **options)
+
+
+def _pricing(week: str | None = None, seed: int = 0, **options: Any) -> Problem:
+    from driftopt.problems.pricing import Pricing
+
+    return Pricing.synthetic(seed, **options) if week is None else Pricing.from_week(week, **options)
+
+
+def _kink(**options: Any) -> Problem:
+    from driftopt.problems.synthetic import kink
+
+    return kink(**options)
+
+
+def _two_wells(**options: Any) -> Problem:
+    from driftopt.problems.synthetic import two_wells
+
+    return two_wells(**options)
+
+
+def _location_shift(**options: Any) -> Problem:
+    from driftopt.problems.synthetic import location_shift
+
+    return location_shift(**options)
+
+
+_REGISTRY: dict[str, Entry] = {
+    "strategic": Entry(_strategic, "people move to be approved by a linear classifier; the paper's data"),
+    "pricing": Entry(_pricing, "prices of many products, buyers choose by a logit"),
+    "kink": Entry(_kink, "a sum of absolute values, noise that depends on the decision"),
+    "two-wells": Entry(_two_wells, "a good and a bad well in every coordinate"),
+    "location-shift": Entry(_location_shift, "data whose mean moves linearly with the decision"),
+}
+GROUP = f"{plugins.OWN}.problems"  # of entry points
+_REGISTERED: dict[str, Entry] = {}  # while the program runs
+
+
+def register(name: str, build: Build | Problem | Entry, *, summary: str = "") -> None:
+    """Give a problem of your own a name, for the files of `driftopt compare` and for `problems.get`.
+
+    An installed package names its problems as entry points of the group "driftopt.problems" instead, and they
+    are there without a call. A name given in this session may be given again: a notebook's cell runs twice.
+
+    Args:
+        name: Letters, digits, dots, dashes and underscores.
+        build: A function of the options that makes a Problem or a list of them, or a Problem itself.
+        summary: What it is, in a line; the first line of `build`'s docstring unless given.
+
+    Raises:
+        ValueError: Where the name is driftopt's own or an installed package's.
+    """
+    checks.plain_name("name", name)
+    if name in _REGISTRY or name in _plugins():
+        raise ValueError(f"{name!r} is a problem of {entry(name).provider} already; choose another name")
+    provider = plugins.provider_of(build.build if isinstance(build, Entry) else build)
+    _REGISTERED[name] = _written(build, provider, summary)
+
+
+def names() -> tuple[str, ...]:
+    """Every problem's name: driftopt's own, those of installed packages, those registered meanwhile."""
+    return (*_REGISTRY, *_plugins(), *_REGISTERED)
+
+
+def entry(name: str) -> Entry:
+    """A problem's line in the registry; an unknown name is a ValueError that lists the known ones."""
+    line = _REGISTRY.get(name) or _REGISTERED.get(name) or _plugins().get(name)
+    if line is None:
+        near = difflib.get_close_matches(str(name), names(), n=3, cutoff=0.6)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise ValueError(f"unknown problem {name!r}; it is one of {', '.join(names())}{hint}")
+    return line
+
+
+def describe() -> dict[str, str]:
+    """What each problem is, in a line."""
+    return {name: entry(name).summary for name in names()}
+
+
+def get(name: str, **options: Any) -> Any:
+    """Build a problem, or a list of them where the name stands for several.
+
+    >>> get("kink", dim=3).dim
+    3
+    """
+    build = entry(name).build
+    try:
+        found = build(**options)
+    except TypeError as error:
+        raise ValueError(f"the options do not fit {name}: {error}") from None
+    for problem in found if isinstance(found, list | tuple) else [found]:
+        check_problem(problem)
+    return found
+
+
+def _plugins() -> dict[str, Entry]:
+    return plugins.loaded(GROUP, _accepted)
+
+
+def _accepted(plugin: plugins.Plugin) -> Entry:
+    checks.plain_name("its name", plugin.name)
+    if plugin.name in _REGISTRY:
+        raise ValueError("driftopt has a problem of that name itself")
+    return _written(plugin.value, plugin.provider)
+
+
+def _written(value: Any, provider: str, summary: str = "") -> Entry:
+    if isinstance(value, Entry):
+        return replace(value, provider=provider)
+    build: Any = (lambda: check_problem(value)) if isinstance(value, Problem) else value
+    if not callable(build):
+        raise ValueError(f"build must be a Problem, or a function that makes Problems; got {value!r}")
+    return Entry(cast(Build, build), summary or (inspect.getdoc(value) or "").partition("\n")[0], provider)
