@@ -3,32 +3,12 @@
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 from driftopt import methods, theory
-from driftopt.cli import demo, main
 
 NUMBERS = ["--dim", "12", "--lipschitz", "1", "--noise", "0.5", "--gap", "1", "--epsilon", "0.1"]
 PROBLEM = {"dim": 12, "lipschitz": 1, "noise": 0.5, "gap": 1, "epsilon": 0.1}
-
-
-@pytest.fixture
-def driftopt(monkeypatch, capsys):
-    """Run the command in this process: (exit code, stdout, stderr), on a terminal wide enough not to wrap."""
-    monkeypatch.setenv("COLUMNS", "160")
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["driftopt", *map(str, words)])
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def test_methods_lists_the_registry(driftopt):
@@ -86,46 +66,6 @@ def test_a_mistake_is_a_sentence_and_exit_code_two(driftopt, words, sentence):
     assert code == 2
     assert sentence in err
     assert "Traceback" not in out + err
-
-
-@pytest.fixture
-def small(monkeypatch):
-    """The demo with two methods and a budget that takes no time."""
-    monkeypatch.setattr(methods, "names", lambda: ("auto", "zo-og"))
-    monkeypatch.setattr(demo, "BUDGET", 80)
-    monkeypatch.setattr(demo, "STEPS", np.array([0.001, 0.01]))
-    monkeypatch.setattr(demo, "DEVELOPMENT", 2)
-    monkeypatch.setattr(demo, "SCORED", 3)
-
-
-def test_demo_prints_a_table_and_saves_a_plot(driftopt, small, tmp_path):
-    code, out, _ = driftopt("demo", "--out", tmp_path / "curves.png")
-    assert code == 0
-    assert all(f" {name} " in out for name in methods.names())
-    assert " ± " in out
-    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
-    assert str(tmp_path / "curves.png") in out
-
-
-def test_demo_without_matplotlib_says_how_to_get_it(driftopt, monkeypatch, tmp_path):
-    curve = np.ones((3, 2))
-    score = demo.Score("zo-co", 0.1, np.array([1.0, np.inf, 1.0]), 80, np.array([40, 80]), curve)
-    monkeypatch.setattr(demo, "run", lambda seed: iter([score]))
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)  # as if it were not installed
-    code, out, _ = driftopt("demo", "--out", tmp_path / "demo.png")
-    assert code == 0
-    assert f"1 of {demo.SCORED} diverged" in out
-    assert "pip install 'driftopt[plot]'" in out
-    assert not (tmp_path / "demo.png").exists()
-
-
-def test_scores_come_from_other_seeds_than_the_choice(small):
-    """The scored runs are the last SCORED lanes of the chosen step, each with its own exact end value."""
-    score = next(demo.run(0))
-    assert score.final.shape == (3,)
-    assert score.curve.shape[0] == 3
-    np.testing.assert_array_equal(score.curve[:, -1], score.final)
-    assert score.queries <= demo.BUDGET
 
 
 def test_help_and_version_are_quick_to_load():

@@ -19,7 +19,9 @@ app = App(
 # A help line here is what `driftopt --help` shows without importing the command.
 app.command("driftopt.cli.methods:methods", name="methods", help="List the methods.")
 app.command("driftopt.cli.plan:plan", name="plan", help="Say what the theorems ask for.")
-app.command("driftopt.cli.demo:demo", name="demo", help="Run every method on a small problem.")
+app.command(
+    "driftopt.cli.demo:demo", name="demo", help="Run the paper's methods and auto on a small problem."
+)
 app.command("driftopt.cli.data:app", name="data", help="Fetch and check the real data.")
 app.command(
     "driftopt.cli.reproduce:reproduce", name="reproduce", help="Run the paper's whole experiment section."

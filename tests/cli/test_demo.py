@@ -1,0 +1,75 @@
+"""`driftopt demo`: what it prints and writes, how it scores, and that the default does not look broken."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from driftopt import methods
+from driftopt.cli import demo
+from driftopt.drivers.simulation import simulate_many, stack
+from driftopt.problems.synthetic import two_wells
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """The demo with two methods and a budget that takes no time."""
+    monkeypatch.setattr(demo, "METHODS", ("auto", "zo-og"))
+    monkeypatch.setattr(demo, "BUDGET", 80)
+    monkeypatch.setattr(demo, "STEPS", np.array([0.001, 0.01]))
+    monkeypatch.setattr(demo, "DEVELOPMENT", 2)
+    monkeypatch.setattr(demo, "SCORED", 3)
+
+
+def test_it_prints_a_table_and_saves_a_plot(driftopt, small, tmp_path):
+    code, out, err = driftopt("demo", "--out", tmp_path / "curves.png")
+    assert code == 0
+    assert all(f" {name} " in out for name in demo.METHODS)
+    assert " ± " in out
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+    assert str(tmp_path / "curves.png") in out
+    assert "done, 1 of 2" in err
+    assert "done, 2 of 2" in err
+
+
+def test_without_matplotlib_it_says_how_to_get_it(driftopt, monkeypatch, tmp_path):
+    curve = np.ones((3, 2))
+    final = np.array([1.0, np.inf, 1.0])
+    score = demo.Score("zo-co", 1.0, 0.1, 18, final, 80, np.array([40, 80]), curve)
+    monkeypatch.setattr(demo, "run", lambda seed: iter([score]))
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)  # as if it were not installed
+    code, out, _ = driftopt("demo", "--out", tmp_path / "demo.png")
+    assert code == 0
+    assert f"1 of {demo.SCORED} diverged" in out
+    assert "pip install 'driftopt[plot]'" in out
+    assert not (tmp_path / "demo.png").exists()
+
+
+def test_scores_come_from_other_seeds_than_the_choice(small):
+    """Against runs of every configuration: chosen on the first seeds, scored on the others."""
+    problem = two_wells(demo.DIM, noise=demo.NOISE, rng=0)
+    radius = demo.length(problem)
+    differs = 0
+    for first in range(6):
+        seeds = list(range(10 * first, 10 * first + 5))
+        score = demo.score("zo-og", problem, radius, seeds)
+        radii, steps = np.meshgrid(radius * np.array(demo.SHARES), demo.STEPS)
+        method = methods.get("zo-og", radius=radii.ravel(), step=steps.ravel())
+        every = simulate_many(
+            method, stack([problem]), budget=demo.BUDGET, seeds=seeds, evaluate_every=2
+        ).fun[0]
+        chosen = int(every[:2].mean(axis=0).argmin())
+        assert (score.radius, score.step) == (radii.ravel()[chosen], steps.ravel()[chosen])
+        np.testing.assert_allclose(score.final, every[2:, chosen], rtol=1e-5)
+        np.testing.assert_array_equal(score.curve[:, -1], score.final)
+        assert score.queries <= demo.BUDGET
+        differs += chosen != int(every.mean(axis=0).argmin())
+    assert differs  # else a choice on all seeds would pass
+
+
+@pytest.mark.slow
+def test_the_default_is_not_made_to_look_broken():
+    """With the problem's own length, auto is ahead of every method that was tuned."""
+    scores = {score.name: score.final.mean() for score in demo.run(0)}
+    assert set(scores) == set(demo.METHODS)
+    assert min(scores, key=scores.get) == "auto"
