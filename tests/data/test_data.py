@@ -78,7 +78,9 @@ def held(folder: Path) -> list[str]:
 
 def test_a_good_file_enters_the_cache_and_stays(server, folder):
     file = replace(GOOD, url=server.url("good"))
-    path = fetch.fetch_file(file)
+    said = []
+    path = fetch.fetch_file(file, say=said.append)
+    assert said == [f"fetching file.csv from {file.url}"]
     assert path == folder / "file.csv"
     assert path.read_bytes() == BODY
     # Once there, the network is not needed.

