@@ -1,10 +1,12 @@
 """Kept programs: found again by a second process, never where the code behind them may have changed."""
 
 import os
-import pickle
+import stat
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -27,6 +29,11 @@ def folder(tmp_path, monkeypatch):
     executable_cache.keep_in(tmp_path / "programs")
     yield tmp_path / "programs"
     executable_cache.keep_in(None)
+
+
+def kept(folder):
+    """The files of programs, without the secret beside them."""
+    return [path for path in folder.iterdir() if path.name != executable_cache.SECRET]
 
 
 def run(method=METHOD, problem=PROBLEM, **numbers):
@@ -52,7 +59,7 @@ def _fresh():
 
 def test_a_kept_program_runs_without_being_traced(folder, monkeypatch):
     expected = run()
-    assert len(list(folder.iterdir())) == 1
+    assert len(kept(folder)) == 1
     forget(monkeypatch)
     np.testing.assert_array_equal(run().x, expected.x)
 
@@ -60,7 +67,7 @@ def test_a_kept_program_runs_without_being_traced(folder, monkeypatch):
 def test_another_seed_and_other_numbers_share_a_program(folder):
     run()
     driftopt.simulate(replace(METHOD, radius=0.7), PROBLEM, budget=60, rng=9)
-    assert len(list(folder.iterdir())) == 1
+    assert len(kept(folder)) == 1
 
 
 @pytest.mark.parametrize("change", ["budget", "rule", "loss", "code", "machine", "x64"])
@@ -75,13 +82,13 @@ def test_whatever_changes_the_code_changes_the_key(folder, monkeypatch, change):
     problem = replace(PROBLEM, loss="logistic") if change == "loss" else PROBLEM
     with jax.enable_x64(change == "x64"):
         driftopt.simulate(method, problem, budget=70 if change == "budget" else 60, rng=3)
-    assert len(list(folder.iterdir())) == 2
+    assert len(kept(folder)) == 2
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "folder"])
 def test_a_damaged_file_is_made_again(folder, monkeypatch, damage):
     expected = run()
-    (path,) = folder.iterdir()
+    (path,) = kept(folder)
     content = path.read_bytes()
     path.unlink()
     if damage == "folder":
@@ -97,7 +104,7 @@ def test_a_damaged_file_is_made_again(folder, monkeypatch, damage):
 def test_a_flipped_bit_never_reaches_the_loader(folder, monkeypatch):
     """In the midst of machine code it would not raise: it would run."""
     run()
-    (path,) = folder.iterdir()
+    (path,) = kept(folder)
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(bytes(content))
@@ -105,7 +112,7 @@ def test_a_flipped_bit_never_reaches_the_loader(folder, monkeypatch):
     monkeypatch.setattr(
         executable_cache.serialize_executable, "deserialize_and_load", lambda *a, **_: loaded.append(a)
     )
-    assert executable_cache._read(path, 1) is None
+    assert executable_cache._read(path, (), 1) is None
     assert not loaded
 
 
@@ -153,20 +160,111 @@ def test_a_function_within_ours_is_never_kept():
     assert not executable_cache.ours(Holder())
 
 
-def test_a_file_of_somebody_else_is_used(folder, monkeypatch):
+# Somebody else's code
+
+OTHERS = [
+    ("program of another user", "belongs to user 12345, not to you"),
+    ("program that others may write", "can be written by others"),
+    ("secret of another user", "belongs to user 12345, not to you"),
+    ("folder of another user", "belongs to user 12345, not to you"),
+    ("folder that others may write", "can be written by others"),
+    ("link", ""),
+]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize(("planted", "says"), OTHERS)
+def test_what_somebody_else_may_have_written_never_reaches_the_loader(folder, monkeypatch, planted, says):
     expected = run()
-    forget(monkeypatch)
+    (path,) = kept(folder)
+    thing = {"program": path, "secret": folder / executable_cache.SECRET, "folder": folder, "link": path}
+    which = thing[planted.split()[0]]
+    if planted == "link":
+        path.rename(folder.parent / "elsewhere")
+        path.symlink_to(folder.parent / "elsewhere")
+    elif "another user" in planted:
+        os.chown(which, 12345, 12345)
+    else:
+        which.chmod(which.stat().st_mode | 0o020)
+    monkeypatch.setattr(executable_cache, "_loaded", {})
+    loaded = []
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            executable_cache.serialize_executable, "deserialize_and_load", lambda *a, **_: loaded.append(a)
+        )
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            np.testing.assert_array_equal(run().x, expected.x)
+    assert not loaded
+    assert all(says in str(warning.message) for warning in said)
+    assert bool(said) == bool(says)
 
-    def refuse(_):
-        raise PermissionError
 
-    monkeypatch.setattr(os, "utime", refuse)
-    np.testing.assert_array_equal(run().x, expected.x)
+def test_a_program_under_another_name_never_reaches_the_loader(folder, monkeypatch):
+    """A file that is ours and whole, but was made for another program: shapes may agree and numbers not."""
+    run()
+    (path,) = kept(folder)
+    driftopt.simulate(METHOD, PROBLEM, budget=70, rng=3)
+    (other,) = (file for file in kept(folder) if file != path)
+    other.write_bytes(path.read_bytes())
+    assert executable_cache._authentic(path) is not None
+    assert executable_cache._authentic(other) is None
+
+
+def test_a_program_marked_with_another_secret_never_reaches_the_loader(folder):
+    run()
+    (path,) = kept(folder)
+    content = path.read_bytes()[executable_cache.MARK :]
+    path.write_bytes(executable_cache._mark(b"a guess", path.name, content) + content)
+    assert executable_cache._authentic(path) is None
+
+
+def test_what_is_made_is_private(folder):
+    run()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+
+
+def test_nothing_of_a_file_is_unpickled_by_us(folder, monkeypatch):
+    """JAX's loader sees bytes that carry our mark; the trees around them are made here."""
+    run()
+    (path,) = kept(folder)
+    arguments = []
+    monkeypatch.setattr(
+        executable_cache.serialize_executable, "deserialize_and_load", lambda *a, **_: arguments.append(a)
+    )
+    executable_cache._read(path, (METHOD,), 1)
+    ((content, inputs, outputs),) = arguments
+    assert content == path.read_bytes()[executable_cache.MARK :]
+    assert inputs == jax.tree.structure(((METHOD,), {}))
+    assert outputs == jax.tree.structure((0, 0))
+    assert "import pickle" not in Path(executable_cache.__file__).read_text()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners are of Unix")
+def test_jax_gets_no_cache_that_others_may_write(monkeypatch, tmp_path):
+    """JAX's own cache asks nobody whose file it loads."""
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    seen = {}
+    monkeypatch.setattr(jax.config, "update", seen.__setitem__)
+    monkeypatch.setattr(executable_cache, "_folder", None)
+    jax_settings.prepare()
+    folder = paths.cache_folder() / "compiled"
+    assert seen["jax_compilation_cache_dir"] == str(folder)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    folder.chmod(0o777)
+    seen.clear()
+    monkeypatch.setattr(executable_cache, "_folder", None)
+    with pytest.warns(UserWarning, match=r"not kept: .*can be written by others \(its mode is 777\)"):
+        jax_settings.prepare()
+    assert "jax_compilation_cache_dir" not in seen
+    assert executable_cache._folder is None
 
 
 def test_a_program_that_cannot_be_kept_runs(folder, monkeypatch):
     def refuse(_):
-        raise pickle.PicklingError
+        raise ValueError("Compilation does not support serialization")
 
     monkeypatch.setattr(executable_cache.serialize_executable, "serialize", refuse)
     assert np.isfinite(run().fun)
@@ -190,10 +288,13 @@ def test_without_jit_nothing_is_kept(folder):
     assert not folder.exists()
 
 
-def test_data_on_another_device_stays_there(folder):
-    run()
+def test_data_on_another_device_runs_with_the_same_program(folder):
+    """A program is bound to its devices: arguments that lie elsewhere are brought to them, not refused."""
+    expected = run()
     elsewhere = jax.device_put(PROBLEM, jax.local_devices()[1])
-    np.testing.assert_array_equal(run(problem=elsewhere).x, run().x)
+    assert {leaf.device for leaf in jax.tree.leaves(elsewhere)} == {jax.local_devices()[1]}
+    np.testing.assert_array_equal(run(problem=elsewhere).x, expected.x)
+    assert len(kept(folder)) == 1
 
 
 def test_a_cache_in_a_bucket_is_left_to_jax(monkeypatch, tmp_path):
@@ -209,11 +310,20 @@ def test_a_cache_in_a_bucket_is_left_to_jax(monkeypatch, tmp_path):
 
 def test_only_the_latest_files_stay(folder, monkeypatch):
     monkeypatch.setattr(executable_cache, "FILES", 2)
+    made = []
     for age, budget in enumerate((60, 70, 80)):
         driftopt.simulate(METHOD, PROBLEM, budget=budget, rng=0)
-        for path in folder.iterdir():
-            os.utime(path, (age, age)) if path.stat().st_mtime > 1e6 else None
-    assert len(list(folder.iterdir())) == 2
+        (new,) = set(kept(folder)) - set(made)  # the newest is there, whatever went
+        os.utime(new, (age, age))
+        made.append(new)
+    assert set(kept(folder)) == set(made[1:])
+    # Used again, the second is younger than the third.
+    monkeypatch.setattr(executable_cache, "_loaded", {})
+    driftopt.simulate(METHOD, PROBLEM, budget=70, rng=0)
+    driftopt.simulate(METHOD, PROBLEM, budget=90, rng=0)
+    assert made[1] in kept(folder)
+    assert made[2] not in kept(folder)
+    assert (folder / executable_cache.SECRET).exists()
 
 
 def test_a_library_keeps_nothing_unless_asked():

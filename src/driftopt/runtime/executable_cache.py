@@ -3,14 +3,20 @@
 JAX's own compilation cache keeps what XLA made, but finds it only after tracing and lowering the program
 again: a third of a second each, in Python, one at a time. A file here is found by what the program is made
 from: the code of driftopt, the structure and shapes of its arguments, the plan, the versions and the machine.
+
+A compiled program is code, whatever its format, and JAX's own format is a pickle besides. So a file is used
+only if it and its folder belong to the caller, nobody else may write them, and its content and name carry the
+mark of a secret in that folder: a program put there by anybody else never reaches the loader.
 """
 
 import dataclasses
 import hashlib
+import hmac
 import os
-import pickle
 import platform
+import secrets
 import threading
+import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -24,6 +30,8 @@ from jax.experimental import serialize_executable
 from driftopt.runtime import files, fingerprint
 
 FILES = 256  # kept at most; the longest unused go first
+SECRET = "secret"  # the file beside the programs whose bytes mark them as ours
+MARK = hashlib.sha256().digest_size
 PLAIN = (str, int, float, bool, type(None))
 SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_partitionable", "jax_debug_nans")
 
@@ -44,7 +52,7 @@ def call(jitted: Callable[[], Any], arguments: tuple[Any, ...], plan: Any) -> An
         return jitted()(*arguments, plan)
     key = _key(arguments, plan)
     path = _folder / key
-    if key not in _loaded and (found := _read(path, plan.devices)) is not None:
+    if key not in _loaded and (found := _read(path, arguments, plan.devices)) is not None:
         try:
             result = jax.block_until_ready(found(*arguments))
             _loaded[key] = found
@@ -105,20 +113,41 @@ def machine() -> str:
     return repr((host, sorted(lines), devices, flags))
 
 
-def _read(path: Path, devices: int) -> Any:
-    """The program of a file, or None where it is absent or damaged."""
+def _read(path: Path, arguments: Any, devices: int) -> Any:
+    """The program of a file, or None where it is absent, damaged or somebody else's."""
     try:
-        content = path.read_bytes()
-        if hashlib.sha256(content[32:]).digest() != content[:32]:
+        content = _authentic(path)
+        if content is None:
             return None
         program = serialize_executable.deserialize_and_load(
-            *pickle.loads(content[32:]), execution_devices=jax.local_devices()[:devices]
+            content, *_structures(arguments), execution_devices=jax.local_devices()[:devices]
         )
-        with suppress(OSError):  # others' files may be used, not marked as used
-            os.utime(path)
+        os.utime(path)  # the longest unused go first
+    except FileNotFoundError:
+        return None
+    except files.UntrustedError as error:
+        warnings.warn(f"a kept program is not used, and is compiled again: {error}", stacklevel=2)
+        return None
     except Exception:  # whatever is wrong with a file of a cache, the program can be made again
         return None
     return program
+
+
+def _authentic(path: Path) -> bytes | None:
+    """The bytes that this user kept under this name, or None."""
+    files.check_own_folder(path.parent)
+    content = files.read_own(path)
+    mark = _mark(files.read_own(path.parent / SECRET), path.name, content[MARK:])
+    return content[MARK:] if hmac.compare_digest(mark, content[:MARK]) else None
+
+
+def _mark(secret: bytes, name: str, content: bytes) -> bytes:
+    return hmac.digest(secret, name.encode() + content, "sha256")
+
+
+def _structures(arguments: Any) -> tuple[Any, Any]:
+    """The trees of a program's arguments and of its pair of results: known here, never read from a file."""
+    return jax.tree.structure((arguments, {})), jax.tree.structure((0, 0))
 
 
 def _make(jitted: Any, arguments: Any, plan: Any, path: Path) -> Any:
@@ -127,17 +156,34 @@ def _make(jitted: Any, arguments: Any, plan: Any, path: Path) -> Any:
         program = lowered.compile()
     # What JAX found in its own cache lacks the parts that a file needs.
     if not found:
-        with suppress(Exception):  # a run must not fail because its program could not be kept
-            _write(path, pickle.dumps(serialize_executable.serialize(program)))
+        try:
+            content, *trees = serialize_executable.serialize(program)
+            if tuple(trees) == _structures(arguments):
+                _write(path, content)
+        except files.UntrustedError as error:
+            warnings.warn(f"compiled programs are not kept: {error}", stacklevel=2)
+        except Exception:
+            pass  # a run must not fail because its program could not be kept
     return program
 
 
 def _write(path: Path, content: bytes) -> None:
-    files.make_folder(path.parent, private=True)
-    files.write_whole(path, hashlib.sha256(content).digest() + content, private=True)
-    kept = sorted(path.parent.iterdir(), key=lambda file: file.stat().st_mtime)
-    for old in kept[:-FILES]:
+    folder = files.make_folder(path.parent, private=True)
+    files.check_own_folder(folder)
+    files.write_whole(path, _mark(_secret(folder), path.name, content) + content, private=True)
+    kept = sorted((file.stat().st_mtime, file) for file in folder.iterdir() if file.name != SECRET)
+    for _, old in kept[:-FILES]:
         old.unlink(missing_ok=True)
+
+
+def _secret(folder: Path) -> bytes:
+    """The folder's secret, made where there is none."""
+    try:
+        return files.read_own(folder / SECRET)
+    except FileNotFoundError:
+        # Of two processes that make one at once the last wins; the other's program is made again some day.
+        files.write_whole(folder / SECRET, secrets.token_bytes(32), private=True)
+        return files.read_own(folder / SECRET)
 
 
 @contextmanager

@@ -22,11 +22,15 @@ class WriteError(OSError, ValueError):
     """A file or folder that cannot be written; the message says why and how to go on."""
 
 
+class UntrustedError(PermissionError):
+    """A file or folder that somebody else may have written."""
+
+
 def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool = False) -> None:
     """Put `content` at `path`: all of it or nothing.
 
     Args:
-        path: where the file shall be. Its folder must exist; a link is followed, not replaced.
+        path: where the file shall be. Its folder must exist; a link is followed, unless `private`.
         content: every byte of the file.
         private: only its owner may read and write it. Otherwise the permissions are those of the file that
             is replaced, or the user's usual ones.
@@ -34,7 +38,8 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool =
     Raises:
         WriteError: what stands in the way, and what to do. The old file, if there was one, is untouched.
     """
-    goal, what = Path(os.path.realpath(path)), f"cannot write {path}"
+    # A private file takes a link's place: what it points to may not be private.
+    goal, what = Path(path) if private else Path(os.path.realpath(path)), f"cannot write {path}"
     beside = goal.with_name(f".driftopt-{os.getpid()}-{threading.get_ident()}-{secrets.token_hex(8)}")
     mode = _permissions(goal, private, what)
     try:
@@ -72,6 +77,44 @@ def make_folder(folder: str | os.PathLike[str], *, private: bool = False) -> Pat
     except OSError as error:
         raise _sentence(f"cannot write into {made}", error) from None
     return made
+
+
+def read_own(path: str | os.PathLike[str]) -> bytes:
+    """The content of a file that nobody but the caller can have written.
+
+    Raises:
+        FileNotFoundError: it is not there.
+        UntrustedError: it belongs to somebody else, others may write it, or it is no plain file.
+    """
+    # The file that was opened is the one that is looked at: between a look and a read it could be exchanged.
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+    with open(handle, "rb") as file:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise UntrustedError(f"{path} is no plain file")
+        if reason := _others_may_write(found):
+            raise UntrustedError(f"{path} {reason}")
+        return file.read()
+
+
+def check_own_folder(folder: str | os.PathLike[str]) -> None:
+    """Refuse a folder that is not the caller's own, or that others may write.
+
+    Raises:
+        UntrustedError: whose it is, or who may write it.
+    """
+    if reason := _others_may_write(os.stat(folder)):
+        raise UntrustedError(f"{folder} {reason}")
+
+
+def _others_may_write(found: os.stat_result) -> str:
+    if not hasattr(os, "geteuid"):  # Windows: a user's cache folder is his own
+        return ""
+    if found.st_uid != os.geteuid():
+        return f"belongs to user {found.st_uid}, not to you (user {os.geteuid()})"
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"can be written by others (its mode is {stat.S_IMODE(found.st_mode):o})"
+    return ""
 
 
 def _permissions(goal: Path, private: bool, what: str) -> int | None:

@@ -5,7 +5,10 @@ A library must not touch a user's global settings, so only the commands and benc
 
 import contextlib
 import os
+import warnings
 from pathlib import Path
+
+from driftopt.runtime import files
 
 
 def prepare() -> None:
@@ -18,12 +21,26 @@ def prepare() -> None:
     # Too late once JAX has computed something: then it goes on with what there is.
     with contextlib.suppress(RuntimeError):
         jax.config.update("jax_num_cpu_devices", cores())
-    folder = os.environ.get("JAX_COMPILATION_CACHE_DIR") or str(cache_folder() / "compiled")
+    folder = os.environ.get("JAX_COMPILATION_CACHE_DIR") or _own_folder(cache_folder() / "compiled")
+    if not folder:
+        return
     jax.config.update("jax_compilation_cache_dir", folder)
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
     # JAX's cache may be in a bucket; files cannot.
     executable_cache.keep_in(cache_folder() / "programs" if "://" in folder else Path(folder) / "programs")
+
+
+def _own_folder(folder: Path) -> str:
+    """The folder, made if need be; "" if others may write it, for JAX runs whatever lies there."""
+    try:
+        files.check_own_folder(files.make_folder(folder, private=True))
+    except files.UntrustedError as error:
+        warnings.warn(f"compiled programs are not kept: {error}", stacklevel=3)
+        return ""
+    except files.WriteError:
+        return ""  # it costs time, nothing else
+    return str(folder)
 
 
 def cores() -> int:
