@@ -162,18 +162,25 @@ def test_results_do_not_depend_on_how_noise_is_chunked(monkeypatch, method):
     np.testing.assert_allclose(pieces.x, whole.x, rtol=1e-4, atol=1e-5)
 
 
-def test_numbers_change_without_a_new_compilation(name):
-    entry, before = methods.entry(name), None
+def test_numbers_change_without_a_new_compilation(name, monkeypatch):
+    """The program is traced once for three sets of numbers, and again for another shape."""
+    traced, real = [], compiled_loop._program
+
+    def counting(method, problems, keys, start, plan):
+        traced.append(plan)
+        return real(method, problems, keys, start, plan)
+
+    monkeypatch.setattr(compiled_loop, "_program", counting)
+    compiled_loop._compiled.cache_clear()
+    entry = methods.entry(name)
+    usual = {"radius": 0.1, "step": 0.01, "block": 1, "batch": 2}  # a batch of 1 has a program of its own
     for scale in (1, 2, 3):
-        numbers = {
-            key: {"radius": 0.1, "step": 0.01, "block": 1, "batch": 1}[key] * scale
-            for key in ("radius", "step", "block", "batch")
-            if key in entry.parameters
-        }
+        numbers = {key: usual[key] * scale for key in usual if key in entry.parameters}
         driftopt.simulate(methods.get(name, **{**entry.example, **numbers}), bowl(), **RUN)
-        compiled = compiled_loop.compiled(jax.default_backend())._cache_size()
-        assert before in (None, compiled)
-        before = compiled
+    assert len(traced) == 1
+    driftopt.simulate(methods.get(name, **{**entry.example, **numbers}), bowl(), budget=150)
+    assert len(traced) == 2
+    compiled_loop._compiled.cache_clear()  # they hold the function that counts
 
 
 def test_the_same_seed_gives_the_same_bits(method):
