@@ -1,0 +1,92 @@
+"""The walks of docs/architecture.md are the ways that calls take, file by file."""
+
+import importlib
+import pkgutil
+import re
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import driftopt
+from driftopt import methods, problems
+from support import paper_runs
+
+PAGE = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text(encoding="utf-8")
+HERE = Path(driftopt.__file__).parent
+
+# Tools on the way, and what is driven: the method's and the problem's own files.
+NOT_LISTED = re.compile(
+    r"(__init__|checks|pytree|oracle|plugins|method|problem|rng/.*|data/.*|problems/.*|methods/(?!registry|defaults).*)(\.py)?$"
+)
+
+
+def listed(heading, part=None):
+    """The files of a walk, as the page gives them."""
+    section = re.search(rf"^### {heading}\n(.*?)(?=^### |\Z)", PAGE, flags=re.MULTILINE | re.DOTALL)[1]
+    if part is not None:
+        section = re.search(rf"^`{part}`:\n(.*?)(?=^`\w+`:|\Z)", section, flags=re.MULTILINE | re.DOTALL)[1]
+    return re.findall(r"^\| `([\w/]+\.py)` \|", section, flags=re.MULTILINE)
+
+
+def walk(call):
+    """The files of driftopt in the order in which a call first enters one of their functions."""
+    for module in pkgutil.walk_packages(driftopt.__path__, "driftopt."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)  # else class bodies would count as calls
+    visited = []
+
+    def entered(frame, event, _):
+        path = frame.f_code.co_filename
+        if event == "call" and path.startswith(f"{HERE}/") and frame.f_code.co_name != "<module>":
+            name = path.removeprefix(f"{HERE}/")
+            if name not in visited and not NOT_LISTED.match(name):
+                visited.append(name)
+
+    threading.setprofile(entered)
+    sys.setprofile(entered)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return visited
+
+
+def test_the_walk_of_minimize():
+    call = lambda: driftopt.minimize(  # noqa: E731
+        lambda x: np.abs(x).sum(), [1.0, 2.0], budget=20, radius=0.5, bounds=[(0, 5), (0, 5)], rng=0
+    )
+    assert walk(call) == listed("minimize")
+
+
+def test_the_walk_of_simulate_many():
+    shops = driftopt.stack([problems.Pricing.synthetic(seed) for seed in range(2)])
+    method = methods.get("zo-o2nc-2pt", radius=np.array([0.1, 0.2]), step=1e-3, block=20)
+    assert walk(lambda: driftopt.simulate_many(method, shops, budget=40, seeds=[0])) == listed(
+        "simulate_many"
+    )
+
+
+def test_the_walk_of_a_study(tmp_path):
+    made = []
+    create = lambda: made.append(  # noqa: E731
+        driftopt.Study.create(tmp_path / "a.db", "a", x0=[1.0, 2.0], budget=20, radius=0.3)
+    )
+    assert walk(create) == listed("Study", "create")
+    (study,) = made
+    assert walk(lambda: made.append(study.ask())) == listed("Study", "ask")
+    assert walk(lambda: study.tell(made[1].id, 1.0)) == listed("Study", "tell")
+
+
+@pytest.mark.slow
+def test_the_walk_of_reproduce(tmp_path):
+    assert walk(lambda: paper_runs.reproduce(tmp_path, only="strategic")) == listed("reproduce")
+
+
+def test_the_tree_is_the_tree():
+    tree = re.search(r"```text\nsrc/driftopt/\n(.*?)```", PAGE, flags=re.DOTALL)[1]
+    rooms = {path.name for path in HERE.iterdir() if (path / "__init__.py").exists()}
+    assert not [room for room in sorted(rooms) if f"{room}/" not in tree]
