@@ -6,12 +6,10 @@ from pathlib import Path
 def compare(file: Path, *, out: Path | None = None) -> None:
     """Compare methods on your own problem, from a TOML file, with intervals and tests.
 
-    Parameters
-    ----------
-    file
-        What to compare: problem, methods with the values to try, budget; docs/compare.md shows examples.
-    out
-        The folder for tables, results and report.html; results/NAME-OF-THE-FILE unless told otherwise.
+    Args:
+        file: What to compare: problem, methods with the values to try, budget; docs/compare.md shows
+            examples.
+        out: The folder for tables, results and report.html; results/NAME-OF-THE-FILE unless told otherwise.
     """
     from driftopt.comparison.comparison import compare
     from driftopt.comparison.config_file import read
