@@ -29,7 +29,9 @@ def test_every_block_runs(page, tmp_path, monkeypatch):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    monkeypatch.setattr(registry, "_REGISTERED", dict(registry._REGISTERED))  # what a page registers ends with it
+    monkeypatch.setattr(
+        registry, "_REGISTERED", dict(registry._REGISTERED)
+    )  # what a page registers ends with it
     before = set(sys.modules)
     runner = Runner(tmp_path, ROOT / "src")
     try:
