@@ -67,7 +67,8 @@ def compare(
             unless the parameter `method` names another, is a Method or is a function that builds one. A
             Method in place of the parameters is compared as it is.
         budget: queries a run.
-        development, held_out: how many runs, or their seeds; the two must not overlap.
+        development: how many runs choose a configuration, or their seeds.
+        held_out: how many runs judge it, or their seeds; none may be a development seed.
         names: the instances' names, where there are several.
         x0: for a function, where runs start; for a Problem, it replaces its own.
         bounds: for a function, a pair (low, high) for each coordinate.

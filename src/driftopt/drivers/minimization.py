@@ -70,27 +70,34 @@ def minimize(
 ) -> OptimizeResult:
     """Minimise E[fun(x)] with `budget` noisy values of fun.
 
-    Parameters
-    ----------
-    fun : x of shape (d,) → a number. With `vectorized`, points of shape (n, d) → n numbers.
-    x0 : where to start; or a `Space`, which holds the start and its bounds.
-    budget : how many values of `fun` may be spent, `final_queries` included. Never passed.
-    radius : how far a trial decision may be from the current one, in the units of x; the same as
-        params={"radius": …}. It may be left out where bounds are finite: then it is √d/10 of the narrowest
-        width, as `params` reports.
-    method, params : a name of `driftopt.methods.names()` and its numbers, or a Method with its own. "auto"
-        needs none; the two of O2NC without a step use the scale-free learner, and then block = T^(2/3) for T
-        iterations unless given.
-    bounds : pairs (low, high) or scipy's Bounds; every queried point is inside them.
-    direction : "minimize" or "maximize".
-    final_queries : spend so many of the budget at the reported x: `fun` is their mean, `fun_sem` its
-        standard error. Without them `fun` is None: the best value seen is only the luckiest draw.
-    rng : a whole number or a numpy Generator; None draws a seed, reported in `params`.
-    callback : SciPy's `callback(intermediate_result)`, or `callback(x)`, after each iteration;
-        StopIteration ends the run.
+    Args:
+        fun: x of shape (d,) → a number. With `vectorized`, points of shape (n, d) → n numbers.
+        x0: where to start; or a `Space`, which holds the start and its bounds.
+        budget: how many values of `fun` may be spent, `final_queries` included. Never passed.
+        radius: how far a trial decision may be from the current one, in the units of x; the same as
+            params={"radius": …}. It may be left out where bounds are finite: then it is √d/10 of the
+            narrowest width, as `params` reports.
+        method: a name of `driftopt.methods.names()`, or a Method with its own numbers.
+        params: the numbers of a named method. "auto" needs none; the two of O2NC without a step use the
+            scale-free learner, and then block = T^(2/3) for T iterations unless given.
+        bounds: pairs (low, high) or scipy's Bounds; every queried point is inside them.
+        direction: "minimize" or "maximize".
+        vectorized: whether `fun` takes several points at once.
+        final_queries: spend so many of the budget at the reported x: `fun` is their mean, `fun_sem` its
+            standard error. Without them `fun` is None: the best value seen is only the luckiest draw.
+        rng: a whole number or a numpy Generator; None draws a seed, reported in `params`.
+        callback: SciPy's `callback(intermediate_result)`, or `callback(x)`, after each iteration;
+            StopIteration ends the run.
+        progress: show how far it is, on stderr.
+        args: further arguments of `fun`.
 
-    Returns scipy's OptimizeResult: x, fun, fun_sem, nfev, nit, success, status, message, params (all numbers
-    used) and history (points x, their values, and the iteration of each).
+    Returns:
+        scipy's OptimizeResult: x, fun, fun_sem, nfev, nit, success, status, message, params (all numbers
+        used) and history (points x, their values, and the iteration of each).
+
+    Raises:
+        MinimizeError: `fun` failed or gave no finite number; the error holds the result up to there.
+        MinimizeInterrupted: Ctrl-C; it holds the result up to there.
 
     >>> import numpy as np
     >>> noise = np.random.default_rng(0)
