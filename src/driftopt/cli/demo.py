@@ -115,12 +115,9 @@ def demo(*, out: Path = Path("demo.png"), seed: int = 0) -> None:
 
     It takes about ten seconds.
 
-    Parameters
-    ----------
-    out
-        Where the plot goes: a file name ending in .png, .pdf or .svg.
-    seed
-        Another seed is another instance and other runs.
+    Args:
+        out: Where the plot goes: a file name ending in .png, .pdf or .svg.
+        seed: Another seed is another instance and other runs.
     """
     if out.suffix not in (".png", ".pdf", ".svg"):
         raise ValueError(f"--out must end in .png, .pdf or .svg; got {out}")

@@ -44,47 +44,28 @@ def create(
 ) -> None:
     """Begin a study.
 
-    Parameters
-    ----------
-    url
-        A database URL or the path of an SQLite file.
-    name
-        The study's name.
-    x0
-        The decision in force today: numbers, comma-separated.
-    budget
-        How many deployments may be made in all.
-    radius
-        How far a deployed decision may stray from the present one, in the units of x.
-    names
-        A name for each coordinate, comma-separated.
-    method
-        A name from `driftopt methods`; auto, or zo-o2nc-2pt with --parallel or --max-change, unless given.
-    param
-        A parameter of the method, key=value; may be given again.
-    bounds
-        low:high for each coordinate, comma-separated; one pair holds for all.
-    direction
-        Whether values are to become small or large.
-    rng
-        A seed.
-    parallel
-        Directions in one iteration, so that as many deployments can run at once.
-    lease_days
-        After so many days an unanswered deployment may be handed out again.
-    max_failures
-        Failures at one point after which the iteration is redrawn.
-    tolerance
-        How far the deployed point may be from the asked one.
-    max_change
-        The largest distance between two consecutive deployments.
-    control_every
-        Deploy the start again after every so many other deployments.
-    reserve
-        Deployments kept for confirmation and stationarity.
-    json
-        Read the arguments of Study.create from standard input as a JSON object, unless --x0 is given, and
-        answer in JSON.
+    Args:
+        url: A database URL or the path of an SQLite file.
+        name: The study's name.
+        x0: The decision in force today: numbers, comma-separated.
+        budget: How many deployments may be made in all.
+        radius: How far a deployed decision may stray from the present one, in the units of x.
+        names: A name for each coordinate, comma-separated.
+        method: A name from `driftopt methods`; auto, or zo-o2nc-2pt with --parallel or --max-change, unless
+            given.
+        param: A parameter of the method, key=value; may be given again.
+        bounds: low:high for each coordinate, comma-separated; one pair holds for all.
+        direction: Whether values are to become small or large.
+        rng: A seed.
+        parallel: Directions in one iteration, so that as many deployments can run at once.
+        lease_days: After so many days an unanswered deployment may be handed out again.
+        max_failures: Failures at one point after which the iteration is redrawn.
+        tolerance: How far the deployed point may be from the asked one.
+        max_change: The largest distance between two consecutive deployments.
+        control_every: Deploy the start again after every so many other deployments.
+        reserve: Deployments kept for confirmation and stationarity.
+        json: Read the arguments of Study.create from standard input as a JSON object, unless --x0 is given,
+            and answer in JSON.
     """
     from driftopt.study import Study
 
@@ -132,20 +113,13 @@ def ask(
 ) -> None:
     """Take the next deployment; exit code 3 when there is none now, 4 when the budget is spent.
 
-    Parameters
-    ----------
-    url
-        A database URL or the path of an SQLite file.
-    name
-        The study's name.
-    count
-        Take up to so many at once; with --json the answer is then a list.
-    purpose
-        To optimise, to confirm the recommendation, or to measure how stationary it is.
-    holder
-        Who deploys it; the machine and process unless given.
-    json
-        Answer in JSON.
+    Args:
+        url: A database URL or the path of an SQLite file.
+        name: The study's name.
+        count: Take up to so many at once; with --json the answer is then a list.
+        purpose: To optimise, to confirm the recommendation, or to measure how stationary it is.
+        holder: Who deploys it; the machine and process unless given.
+        json: Answer in JSON.
     """
     from driftopt.study import Study
 
@@ -168,23 +142,15 @@ def tell(
 ) -> None:
     """Answer a deployment; exit code 5 when it was told otherwise before. Needs no JAX, so it is quick.
 
-    Parameters
-    ----------
-    url
-        A database URL or the path of an SQLite file.
-    name
-        The study's name.
-    id
-        The trial's number.
-    value
-        What was measured; nan says that it failed.
-    sem
-        The value's standard error, if known.
-    x_deployed
-        What was really deployed, where it differs: numbers, comma-separated.
-    json
-        Read {"id", "value", "sem", "x_deployed"}, or a list of such, from standard input, unless an id is
-        given, and answer in JSON.
+    Args:
+        url: A database URL or the path of an SQLite file.
+        name: The study's name.
+        id: The trial's number.
+        value: What was measured; nan says that it failed.
+        sem: The value's standard error, if known.
+        x_deployed: What was really deployed, where it differs: numbers, comma-separated.
+        json: Read {"id", "value", "sem", "x_deployed"}, or a list of such, from standard input, unless an id
+            is given, and answer in JSON.
     """
     from driftopt.study import Study
 
@@ -256,10 +222,9 @@ def stationarity(
 ) -> None:
     """How stationary the recommendation is, from deployments asked with --purpose stationarity.
 
-    Parameters
-    ----------
-    value_range
-        low:high, which no value can leave: 0:1 for a rate. The level then holds for rare events too.
+    Args:
+        value_range: low:high, which no value can leave: 0:1 for a rate. The level then holds for rare events
+            too.
     """
     from dataclasses import asdict
 

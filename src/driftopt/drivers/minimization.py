@@ -88,7 +88,7 @@ def minimize(
         rng: a whole number or a numpy Generator; None draws a seed, reported in `params`.
         callback: SciPy's `callback(intermediate_result)`, or `callback(x)`, after each iteration;
             StopIteration ends the run.
-        progress: show how far it is, on stderr.
+        progress: show a bar over the queries spent.
         args: further arguments of `fun`.
 
     Returns:

@@ -55,7 +55,8 @@ def reproduce(
     Args:
         scope: how much of the protocol: all of it, the quick version, or a part; every output says so.
         only: one of the two experiments.
-        splits, weeks: the instances of the two.
+        splits: the instances of classification.
+        weeks: the instances of pricing.
         data: "auto" (real where it is there or can be fetched), "real" (or fail) or "stand-in".
         executor: runs the parts; two threads unless given.
         say: gets a sentence now and then.

@@ -1,0 +1,56 @@
+"""One docstring style: a first line, then `Args:`, `Returns:` and `Raises:` where they help."""
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+from docstring_parser import DocstringStyle, parse
+
+import driftopt
+
+SOURCE = Path(driftopt.__file__).parent
+DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
+
+
+def docstrings():
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, DOCUMENTED) and (text := ast.get_docstring(node)):
+                yield f"{path.relative_to(SOURCE)}:{getattr(node, 'lineno', 1)}", node, text
+
+
+def test_no_other_style():
+    """NumPy's underlined sections and Sphinx's fields."""
+    other = re.compile(
+        r"^(Parameters|Returns|Raises|Attributes)\n-{3,}|^:(param|return|raises)\b", re.MULTILINE
+    )
+    assert not [place for place, _, text in docstrings() if other.search(text)]
+
+
+def test_every_module_says_what_it_is():
+    without = [
+        str(path.relative_to(SOURCE))
+        for path in SOURCE.rglob("*.py")
+        if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert not without
+
+
+def test_described_arguments_exist():
+    for place, node, text in docstrings():
+        if not isinstance(node, ast.FunctionDef) or "Args:" not in text:
+            continue
+        arguments = node.args
+        names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+        names |= {a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None}
+        described = {p.arg_name for p in parse(text, DocstringStyle.GOOGLE).params}
+        assert described <= names, f"{place}: {sorted(described - names)}"
+
+
+@pytest.mark.parametrize("name", ["minimize", "compare"])
+def test_a_front_door_describes_all_of_its_arguments(name):
+    function = getattr(driftopt, name)
+    described = {p.arg_name for p in parse(inspect.getdoc(function), DocstringStyle.GOOGLE).params}
+    assert described == set(inspect.signature(function).parameters)
