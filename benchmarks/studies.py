@@ -82,16 +82,16 @@ def _optuna(url: str) -> float:
 
 def _replay(url: str) -> tuple[float, str]:
     """A log of LONG answers, written in bulk with the points that the method would have asked."""
-    from driftopt.study.engine import Engine
+    from driftopt.study.method_state import MethodState
 
     study = Study.create(
         url, "a", x0=np.ones(DIM), budget=2 * LONG, params={"radius": 0.3}, method="zo-o2nc-2pt", rng=0
     )
     values = np.random.default_rng(0).standard_normal((LONG // 2, 2))
-    engine = Engine(study.spec)
-    engine.follow(list(values))
-    _write_log(study, values, engine.before)
-    expected = engine.recommendation()
+    state = MethodState(study.spec)
+    state.follow(list(values))
+    _write_log(study, values, state.before)
+    expected = state.recommendation()
     study.close()
     began = time.perf_counter()
     again = Study.open(url, "a")
@@ -143,4 +143,4 @@ def _write_log(study: Study, values: np.ndarray, last: np.ndarray | None) -> Non
         for table, lines in ((iterations, opened), (trials, asked), (events, told)):
             connection.execute(sa.insert(table), lines)
 
-    study._store.write(1, work)  # pyright: ignore[reportPrivateUsage]
+    study._log.database.write(1, work)  # pyright: ignore[reportPrivateUsage]

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-import driftopt.study.engine  # noqa: F401  imported here so that no worker pays for it
+import driftopt.study.method_state  # noqa: F401  imported here so that no worker pays for it
 from driftopt.study import BudgetSpent, Study
 from support.study_worlds import bowl
 

@@ -10,7 +10,7 @@ import traceback
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-import driftopt.study.engine  # noqa: F401  imported once for all
+import driftopt.study.method_state  # noqa: F401  imported once for all
 from driftopt.study import NothingToAsk, Study
 from support.study_worlds import bowl
 

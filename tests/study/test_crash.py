@@ -55,7 +55,7 @@ def test_no_kill_loses_or_changes_anything(request, store, kills, budget):
     whole = drive(Study.create("sqlite://", "crash", budget=budget, **WIDE))
     assert study.recommend().x.tobytes() == whole.recommend().x.tobytes()
     if store == "sqlite":
-        with study._store.reading() as connection:
+        with study._log.database.engine.connect() as connection:
             assert connection.execute(sa.text("PRAGMA integrity_check")).scalar() == "ok"
 
 

@@ -3,13 +3,12 @@
 import math
 
 import numpy as np
-import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
 from driftopt.study import BudgetSpent, Conflict, NothingToAsk, Study
-from driftopt.study.schema import events
+from driftopt.study.log import Happened
 from driftopt.study.trial import STATES
 from support.study_worlds import PLAIN, bowl
 
@@ -27,7 +26,7 @@ class Interleavings(RuleBasedStateMachine):
         self.now, self.budget = 0.0, budget
         made = {"budget": budget, "lease": LEASE, "max_failures": 2, "control_every": 7, "reserve": RESERVE}
         first = Study.create("sqlite://", "a", clock=self.clock, **made, **PLAIN)
-        self.store = first._store
+        self.log = first._log
         self.views = [first, self.fresh(first)]
         self.told = {}  # what was acknowledged: id -> value, or None for a failure
         self.points = {}
@@ -38,7 +37,7 @@ class Interleavings(RuleBasedStateMachine):
 
     def fresh(self, old):
         """What a new process sees: the same database, nothing remembered."""
-        return Study(self.store, old._id, "a", old.spec, self.clock)
+        return Study(self.log, "a", old.spec, self.clock)
 
     @rule(target=asked, who=st.integers(0, 1), purpose=st.sampled_from(["method", "confirm"]))
     def ask_for_one(self, who, purpose):
@@ -109,8 +108,7 @@ class Interleavings(RuleBasedStateMachine):
         self.told[id] = value
 
     def rows(self):
-        with self.store.reading() as connection:
-            return connection.execute(sa.select(sa.func.count()).select_from(events)).scalar_one()
+        return self.log.read(lambda log: len([row for row in log.since({}) if isinstance(row, Happened)]))
 
     @rule(target=asked, who=st.integers(0, 1), lapse=st.booleans())
     def ask_for_all(self, who, lapse):
@@ -178,10 +176,10 @@ class Interleavings(RuleBasedStateMachine):
     @invariant()
     def who_reads_the_log_at_once_knows_what_a_watcher_knows(self):
         """So every process decides alike: what failed, what is out, what is spent, when control is due."""
-        ledgers = [view._desk.ledger for view in (*self.views, self.fresh(self.views[0]))]
-        for ledger in ledgers:
-            self.store.read(ledger.sync)
-        known = [(ledger.spent, ledger.since_control, ledger.closed, ledger.open) for ledger in ledgers]
+        every = [view._session.progress for view in (*self.views, self.fresh(self.views[0]))]
+        for progress in every:
+            self.log.read(progress.follow)
+        known = [(one.spent, one.since_control, one.closed, one.open) for one in every]
         assert known[0] == known[1] == known[2]
 
     def teardown(self):

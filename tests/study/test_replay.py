@@ -16,7 +16,7 @@ from driftopt.problem import Problem
 from driftopt.pytree import module
 from driftopt.rng.seeds import as_key, query_key, run_keys
 from driftopt.study import BudgetSpent, ReplayError, Study
-from driftopt.study.engine import Engine
+from driftopt.study.method_state import MethodState
 from driftopt.study.schema import FORMAT, iterations
 from support.study_worlds import PLAIN, bowl, drive
 
@@ -94,7 +94,7 @@ def test_replaying_many_steps_equals_taking_them_one_by_one():
     study = Study.create("sqlite://", "a", budget=2000, **PLAIN)
     rows = np.random.default_rng(0).standard_normal((700, 2))
     steps = [None if k % 97 == 5 else row for k, row in enumerate(rows)]
-    single, bulk = Engine(study.spec), Engine(study.spec)
+    single, bulk = MethodState(study.spec), MethodState(study.spec)
     for end in range(1, len(steps) + 1):
         single.follow(steps[:end])
     bulk.follow(steps)
@@ -102,33 +102,33 @@ def test_replaying_many_steps_equals_taking_them_one_by_one():
     assert single.points.tobytes() == bulk.points.tobytes()
 
 
-def test_without_redraws_the_engine_is_the_host():
+def test_without_redraws_the_state_is_the_hosts():
     study = Study.create("sqlite://", "a", budget=2000, **PLAIN)
-    engine, host = (
-        Engine(study.spec),
+    state, host = (
+        MethodState(study.spec),
         Host(methods.get(study.spec.method, **study.spec.params), study.spec.start, study.spec.seed),
     )
     rows = np.random.default_rng(1).standard_normal((300, 2))
-    engine.follow(list(rows))
+    state.follow(list(rows))
     host.replay(rows)
-    assert engine.points.tobytes() == host.points.tobytes()
+    assert state.points.tobytes() == host.points.tobytes()
 
 
 def test_a_redraw_changes_the_points_and_not_the_iterate():
     study = Study.create("sqlite://", "a", budget=2000, **PLAIN)
-    engine = Engine(study.spec)
-    engine.follow(list(np.random.default_rng(2).standard_normal((260, 2))))
-    before, iterate, announced = engine.points, engine.recommend(), engine.redrawn_points()
-    assert engine.points.tobytes() == before.tobytes()
-    engine.redraw()
-    assert engine.points.tobytes() == announced.tobytes()
-    assert not np.allclose(engine.points, before)
-    assert engine.recommend().tobytes() == iterate.tobytes()
+    state = MethodState(study.spec)
+    state.follow(list(np.random.default_rng(2).standard_normal((260, 2))))
+    before, iterate, announced = state.points, state.recommend(), state.decisions(1)
+    assert state.points.tobytes() == before.tobytes() == state.decisions(0).tobytes()
+    state.redraw()
+    assert state.points.tobytes() == announced.tobytes()
+    assert not np.allclose(state.points, before)
+    assert state.recommend().tobytes() == iterate.tobytes()
 
 
 def test_a_log_that_this_method_did_not_write_is_refused(sqlite_url):
     study = drive(Study.create(sqlite_url, "a", budget=20, **PLAIN))
-    with study._store.engine.begin() as connection:
+    with study._log.database.engine.begin() as connection:
         connection.execute(sa.update(iterations).values(points="[[0.0, 0.0], [0.0, 0.0]]"))
     with pytest.raises(ReplayError, match="away from the log"):
         Study.open(sqlite_url, "a").recommend()

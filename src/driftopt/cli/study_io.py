@@ -13,18 +13,10 @@ EXIT_WAIT, EXIT_SPENT, EXIT_CONFLICT = 3, 4, 5
 @contextmanager
 def exits() -> Generator[None]:
     """A study's refusals as exit codes, so that a shell script can tell them apart."""
-    import sqlite3
-
-    from sqlalchemy.exc import SQLAlchemyError
-
     from driftopt.study.errors import BudgetSpent, Conflict, NothingToAsk, StudyError
 
     try:
         yield
-    except (SQLAlchemyError, sqlite3.Error) as error:
-        # The driver's own words (no such folder, not a database, connection refused), without the traceback.
-        print(f"driftopt: the database refused: {getattr(error, 'orig', None) or error}", file=sys.stderr)
-        sys.exit(1)
     except StudyError as error:
         print(f"driftopt: {error}", file=sys.stderr)
         codes: list[tuple[type[StudyError], int]] = [

@@ -1,82 +1,139 @@
-"""Which deployment to hand out next: a decision on the ledger, made while holding the study's write lock."""
+"""Which deployment to hand out next: decided on the log under its write lock, and appended there."""
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from driftopt.study import evaluation, max_change
 from driftopt.study.errors import BudgetSpent, Holding, NothingToAsk
-from driftopt.study.ledger import Ledger, Round
-from driftopt.study.spec import Spec
+from driftopt.study.log import Writer, as_trial
+from driftopt.study.progress import OpenIteration
+from driftopt.study.session import Session
+from driftopt.study.trial import Place, Trial
 
 
 @dataclass(frozen=True)
-class Give:
-    """Hand out this slot of the open draw."""
+class Needed:
+    """What the method must compute first: the decisions of a new draw, or the recommendation."""
 
-    turn: Round
-    slot: int
-
-
-@dataclass(frozen=True)
-class Control:
-    """Deploy the start again."""
-
-
-@dataclass(frozen=True)
-class Draw:
-    """Open an iteration (draw 0) or redraw it: its points must be computed first."""
-
+    steps: int  # after so many steps of the method's state
     iteration: int
-    draw: int
+    draw: int | None  # None: the recommendation
 
 
 @dataclass(frozen=True)
-class Expire:
-    """Take this deployment back from its holder, then decide again."""
-
-    id: int
-
-
-Decision = Give | Control | Draw | Expire
+class Computed:
+    needed: Needed
+    points: np.ndarray
 
 
-def decide(spec: Spec, ledger: Ledger, now: float, control_allowed: bool) -> Decision:
-    """The next deployment, or NothingToAsk, or BudgetSpent."""
-    left = spec.budget - spec.reserve - ledger.spent
-    turn = ledger.open
-    if turn is None:
-        pay(spec, left, spec.size, "the next iteration")
-        if control_allowed and _control_due(spec, ledger) and left > spec.size:
-            return Control()
-        return Draw(ledger.closed, 0)
-    free = turn.free()
-    if any(len(turn.lost[slot]) >= spec.max_failures for slot in free):
-        pay(spec, left, spec.size, "the redrawn iteration")
-        return Draw(turn.iteration, turn.draw + 1)
+def ask(session: Session, purpose: str, holder: str) -> Trial:
+    """The next deployment for a purpose.
+
+    Decides under the lock and computes outside it, so that others may go on meanwhile; whoever holds the
+    lock next looks again.
+    """
+    computed: Computed | None = None
+    while True:
+
+        def work(log: Writer, computed: Computed | None = computed) -> Trial | Needed | None:
+            session.progress.follow(log)
+            if purpose == "method":
+                return _ask_method(session, log, holder, computed)
+            return _ask_evaluation(session, log, purpose, holder, computed)
+
+        outcome = session.log.write(work)
+        if isinstance(outcome, Trial):
+            return outcome
+        computed = None if outcome is None else _compute(session, outcome)
+
+
+def _compute(session: Session, needed: Needed) -> Computed:
+    state = session.state()
+    points = state.recommendation() if needed.draw is None else state.decisions(needed.draw)
+    return Computed(needed, points)
+
+
+def _hand_out(session: Session, log: Writer, place: Place, x: np.ndarray, holder: str) -> Trial:
+    now, lease = session.clock(), session.spec.lease
+    asked = log.ask(place, x, holder, now, None if lease is None else now + lease)
+    return as_trial(asked, [], tuple(session.spec.names))
+
+
+# The method's own deployments, and control between them
+
+
+def _ask_method(
+    session: Session, log: Writer, holder: str, computed: Computed | None
+) -> Trial | Needed | None:
+    """A slot of the open iteration; else a new draw; None: a lease was ended, so look again."""
+    spec, progress = session.spec, session.progress
+    left = spec.budget - spec.reserve - progress.spent
+    open = progress.open
+    if open is None:
+        return _open(session, log, holder, computed, Needed(len(progress.steps), progress.closed, 0), left)
+    free = open.free()
+    if any(len(open.lost[slot]) >= spec.max_failures for slot in free):
+        redraw = Needed(len(progress.steps), open.iteration, open.draw + 1)
+        return _open(session, log, holder, computed, redraw, left)
     if free:
-        pay(spec, left, len(free), "the open iteration")
-        if control_allowed and _control_due(spec, ledger) and left > len(free):
-            return Control()
-        return Give(turn, free[0])
-    overdue = _overdue(turn, now)
-    if overdue is not None:
-        pay(spec, left, 1, f"another try of trial {overdue.id}, whose lease ran out")
-        return Expire(overdue.id)
-    raise waiting(list(turn.out.values()), now)
+        pay(session, left, len(free), "the open iteration")
+        if left > len(free) and _control_due(session):
+            return _control(session, log, holder)
+        place = open.place(free[0])
+        points = log.points(place.iteration, place.draw)
+        assert points is not None, "an iteration that is open has its points in the log"
+        return _hand_out(session, log, place, points[place.point], holder)
+    return _end_lease(session, log, open, left)
 
 
-def _control_due(spec: Spec, ledger: Ledger) -> bool:
-    """At the start, and then after every `control_every` other deployments."""
-    if spec.control_every is None:
-        return False
-    return ledger.since_control is None or ledger.since_control >= spec.control_every
+def _open(
+    session: Session, log: Writer, holder: str, computed: Computed | None, needed: Needed, left: int
+) -> Trial | Needed:
+    """Open an iteration, or draw it anew."""
+    spec, draw = session.spec, needed.draw or 0
+    pay(session, left, spec.size, "the redrawn iteration" if draw else "the next iteration")
+    if not draw and left > spec.size and _control_due(session):
+        return _control(session, log, holder)
+    if computed is None or computed.needed != needed:
+        return needed
+    now = session.clock()
+    if draw:
+        _supersede(log, Place("method", needed.iteration, draw - 1, 0, 0), now)
+    log.open(needed.iteration, draw, computed.points, spec.repeats, now)
+    place = Place("method", needed.iteration, draw, 0, 0)
+    return _hand_out(session, log, place, computed.points[0], holder)
 
 
-def _overdue(turn: Round, now: float) -> Holding | None:
-    late = [h for h in turn.out.values() if h.expires_at is not None and h.expires_at <= now]
-    return min(late, key=lambda h: (h.expires_at, h.id), default=None)
+def _supersede(log: Writer, place: Place, now: float) -> None:
+    """The iteration is redrawn: what was asked or told in this draw is not used."""
+    for id, kinds in log.tries(place, whole_draw=True).items():
+        if not kinds or kinds[-1] == "complete":
+            log.say(id, "superseded", now, reason="the iteration was redrawn")
 
 
-def pay(spec: Spec, left: int, price: int, what: str) -> None:
+def _end_lease(session: Session, log: Writer, open: OpenIteration, left: int) -> None:
+    """Everything is out. Take back what is overdue longest, or say who holds what."""
+    now = session.clock()
+    late = [h for h in open.out.values() if h.expires_at is not None and h.expires_at <= now]
+    if not late:
+        out = sorted(open.out.values(), key=lambda h: h.id)
+        lines = [f"trial {h.id} by {h.holder}, {_lease(h, now)}" for h in out]
+        raise NothingToAsk("every point of the iteration is out: " + "; ".join(lines), out)
+    overdue = min(late, key=lambda h: (h.expires_at, h.id))
+    pay(session, left, 1, f"another try of trial {overdue.id}, whose lease ran out")
+    log.say(overdue.id, "expired", now, reason="the lease ran out")
+
+
+def _lease(holding: Holding, now: float) -> str:
+    if holding.expires_at is None:
+        return "without a lease"
+    return f"lease ends in {max(0.0, holding.expires_at - now):.0f} s"
+
+
+def pay(session: Session, left: int, price: int, what: str) -> None:
     """An iteration that cannot be finished is not begun."""
+    spec = session.spec
     if left < price:
         kept = f", {spec.reserve} of them in reserve" if spec.reserve else ""
         raise BudgetSpent(
@@ -85,13 +142,62 @@ def pay(spec: Spec, left: int, price: int, what: str) -> None:
         )
 
 
-def waiting(out: list[Holding], now: float) -> NothingToAsk:
-    """Who holds what, and for how long."""
-    lines = [f"trial {h.id} by {h.holder}, {_lease(h, now)}" for h in sorted(out, key=lambda h: h.id)]
-    return NothingToAsk("every point of the iteration is out: " + "; ".join(lines), out)
+def _control_due(session: Session) -> bool:
+    """At the start, and then after every `control_every` other deployments.
+
+    Under `max_change`, only between iterations, and only while the start is within reach.
+    """
+    spec, progress = session.spec, session.progress
+    if spec.control_every is None:
+        return False
+    if progress.since_control is not None and progress.since_control < spec.control_every:
+        return False
+    if spec.max_change is None:
+        return True
+    iterate = session.known_iterate()
+    if iterate is None or progress.open is not None:
+        return False
+    return max_change.excursion_allowed(spec, iterate, spec.space.start)
 
 
-def _lease(holding: Holding, now: float) -> str:
-    if holding.expires_at is None:
-        return "without a lease"
-    return f"lease ends in {max(0.0, holding.expires_at - now):.0f} s"
+def _control(session: Session, log: Writer, holder: str) -> Trial:
+    """Deploy the start again."""
+    place = Place("control", session.progress.closed, 0, session.progress.spent, 0)
+    return _hand_out(session, log, place, session.spec.space.start, holder)
+
+
+# Deployments that evaluate the recommendation
+
+
+def _ask_evaluation(
+    session: Session, log: Writer, purpose: str, holder: str, computed: Computed | None
+) -> Trial | Needed:
+    """For the present recommendation; if the study moves on meanwhile, for the next one."""
+    spec, progress = session.spec, session.progress
+    needed = Needed(len(progress.steps), progress.closed, None)
+    if computed is None or computed.needed != needed:
+        return needed
+    now, center = session.clock(), computed.points
+    pay(session, spec.budget - progress.spent, 1, f"a deployment for {purpose}")
+    same = log.trials(tuple(spec.names), kinds=[purpose], iteration=progress.closed)
+    place, overdue = evaluation.next_place(same, purpose, progress.closed, spec.max_failures, now)
+    x = evaluation.decision(spec, place, center)
+    _check_excursion(session, log, place, center, x)
+    if overdue is not None:
+        log.say(overdue, "expired", now, reason="the lease ran out")
+    return _hand_out(session, log, place, x, holder)
+
+
+def _check_excursion(session: Session, log: Writer, place: Place, center: np.ndarray, x: np.ndarray) -> None:
+    """Both the way there and the way back must keep `max_change`."""
+    spec = session.spec
+    if spec.max_change is None:
+        return
+    last = log.last_asked()
+    far = last is not None and spec.space.distance(last, x) > spec.max_change
+    around = spec.space.start if place.kind == "confirm" else center
+    iterate = session.state().iterate
+    if far or not max_change.excursion_allowed(spec, iterate, around, evaluation.spread(spec, place.kind)):
+        raise ValueError(
+            f"max_change {spec.max_change:g} does not allow a deployment for {place.kind} from here"
+        )

@@ -38,16 +38,20 @@ class UnknownTrial(StudyError, ValueError):
 
 
 class StudyExists(StudyError, ValueError):
-    """The store already holds a study of that name."""
+    """The database already holds a study of that name."""
 
 
 class NoSuchStudy(StudyError, ValueError):
-    """The store holds no study of that name."""
+    """The database holds no study of that name."""
 
 
 class FormatError(StudyError, ValueError):
-    """The store was written in a format this version cannot read."""
+    """The database was written in a format this version cannot read."""
 
 
 class ReplayError(StudyError):
     """The replayed state does not lead to the points in the log."""
+
+
+class DatabaseRefused(StudyError):
+    """The database could not be opened, read or written; in its own words."""

@@ -66,7 +66,7 @@ def _decisions(axes: Any, spec: Spec, trials: Sequence[Trial], origin: float, x:
         distinct = [{t.point: t.x for t in group}.values() for group in rounds.values()]
         centres = np.array([np.mean(list(points), axis=0) for points in distinct])
         # Where there are too many coordinates for a picture, those that moved most.
-        shown = np.sort(np.argsort(-np.abs(x - spec.start), kind="stable")[:_MOST_LINES])
+        shown = np.sort(np.argsort(-np.abs(x - spec.space.start), kind="stable")[:_MOST_LINES])
         for i in shown:
             (line,) = axes.plot(days, centres[:, i], lw=1, label=spec.names[i])
             axes.plot(days[-1], x[i], "D", ms=5, color=line.get_color())

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from driftopt.study import display
 from driftopt.study.spec import Spec
 from driftopt.study.trial import Trial
 
@@ -29,7 +30,7 @@ class Improvement:
     basis: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Recommendation:
     """What to deploy when the study is over, or now."""
 
@@ -44,6 +45,19 @@ class Recommendation:
     def as_dict(self) -> dict[str, float]:
         """The decision by name."""
         return dict(zip(self.names, self.x.tolist(), strict=True))
+
+    @property
+    def known(self) -> str:
+        """What is known of the improvement, in words."""
+        gain = self.improvement
+        return self.note if gain is None else f"improvement {gain.mean:.4g} ± {gain.sem:.2g} (standard error)"
+
+    def __repr__(self) -> str:
+        return f"<Recommendation: {display.decision(self.names, self.x.tolist())}; {self.known}>"
+
+    def _repr_html_(self) -> str:
+        lines = [(name, display.number(value)) for name, value in self.as_dict.items()]
+        return display.html(f"Recommendation after {self.iterations} iterations", lines, self.known)
 
 
 def mean_of(trials: Sequence[Trial]) -> Mean | None:
@@ -83,6 +97,7 @@ def _improvement(spec: Spec, iterations: int, others: Sequence[Trial]) -> Improv
     controls = mean_of([trial for trial in others if trial.kind == "control"])
     for start, basis in ((paired, "confirming pairs"), (controls, "confirming and control deployments")):
         if here is not None and start is not None and here.sem is not None and start.sem is not None:
-            gain = (start.mean - here.mean) if spec.direction == "minimize" else (here.mean - start.mean)
+            less = start.mean - here.mean
+            gain = less if spec.direction == "minimize" else -less
             return Improvement(gain, float(np.hypot(here.sem, start.sem)), here, start, basis)
     return None

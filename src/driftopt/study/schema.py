@@ -1,8 +1,8 @@
-"""The store's tables. Rows are only ever appended: the log is the study, its replay is the state.
+"""The database's tables. Rows are only ever appended: the log is the study, its replay is the state.
 
 | table | one row is |
 |---|---|
-| driftopt_format | the format version of the whole store |
+| driftopt_format | the format version of the whole database |
 | driftopt_studies | a study: its name and its unchanging specification |
 | driftopt_iterations | an iteration opened (draw 0) or redrawn (draw 1, 2, …), with its points |
 | driftopt_trials | a deployment handed out: one unit of budget, whatever becomes of it |

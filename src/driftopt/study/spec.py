@@ -44,9 +44,9 @@ class Spec:
         """Deployments in one iteration."""
         return self.points * self.repeats
 
-    @cached_property
+    @property
     def start(self) -> np.ndarray:
-        return np.array(self.x0)
+        return self.space.start
 
     @cached_property
     def space(self) -> Space:
@@ -64,12 +64,3 @@ class Spec:
     @classmethod
     def from_json(cls, text: str) -> "Spec":
         return cls(**json.loads(text))
-
-
-def vector_as_json(x: np.ndarray) -> str:
-    """No bit is lost: the shortest decimals that read back to the same binary64."""
-    return json.dumps(x.tolist(), allow_nan=False)
-
-
-def vector_from_json(text: str) -> np.ndarray:
-    return np.array(json.loads(text), dtype=np.float64)

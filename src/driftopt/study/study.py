@@ -8,21 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
-
 from driftopt import checks
 from driftopt.stationarity import Stationarity
-from driftopt.study import extras, telling
-from driftopt.study.design import design
-from driftopt.study.desk import Desk
+from driftopt.study import asking, evaluation, telling
+from driftopt.study.creation import specify
+from driftopt.study.database import Database
 from driftopt.study.errors import NothingToAsk
 from driftopt.study.export import export
+from driftopt.study.log import Log
 from driftopt.study.recommendation import Recommendation, recommend
-from driftopt.study.schema import trials
-from driftopt.study.spec import Spec, vector_from_json
-from driftopt.study.store import Store
+from driftopt.study.session import Session
+from driftopt.study.spec import Spec
 from driftopt.study.summary import Summary, summarize
-from driftopt.study.trial import KINDS, STATES, Trial, load
+from driftopt.study.trial import KINDS, STATES, Trial
 
 DAY = 86400.0
 
@@ -33,13 +31,12 @@ class Study:
     Any number of processes may hold the same study; the object may be dropped at any moment.
     """
 
-    def __init__(self, store: Store, study_id: int, name: str, spec: Spec, clock: Callable[[], float]):
+    def __init__(self, log: Log, name: str, spec: Spec, clock: Callable[[], float]):
         self.name = name
         self.spec = spec
-        self._store = store
-        self._id = study_id
+        self._log = log
         self._clock = clock
-        self._desk = Desk(store, study_id, spec, clock)
+        self._session = Session(log, spec, clock)
         self._lock = threading.RLock()
 
     @classmethod
@@ -71,7 +68,7 @@ class Study:
         Args:
             url: a database URL (`sqlite:///prices.db`, `postgresql://…`) or the path of an SQLite file.
             name: the study's name in that database.
-            x0: the decision in force today, where the study starts.
+            x0: the decision in force today, where the study starts; or a `Space`.
             budget: how many deployments may be made in all, whatever fails.
             radius: how far a deployed decision may stray from the present one, as in `minimize`; the same as
                 params={"radius": …}.
@@ -92,13 +89,10 @@ class Study:
         """
         if not isinstance(name, str) or not 0 < len(name) <= 200:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(f"name must be 1 to 200 characters, got {name!r}")
-        if radius is not None:
-            if "radius" in (params or {}):
-                raise ValueError("give radius once: as the argument or in params")
-            params = {**(params or {}), "radius": radius}
-        spec = design(
+        spec = specify(
             x0=x0,
             names=names,
+            radius=radius,
             method=method,
             params=params,
             budget=budget,
@@ -113,27 +107,36 @@ class Study:
             control_every=control_every,
             reserve=reserve,
         )
-        store = Store(url)
-        return cls(store, store.add(name, spec.as_json(), clock()), name, spec, clock)
+        database = Database(url)
+        return cls(Log(database, database.add(name, spec.as_json(), clock())), name, spec, clock)
 
     @classmethod
     def open(
         cls, url: str | os.PathLike[str], name: str, *, clock: Callable[[], float] = time.time
     ) -> "Study":
         """Take up a study that exists."""
-        store = Store(url)
-        study_id, spec = store.find(name)
-        return cls(store, study_id, name, Spec.from_json(spec), clock)
+        database = Database(url)
+        study_id, spec = database.find(name)
+        return cls(Log(database, study_id), name, Spec.from_json(spec), clock)
 
     def close(self) -> None:
         """Give the connections back. Nothing depends on it."""
-        self._store.close()
+        self._log.database.close()
 
     def __enter__(self) -> "Study":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __repr__(self) -> str:
+        return (
+            f"<Study {self.name!r} in {self._log.database.label}: {self.spec.method}, {self.spec.direction}, "
+            f"{self.spec.dim} coordinates, {self.spec.budget} deployments>"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()  # pyright: ignore[reportPrivateUsage]
 
     # Asking
 
@@ -146,9 +149,7 @@ class Study:
         checks.choice("purpose", purpose, ("method", "confirm", "stationarity"))
         owner = (holder or f"{socket.gethostname()}:{os.getpid()}")[:200]
         with self._lock:
-            if purpose == "method":
-                return self._desk.ask_method(owner)
-            return self._desk.ask_extra(purpose, owner)
+            return asking.ask(self._session, purpose, owner)
 
     def ask_many(self, k: int, purpose: str = "method", holder: str | None = None) -> list[Trial]:
         """Up to k deployments at once: fewer when fewer can be out together; none is an error."""
@@ -171,27 +172,11 @@ class Study:
         infinity are failures. A value measured at `x_deployed`, far from the asked point, is kept on record
         and the point is asked again.
         """
-
-        number = int(checks.count("id", id))
-
-        def work(connection: sa.Connection) -> str:
-            trial = telling.find(connection, self._id, number)
-            answer = telling.value_answer(self.spec, vector_from_json(trial.x), value, sem, x_deployed)
-            return telling.record(connection, trial, answer, self._clock())
-
-        return self._store.write(self._id, work)
+        return telling.tell(self._session, int(checks.count("id", id)), value, sem, x_deployed)
 
     def fail(self, id: int, reason: str = "") -> str:
         """The deployment gave no answer; its point will be asked again."""
-
-        number = int(checks.count("id", id))
-
-        def work(connection: sa.Connection) -> str:
-            answer = telling.Answer("failed", reason=str(reason) or "no reason given")
-            trial = telling.find(connection, self._id, number)
-            return telling.record(connection, trial, answer, self._clock())
-
-        return self._store.write(self._id, work)
+        return telling.fail(self._session, int(checks.count("id", id)), str(reason))
 
     # Looking
 
@@ -199,28 +184,24 @@ class Study:
         self, state: str | None = None, kind: str | None = None, holder: str | None = None
     ) -> list[Trial]:
         """The deployments so far, in the order asked: those still out to a holder that died, say."""
-        where: list[Any] = []
-        if kind is not None:
-            where.append(trials.c.kind == checks.choice("kind", kind, KINDS))
-        if holder is not None:
-            where.append(trials.c.holder == holder)
+        kinds = None if kind is None else [checks.choice("kind", kind, KINDS)]
         if state is not None:
             checks.choice("state", state, STATES)
-        found = self._store.read(lambda tx: load(tx, self._id, self.spec, where))
+        found = self._log.read(lambda log: log.trials(tuple(self.spec.names), kinds=kinds, holder=holder))
         return [trial for trial in found if state in (None, trial.state)]
 
     def recommend(self) -> Recommendation:
         """The decision to deploy, an iterate or a mean of iterates, with what is known of its improvement."""
         with self._lock:
-            others = self._store.read(self._synced(trials.c.kind.in_(("control", "confirm"))))
-            x = self._desk.follow().recommendation()
-            return recommend(self.spec, x, self._desk.ledger.closed, self._desk.ledger.spent, others)
+            others = self._trials_now("control", "confirm")
+            x = self._session.state().recommendation()
+            progress = self._session.progress
+            return recommend(self.spec, x, progress.closed, progress.spent, others)
 
     def summary(self) -> Summary:
         """Where the study stands: budget, states, who holds what, drift of the world."""
         with self._lock:
-            every = self._store.read(self._synced())
-            return summarize(self.name, self.spec, self._desk.ledger, every)
+            return summarize(self.name, self.spec, self._session.progress, self._trials_now(*KINDS))
 
     def stationarity(
         self, confidence: float = 0.95, value_range: tuple[float, float] | None = None
@@ -233,8 +214,13 @@ class Study:
                 values, rare events too, and however often one looks; see `driftopt.stationarity.measure`.
         """
         with self._lock:
-            told = self._store.read(self._synced(trials.c.kind == "stationarity"))
-            return extras.stationarity(self.spec, self._desk.ledger.closed, told, confidence, value_range)
+            told = self._trials_now("stationarity")
+            closed = self._session.progress.closed
+            return evaluation.stationarity(self.spec, closed, told, confidence, value_range)
+
+    def _trials_now(self, *kinds: str) -> list[Trial]:
+        """Trials of some kinds, with the session's progress brought to the same moment."""
+        return self._session.read(lambda log: log.trials(tuple(self.spec.names), kinds=kinds))
 
     def export(self, path: str | os.PathLike[str]) -> Path:
         """Write every trial to a .csv, .json or .parquet file."""
@@ -248,13 +234,6 @@ class Study:
 
     def page(self) -> Any:
         """The study on one page, to be printed by rich."""
-        from driftopt.study.page import page
+        from driftopt.study.terminal import page
 
         return page(self.spec, self.summary(), self.recommend(), self._clock())
-
-    def _synced(self, *where: Any) -> Callable[[sa.Connection], list[Trial]]:
-        def work(connection: sa.Connection) -> list[Trial]:
-            self._desk.ledger.sync(connection)
-            return load(connection, self._id, self.spec, where)
-
-        return work

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from driftopt.study import display
 from driftopt.study.errors import Holding
-from driftopt.study.ledger import Ledger
+from driftopt.study.progress import Progress
 from driftopt.study.spec import Spec
 from driftopt.study.trial import STATES, Trial
 
@@ -25,7 +26,7 @@ class Drift:
     slope_sem: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
     """Where the study stands."""
 
@@ -48,6 +49,22 @@ class Summary:
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain numbers, words and lists, for JSON."""
         return asdict(self)
+
+    def __repr__(self) -> str:
+        states = ", ".join(f"{count} {state}" for state, count in self.states.items() if count)
+        return (
+            f"<Summary of {self.name!r}: {self.method}, {self.direction}, {self.spent} of {self.budget} "
+            f"deployments ({states or 'none asked yet'}), {self.iterations} iterations complete>"
+        )
+
+    def _repr_html_(self) -> str:
+        lines = [
+            ("method", f"{self.method}, {self.direction}"),
+            ("deployments", f"{self.spent} of {self.budget}"),
+            ("iterations", f"{self.iterations} complete"),
+            *((state, str(count)) for state, count in self.states.items() if count),
+        ]
+        return display.html(f"Study {self.name}", lines)
 
 
 def drift(trials: Sequence[Trial]) -> Drift | None:
@@ -74,20 +91,20 @@ def at_start(trial: Trial) -> bool:
     return trial.kind == "control" or (trial.kind == "confirm" and trial.sample == 0)
 
 
-def summarize(name: str, spec: Spec, ledger: Ledger, trials: Sequence[Trial]) -> Summary:
-    """From the study's trials and its ledger."""
+def summarize(name: str, spec: Spec, progress: Progress, trials: Sequence[Trial]) -> Summary:
+    """From the study's trials and its progress."""
     counted = Counter(trial.state for trial in trials)
-    turn = ledger.open
+    open = progress.open
     return Summary(
         name=name,
         method=spec.method,
         direction=spec.direction,
         dim=spec.dim,
         budget=spec.budget,
-        spent=ledger.spent,
+        spent=progress.spent,
         reserve=spec.reserve,
-        iterations=ledger.closed,
-        answered=0 if turn is None else spec.size - turn.missing,
+        iterations=progress.closed,
+        answered=0 if open is None else spec.size - open.missing,
         size=spec.size,
         states={state: counted.get(state, 0) for state in STATES},
         kinds=dict(Counter(trial.kind for trial in trials)),

@@ -1,20 +1,28 @@
-"""One deployment, as the caller sees it and as the rows tell it."""
+"""One deployment, as the caller sees it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-import sqlalchemy as sa
 
-from driftopt.study.schema import events, trials
-from driftopt.study.spec import Spec, vector_from_json
+from driftopt.study import display
 
 STATES = ("pending", "complete", "failed", "expired", "superseded")
 KINDS = ("method", "control", "confirm", "stationarity")
 
 
-@dataclass(frozen=True, eq=False)
+class Place(NamedTuple):
+    """Which deployment: two trials at the same place are two tries of the same one."""
+
+    kind: str
+    iteration: int
+    draw: int
+    point: int  # which point of the iteration
+    sample: int  # which of the fresh samples at that point
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Trial:
     """A point to deploy, and what became of it."""
 
@@ -24,8 +32,8 @@ class Trial:
     kind: str
     iteration: int
     draw: int
-    point: int  # which point of the iteration
-    sample: int  # which repeat of that point
+    point: int
+    sample: int
     holder: str
     asked_at: float
     expires_at: float | None
@@ -41,47 +49,20 @@ class Trial:
         """The decision by name."""
         return dict(zip(self.names, self.x.tolist(), strict=True))
 
+    def __repr__(self) -> str:
+        told = "" if self.value is None else f", {display.number(self.value)}"
+        where = display.decision(self.names, self.x.tolist())
+        return f"<Trial {self.id}, {self.kind}, {self.state}{told}: {where}>"
+
+    def _repr_html_(self) -> str:
+        lines = [(name, display.number(value)) for name, value in self.as_dict.items()]
+        lines += [("state", self.state), ("holder", self.holder)]
+        lines += [] if self.value is None else [("value", display.number(self.value))]
+        return display.html(f"Trial {self.id} ({self.kind})", lines, self.reason or "")
+
 
 def state_of(kinds: Sequence[str]) -> str:
     """A trial's state from its events, oldest first; an answer that came too late leaves it superseded."""
     if not kinds:
         return "pending"
     return "superseded" if kinds[-1] == "late" else kinds[-1]
-
-
-def load(connection: sa.Connection, study_id: int, spec: Spec, where: Iterable[Any] = ()) -> list[Trial]:
-    """Trials with their states, in the order in which they were asked."""
-    where = list(where)
-    happened: dict[int, list[Any]] = {}
-    query = sa.select(events).join_from(events, trials, events.c.trial_id == trials.c.id)
-    for event in connection.execute(query.where(events.c.study_id == study_id, *where).order_by(events.c.id)):
-        happened.setdefault(event.trial_id, []).append(event)
-    rows = connection.execute(
-        sa.select(trials).where(trials.c.study_id == study_id, *where).order_by(trials.c.id)
-    )
-    names = tuple(spec.names)
-    return [_trial(row, happened.get(row.id, ()), names) for row in rows]
-
-
-def _trial(row: Any, happened: Sequence[Any], names: tuple[str, ...]) -> Trial:
-    told = next((event for event in reversed(happened) if event.kind in ("complete", "late", "failed")), None)
-    deployed = None if told is None or told.x_deployed is None else vector_from_json(told.x_deployed)
-    return Trial(
-        id=row.id,
-        x=vector_from_json(row.x),
-        names=names,
-        kind=row.kind,
-        iteration=row.iteration,
-        draw=row.draw,
-        point=row.point,
-        sample=row.sample,
-        holder=row.holder,
-        asked_at=row.asked_at,
-        expires_at=row.expires_at,
-        state=state_of([event.kind for event in happened]),
-        value=None if told is None else told.value,
-        sem=None if told is None else told.sem,
-        x_deployed=deployed,
-        reason=None if told is None else told.reason,
-        answered_at=None if told is None else told.at,
-    )

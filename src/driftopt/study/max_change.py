@@ -9,8 +9,6 @@ O2NC with radius δ and reach D = δ/M queries y_t ± δu. Since y_t lies betwee
 in whatever order they are asked, and asked again. Folding into bounds never lengthens a distance.
 """
 
-from typing import Any
-
 import numpy as np
 
 from driftopt.study.spec import Spec
@@ -34,7 +32,7 @@ def check_radius(radius: float, max_change: float, reach: float) -> None:
         )
 
 
-def excursion_allowed(spec: Spec, iterate: Any, center: np.ndarray, spread: float = 0.0) -> bool:
+def excursion_allowed(spec: Spec, iterate: np.ndarray, center: np.ndarray, spread: float = 0.0) -> bool:
     """May points within `spread` of `center` be deployed between the method's own points?
 
     Those lie within δ + 2D of the present iterate x, before and after: the excursion must be within
@@ -42,6 +40,6 @@ def excursion_allowed(spec: Spec, iterate: Any, center: np.ndarray, spread: floa
     """
     if spec.max_change is None:
         return True
-    away = float(np.linalg.norm(center - np.asarray(iterate)))
+    away = spec.space.distance(center, iterate)
     span = away + spread + spec.radius + 2 * (spec.reach or 0.0)
     return max(span, 2 * spread) <= spec.max_change

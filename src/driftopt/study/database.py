@@ -1,11 +1,15 @@
-"""Transactions on SQLite and PostgreSQL: one writer to a study at a time, readers on a snapshot."""
+"""Connections and transactions on SQLite and PostgreSQL.
+
+There is one writer to a study at a time; readers see a snapshot.
+"""
 
 import os
 import random
+import sqlite3
 import time
 import weakref
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +18,7 @@ from sqlalchemy import event, exc
 from sqlalchemy.pool import StaticPool
 
 from driftopt.study import schema
-from driftopt.study.errors import FormatError, NoSuchStudy, StudyExists
+from driftopt.study.errors import DatabaseRefused, FormatError, NoSuchStudy, StudyExists
 
 T = TypeVar("T")
 
@@ -41,7 +45,7 @@ def as_url(url: str | os.PathLike[str]) -> sa.URL:
     return parsed
 
 
-class Store:
+class Database:
     """A database that holds studies."""
 
     def __init__(self, url: str | os.PathLike[str]):
@@ -54,7 +58,7 @@ class Store:
 
     @property
     def engine(self) -> sa.Engine:
-        """The connections; those of a parent process are never used after a fork."""
+        """SQLAlchemy's connections; those of a parent process are never used after a fork."""
         if self._pid != os.getpid():
             self._engine.dispose(close=False)
             self._pid = os.getpid()
@@ -65,7 +69,7 @@ class Store:
         self._engine.dispose()
 
     @contextmanager
-    def reading(self) -> Generator[sa.Connection]:
+    def _reading(self) -> Generator[sa.Connection]:
         """A snapshot: several statements see one moment."""
         options: dict[str, Any] = {} if self.sqlite else {"isolation_level": "REPEATABLE READ"}
         with self.engine.connect().execution_options(**options) as connection, connection.begin():
@@ -80,7 +84,7 @@ class Store:
         """Run `work` on a snapshot."""
 
         def attempt() -> T:
-            with self.reading() as connection:
+            with self._reading() as connection:
                 return work(connection)
 
         return self._patiently(attempt)
@@ -101,54 +105,21 @@ class Store:
         for retry in range(_RETRIES):
             try:
                 return attempt()
-            except exc.OperationalError as error:
-                message = str(error.orig)
-                if not self.sqlite or not ("locked" in message or "busy" in message) or retry == _RETRIES - 1:
+            except exc.SQLAlchemyError as error:
+                said = getattr(error, "orig", None) or error
+                busy = self.sqlite and ("locked" in str(said) or "busy" in str(said))
+                if isinstance(error, exc.IntegrityError):
                     raise
+                if not busy or retry == _RETRIES - 1:
+                    raise DatabaseRefused(f"the database refused: {said}") from error
                 time.sleep(random.uniform(0, 0.01 * 2 ** min(retry, 6)))
         raise AssertionError("unreachable")
 
-    def prepare(self) -> None:
-        """Make the tables where there are none, and check the format of those that stand."""
-
-        def work(connection: sa.Connection) -> None:
-            if not self.sqlite:
-                # Two creators at once: the second waits for the first's tables.
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(0x64726966)))
-            schema.metadata.create_all(connection)
-            if connection.execute(sa.select(schema.versions.c.version)).first() is None:
-                connection.execute(sa.insert(schema.versions).values(version=schema.FORMAT))
-            self._check_format(connection)
-
-        def attempt() -> None:
-            with self._writing() as connection:
-                work(connection)
-
-        if self.sqlite:
-            self._patiently(self._use_wal)
-        self._patiently(attempt)
-
-    def _use_wal(self) -> None:
-        """WAL is a property of the file: set once, kept for ever."""
-        raw = self.engine.raw_connection()
-        try:
-            raw.cursor().execute("PRAGMA journal_mode=WAL")
-        except Exception as error:
-            raise exc.OperationalError("PRAGMA journal_mode=WAL", None, error) from error
-        finally:
-            raw.close()
-
-    def _check_format(self, connection: sa.Connection) -> None:
-        version = connection.execute(sa.select(schema.versions.c.version)).scalar_one()
-        if version != schema.FORMAT:
-            raise FormatError(
-                f"{self.label} is in format {version}; this driftopt reads format {schema.FORMAT}: "
-                "use the version that wrote it, or a newer one"
-            )
+    # Which studies there are
 
     def add(self, name: str, spec: str, now: float) -> int:
         """A new study's id."""
-        self.prepare()
+        self._prepare()
 
         def attempt() -> int:
             with self._writing() as connection:
@@ -157,10 +128,10 @@ class Store:
 
         try:
             return self._patiently(attempt)
-        except exc.IntegrityError as error:
+        except exc.IntegrityError:
             raise StudyExists(
                 f"{self.label} already holds a study {name!r}: open it, or choose another name"
-            ) from error
+            ) from None
 
     def find(self, name: str) -> tuple[int, str]:
         """A study's id and specification."""
@@ -183,9 +154,43 @@ class Store:
 
         return self.read(work)
 
+    def _prepare(self) -> None:
+        """Make the tables where there are none, and check the format of those that stand."""
+
+        def attempt() -> None:
+            with self._writing() as connection:
+                if not self.sqlite:
+                    # Two creators at once: the second waits for the first's tables.
+                    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(0x64726966)))
+                schema.metadata.create_all(connection)
+                if connection.execute(sa.select(schema.versions.c.version)).first() is None:
+                    connection.execute(sa.insert(schema.versions).values(version=schema.FORMAT))
+                self._check_format(connection)
+
+        if self.sqlite:
+            self._patiently(self._use_wal)
+        self._patiently(attempt)
+
+    def _use_wal(self) -> None:
+        """WAL is a property of the file: set once, kept for ever."""
+        command = "PRAGMA journal_mode=WAL"
+        try:
+            with closing(self.engine.raw_connection()) as raw:
+                raw.cursor().execute(command)
+        except sqlite3.Error as error:
+            raise exc.OperationalError(command, None, error) from error
+
+    def _check_format(self, connection: sa.Connection) -> None:
+        version = connection.execute(sa.select(schema.versions.c.version)).scalar_one()
+        if version != schema.FORMAT:
+            raise FormatError(
+                f"{self.label} is in format {version}; this driftopt reads format {schema.FORMAT}: "
+                "use the version that wrote it, or a newer one"
+            )
+
 
 def _dispose(engine: sa.Engine, pid: int) -> None:
-    """A store that is dropped gives its connections back, but never those of a parent process."""
+    """A database that is dropped gives its connections back, but never those of a parent process."""
     if pid == os.getpid():
         engine.dispose()
 

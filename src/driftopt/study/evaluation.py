@@ -1,46 +1,38 @@
-"""Deployments beside the method's own: confirming the recommendation, and measuring how stationary it is.
+"""Deployments that evaluate the recommendation: is it better than the start, and how stationary is it?
 
-Both belong to one recommendation, named by the number of closed iterations, and come in pairs numbered
+They belong to one recommendation, named by the number of closed iterations, and come in pairs numbered
 by `point`: confirm pairs are (start, recommendation), stationarity pairs (x + δu, x − δu).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from driftopt.stationarity import Stationarity, from_pairs, least_pairs
 from driftopt.study.spec import Spec
-from driftopt.study.trial import Trial
+from driftopt.study.trial import Place, Trial
 
 _STREAM = 0x57A7  # sets these directions apart from every other use of the study's seed
 
 
-@dataclass(frozen=True)
-class Slot:
-    point: int
-    sample: int
-    expired: int | None = None  # a trial to take back first
-
-
-def next_slot(trials: Sequence[Trial], max_failures: int, now: float) -> Slot:
-    """The first slot that failed or whose lease ran out, else a fresh one."""
-    slots: dict[tuple[int, int], list[Trial]] = {}
+def next_place(
+    trials: Sequence[Trial], purpose: str, closed: int, max_failures: int, now: float
+) -> tuple[Place, int | None]:
+    """The first place that failed or whose lease ran out, with the trial to take back, else a fresh one."""
+    tried: dict[tuple[int, int], list[Trial]] = {}
     for trial in trials:
-        slots.setdefault((trial.point, trial.sample), []).append(trial)
-    for (point, sample), tries in sorted(slots.items()):
+        tried.setdefault((trial.point, trial.sample), []).append(trial)
+    for at, tries in sorted(tried.items()):
         if any(trial.state == "complete" for trial in tries) or len(tries) >= max_failures:
             continue
         pending = [trial for trial in tries if trial.state == "pending"]
         if not pending:
-            return Slot(point, sample)
+            return Place(purpose, closed, 0, *at), None
         if pending[0].expires_at is not None and pending[0].expires_at <= now:
-            return Slot(point, sample, expired=pending[0].id)
-    point = max((point for point, _ in slots), default=0)
-    for fresh in ((point, 0), (point, 1), (point + 1, 0)):
-        if fresh not in slots:
-            return Slot(*fresh)
-    raise AssertionError("a pair beyond the last is always fresh")
+            return Place(purpose, closed, 0, *at), pending[0].id
+    pair = max((point for point, _ in tried), default=0)
+    fresh = next(at for at in ((pair, 0), (pair, 1), (pair + 1, 0)) if at not in tried)
+    return Place(purpose, closed, 0, *fresh), None
 
 
 def direction(spec: Spec, pair: int) -> np.ndarray:
@@ -49,12 +41,12 @@ def direction(spec: Spec, pair: int) -> np.ndarray:
     return u / np.linalg.norm(u)
 
 
-def place(spec: Spec, purpose: str, center: np.ndarray, slot: Slot) -> np.ndarray:
-    """The point to deploy."""
-    if purpose == "confirm":
-        return spec.start if slot.sample == 0 else center
-    side = spec.radius * direction(spec, slot.point)
-    return spec.space.deploy(center + side if slot.sample == 0 else center - side)
+def decision(spec: Spec, place: Place, center: np.ndarray) -> np.ndarray:
+    """What to deploy there."""
+    if place.kind == "confirm":
+        return spec.space.start if place.sample == 0 else center
+    side = spec.radius * direction(spec, place.point)
+    return spec.space.deploy(center + side if place.sample == 0 else center - side)
 
 
 def spread(spec: Spec, purpose: str) -> float:

@@ -9,19 +9,19 @@ import numpy as np
 
 from driftopt import methods
 from driftopt.drivers.host import Host
-from driftopt.study.ledger import Step
+from driftopt.study.progress import Step
 from driftopt.study.spec import Spec
 
 # Iterations number below 2³¹, so this never meets a key that `noise` derives.
 _REDRAW = np.uint32(2**32 - 1)
 
 
-class Engine(Host):
-    """A `Host` that follows the ledger's steps, each exactly once."""
+class MethodState(Host):
+    """A `Host` that follows the log's steps, each exactly once."""
 
     def __init__(self, spec: Spec):
-        super().__init__(methods.get(spec.method, **spec.params), spec.start, spec.seed)
-        self._spec = spec
+        super().__init__(methods.get(spec.method, **spec.params), spec.space.start, spec.seed)
+        self._space = spec.space
         self.taken = 0
         self.before: np.ndarray | None = None  # the points that the last values told belong to
 
@@ -49,16 +49,22 @@ class Engine(Host):
             self.told += within
             self._run(within, within)
 
-    def world_points(self) -> np.ndarray:
-        """The open iteration's points as the world sees them: inside the bounds."""
-        return self._spec.space.deploy(self.points)
+    @property
+    def iterate(self) -> np.ndarray:
+        """Where the method stands, before any step of the space."""
+        return np.asarray(self.state.x)
 
-    def redrawn_points(self) -> np.ndarray:
-        """What `world_points` would be after a redraw; nothing changes until the redraw is in the log."""
-        other = copy.copy(self)
-        other.redraw()
-        return other.world_points()
+    def decisions(self, draw: int) -> np.ndarray:
+        """The open iteration's decisions; with draw > 0, what they would be after one more redraw.
+
+        Nothing changes until the redraw is in the log.
+        """
+        host = self
+        if draw > 0:
+            host = copy.copy(self)
+            host.redraw()
+        return self._space.deploy(host.points)
 
     def recommendation(self) -> np.ndarray:
-        """The decision to report, inside the bounds."""
-        return self._spec.space.report(self.recommend())
+        """The decision to report."""
+        return self._space.report(self.recommend())

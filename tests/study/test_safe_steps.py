@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from driftopt import methods
 from driftopt.study import BudgetSpent, Study
-from driftopt.study.safety import widest_radius
+from driftopt.study.max_change import widest_radius
 from support.study_worlds import PLAIN, bowl, drive
 
 FAST = settings(max_examples=15, deadline=None, derandomize=True)

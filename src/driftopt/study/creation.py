@@ -7,14 +7,15 @@ import numpy as np
 
 from driftopt import checks
 from driftopt.space import Space
-from driftopt.study import safety
+from driftopt.study import max_change as limits
 from driftopt.study.spec import Spec
 
 
-def design(
+def specify(
     *,
     x0: Any,
     names: Sequence[str] | None,
+    radius: Any,
     method: str | None,
     params: Mapping[str, Any] | None,
     budget: int,
@@ -33,7 +34,6 @@ def design(
     from driftopt.rng.seeds import as_seed
 
     space = Space.build(x0, names=names, bounds=bounds)
-    start = space.start
     if reserve != 0:
         reserve = int(checks.count("reserve", reserve))
     usable = int(checks.count("budget", budget)) - reserve
@@ -42,12 +42,11 @@ def design(
     name = method or ("zo-o2nc-2pt" if width > 1 or limit is not None else "auto")
     every = None if control_every is None else int(checks.count("control_every", control_every))
     planned = max(1, usable if every is None else usable * every // (every + 1))
-    built, given = _method(name, dict(params or {}), start.size, planned, width, limit, space)
-    points, repeats = built.points(start.size), int(built.batch)
+    built, given = _method(name, radius, params, planned, width, limit, space)
+    points, repeats = built.points(space.dim), int(built.batch)
     checks.budget(max(usable, 1), points * repeats, 1 + built.warmup)
-    radius = float(built.radius)
     return Spec(
-        x0=start.tolist(),
+        x0=space.start.tolist(),
         names=list(space.names),
         method=name,
         params=given,
@@ -58,11 +57,11 @@ def design(
         parallel=width,
         lease=None if lease is None else float(checks.positive("lease", lease)),
         max_failures=int(checks.count("max_failures", max_failures)),
-        tolerance=0.1 * radius if tolerance is None else float(checks.positive("tolerance", tolerance)),
+        tolerance=float(0.1 * built.radius if tolerance is None else checks.positive("tolerance", tolerance)),
         max_change=limit,
         control_every=every,
         reserve=reserve,
-        radius=radius,
+        radius=float(built.radius),
         reach=None if built.reach is None else float(built.reach),
         points=points,
         repeats=repeats,
@@ -71,8 +70,8 @@ def design(
 
 def _method(
     name: str,
-    params: dict[str, Any],
-    dim: int,
+    radius: Any,
+    params: Mapping[str, Any] | None,
     budget: int,
     parallel: int,
     max_change: float | None,
@@ -80,21 +79,20 @@ def _method(
 ) -> tuple[Any, dict[str, Any]]:
     """The method and the parameters that build it again, all written out."""
     from driftopt import methods  # JAX: answering a study does without
-    from driftopt.methods.defaults import resolve
+    from driftopt.methods import defaults
 
+    radius, numbers = defaults.radius_once(radius, params)
     if parallel > 1:
         if "directions" not in methods.entry(name).parameters:
             raise ValueError(f"{name} cannot be widened: parallel must be 1, or choose zo-o2nc-2pt")
-        if params.setdefault("directions", parallel) != parallel:
-            raise ValueError(f"parallel={parallel} sets directions: leave {params['directions']} out")
-    radius = params.pop("radius", None)
+        if numbers.setdefault("directions", parallel) != parallel:
+            raise ValueError(f"parallel={parallel} sets directions: leave {numbers['directions']} out")
+    plan: dict[str, Any] = {"dim": space.dim, "budget": budget, "params": numbers}
     if max_change is not None:
         # With radius 1 the reach is the share of the radius by which the iterate may move, 1/M.
-        shape, _ = resolve(name, dim=dim, budget=budget, radius=1.0, params=params)
+        shape, _ = defaults.resolve(name, radius=1.0, **plan)
         radius = _limited(name, radius, shape, max_change)
-    elif radius is None:
-        radius = space.radius
-    method, numbers = resolve(name, dim=dim, budget=budget, radius=radius, params=params)
+    method, numbers = defaults.resolve(name, radius=space.radius if radius is None else radius, **plan)
     return method, _plain(numbers)
 
 
@@ -105,8 +103,8 @@ def _limited(name: str, radius: Any, shape: Any, max_change: float) -> float:
         )
     reach = float(shape.reach)
     if radius is None:
-        return safety.widest_radius(max_change, reach)
-    safety.check_radius(float(checks.positive("radius", radius)), max_change, reach)
+        return limits.widest_radius(max_change, reach)
+    limits.check_radius(float(checks.positive("radius", radius)), max_change, reach)
     return radius
 
 

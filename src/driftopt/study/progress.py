@@ -1,0 +1,130 @@
+"""The rows of the log folded, as they come, into what `ask` must know: no SQL, no JAX, no clock."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from driftopt.study.errors import Holding
+from driftopt.study.log import Asked, Happened, Opened, Reader
+from driftopt.study.spec import Spec
+from driftopt.study.trial import Place
+
+# What happened to the method's state, in order: the (p,) values of an iteration, or None for a redraw.
+Step = np.ndarray | None
+
+
+@dataclass
+class OpenIteration:
+    """One draw of one iteration, while answers are awaited.
+
+    A slot is one deployment: slot = sample · p + point. So the points are asked in turn, and repeats of a
+    point come a round later: a world that drifts slowly then biases both sides of a difference alike.
+    """
+
+    iteration: int
+    draw: int
+    count: int  # p
+    repeats: int
+    values: list[float | None] = field(init=False)
+    lost: list[set[int]] = field(init=False)  # for each slot, the trials that failed or expired
+    out: dict[int, Holding] = field(init=False, default_factory=dict[int, Holding])
+    missing: int = field(init=False)
+    trials: list[int] = field(init=False, default_factory=list[int])
+
+    def __post_init__(self) -> None:
+        self.missing = self.count * self.repeats
+        self.values = [None] * self.missing
+        self.lost = [set() for _ in self.values]
+
+    def slot(self, point: int, sample: int) -> int:
+        return sample * self.count + point
+
+    def place(self, slot: int) -> Place:
+        """The place of a slot."""
+        return Place("method", self.iteration, self.draw, slot % self.count, slot // self.count)
+
+    def free(self) -> list[int]:
+        """Slots that need a deployment and have none out."""
+        return [s for s, value in enumerate(self.values) if value is None and s not in self.out]
+
+    def samples(self) -> np.ndarray:
+        """All values as (samples, p), in the order of the samples, not of arrival."""
+        return np.array(self.values, dtype=np.float64).reshape(self.repeats, self.count)
+
+
+class Progress:
+    """Everything in the log up to the last `follow`."""
+
+    def __init__(self, spec: Spec):
+        self._spec = spec
+        self._seen: dict[type, int] = {}
+        self._draws: dict[tuple[int, int], OpenIteration] = {}
+        self._draw_of: dict[int, tuple[OpenIteration, int]] = {}  # a trial's draw and slot
+        self._memory = spec.answers.begin()
+        self.spent = 0
+        self.since_control: int | None = None  # deployments since the last control; None before the first
+        self.steps: list[Step] = []
+        self.closed = 0  # iterations whose values are all in
+
+    @property
+    def open(self) -> OpenIteration | None:
+        """The draw now being answered, if one is."""
+        return next(reversed(self._draws.values()), None)
+
+    def follow(self, log: Reader) -> None:
+        """Take in the rows added since the last time."""
+        for row in log.since(self._seen):
+            match row:
+                case Opened():
+                    draw = OpenIteration(row.iteration, row.draw, row.count, row.repeats)
+                    self._draws[row.iteration, row.draw] = draw
+                case Asked():
+                    self._asked(row)
+                case Happened():
+                    self._happened(row)
+        self._close()
+
+    def _asked(self, row: Asked) -> None:
+        self.spent += 1
+        if row.kind == "control":
+            self.since_control = 0
+        elif self.since_control is not None:
+            self.since_control += 1
+        if row.kind == "method":
+            draw = self._draws[row.iteration, row.draw]
+            slot = draw.slot(row.point, row.sample)
+            draw.out[slot] = Holding(row.id, row.holder, row.expires_at)
+            draw.trials.append(row.id)
+            self._draw_of[row.id] = draw, slot
+
+    def _happened(self, row: Happened) -> None:
+        found = self._draw_of.get(row.trial_id)
+        if found is None:
+            return  # not the method's own, or of an iteration that is over: it does not change the state
+        draw, slot = found
+        holding = draw.out.get(slot)
+        if holding is not None and holding.id == row.trial_id:
+            del draw.out[slot]
+        if row.kind == "complete" and draw.values[slot] is None:
+            draw.values[slot] = row.value
+            draw.missing -= 1
+        elif row.kind in ("failed", "expired"):
+            # By trial, not by who holds the slot now: a process that reads the log at once, late, must
+            # count what one that watched it counted, and a trial that expired and then failed is one.
+            draw.lost[slot].add(row.trial_id)
+
+    def _close(self) -> None:
+        """Draws that are over become steps of the method's state."""
+        for key in list(self._draws):
+            draw = self._draws[key]
+            if (draw.iteration, draw.draw + 1) in self._draws:
+                self.steps.append(None)
+            elif draw.missing == 0:
+                self._memory, values = self._spec.answers.take(self._memory, draw.samples())
+                self.steps.append(values)
+                self.closed += 1
+            else:
+                return
+            del self._draws[key]
+            for id in draw.trials:
+                del self._draw_of[id]

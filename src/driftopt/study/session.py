@@ -1,0 +1,71 @@
+"""One process's view of one study: the log, what it tells so far, and the method's state."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from driftopt.study.errors import ReplayError
+from driftopt.study.log import Log, Reader
+from driftopt.study.progress import Progress
+from driftopt.study.spec import Spec
+
+if TYPE_CHECKING:
+    from driftopt.study.method_state import MethodState
+
+T = TypeVar("T")
+
+
+class Session:
+    """What it remembers is only a cache of the log: any other session would decide alike."""
+
+    def __init__(self, log: Log, spec: Spec, clock: Callable[[], float]):
+        self.log = log
+        self.spec = spec
+        self.clock = clock
+        self.progress = Progress(spec)
+        self._state: MethodState | None = None
+
+    def read(self, work: Callable[[Reader], T]) -> T:
+        """Look at the log, with `progress` at the same moment."""
+
+        def looked(log: Reader) -> T:
+            self.progress.follow(log)
+            return work(log)
+
+        return self.log.read(looked)
+
+    def state(self) -> "MethodState":
+        """The method's state after all that `progress` knows. This alone needs JAX."""
+        from driftopt.study.method_state import MethodState
+
+        if self._state is not None:
+            self._state.follow(self.progress.steps)
+            return self._state
+        state = MethodState(self.spec)
+        state.follow(self.progress.steps)
+        if state.before is not None:
+            self._verify(state.before)
+        self._state = state
+        return state
+
+    def known_iterate(self) -> np.ndarray | None:
+        """Where the method stands, if that can be said without computing anything."""
+        if self._state is None or self._state.taken != len(self.progress.steps):
+            return None
+        return self._state.iterate
+
+    def _verify(self, replayed: np.ndarray) -> None:
+        """The replay must lead to the points that were asked, up to the rounding of other machines.
+
+        Rounding adds up over a long study to far less than the radius; another method is a radius away.
+        """
+        closed = self.progress.closed
+        asked = self.log.read(lambda log: log.points(closed - 1))
+        assert asked is not None, "an iteration that is closed was opened"
+        away = np.abs(asked - self.spec.space.deploy(replayed)).max()
+        if not away <= 1e-3 * self.spec.radius + 1e-9 * float(np.abs(asked).max()):
+            raise ReplayError(
+                f"replaying {closed} iterations leads {away:.3g} away from the log: "
+                "the method is not the one that asked; use the version of driftopt that created the study"
+            )
