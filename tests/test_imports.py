@@ -21,7 +21,19 @@ DOOR = "driftopt"  # the package itself: it loads every public name when first u
 
 # From the ground up. A room imports from rooms below its own layer; only on the ground may neighbours meet.
 LAYERS = (
-    ("checks", "pytree", "plugins", "rng", "runtime", "method", "problem", "space", "answers", "report"),
+    (
+        "checks",
+        "pytree",
+        "packages",
+        "plugins",
+        "rng",
+        "runtime",
+        "method",
+        "problem",
+        "space",
+        "answers",
+        "report",
+    ),
     ("methods", "data"),
     ("problems",),
     ("drivers", "stationarity", "theory"),

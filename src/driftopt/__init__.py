@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from driftopt import data, methods, problems, pytree, stationarity, sweep, theory
     from driftopt.comparison.comparison import compare
     from driftopt.drivers.minimization import MinimizeError, MinimizeInterrupted, minimize, scipy_method
-    from driftopt.drivers.simulation import Trace, simulate, simulate_many, stack
+    from driftopt.drivers.result import MinimizeResult
+    from driftopt.drivers.simulation import simulate, simulate_many, stack
+    from driftopt.drivers.trace import Trace
     from driftopt.method import Method
     from driftopt.problem import Problem
     from driftopt.study import Study
@@ -21,6 +23,7 @@ __all__ = [
     "Method",
     "MinimizeError",
     "MinimizeInterrupted",
+    "MinimizeResult",
     "Problem",
     "Study",
     "Trace",
@@ -45,7 +48,9 @@ _HOMES = {
     "driftopt.method": ["Method"],
     "driftopt.drivers.minimization": ["MinimizeError", "MinimizeInterrupted", "minimize", "scipy_method"],
     "driftopt.problem": ["Problem"],
-    "driftopt.drivers.simulation": ["Trace", "simulate", "simulate_many", "stack"],
+    "driftopt.drivers.result": ["MinimizeResult"],
+    "driftopt.drivers.simulation": ["simulate", "simulate_many", "stack"],
+    "driftopt.drivers.trace": ["Trace"],
     "driftopt.study": ["Study"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -6,6 +6,7 @@ import sys
 from cyclopts import App, CycloptsError
 
 import driftopt
+from driftopt.packages import MissingPackage
 
 # Set before NumPy loads: our linear algebra is small, and BLAS's threads would only take cores from JAX.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -36,7 +37,7 @@ def main() -> None:
         app(sys.argv[1:], exit_on_error=False)
     except CycloptsError:
         sys.exit(2)  # cyclopts has printed its sentence
-    except (ValueError, FileNotFoundError, PermissionError) as error:
+    except (ValueError, FileNotFoundError, PermissionError, MissingPackage) as error:
         print(f"driftopt: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:

@@ -1,7 +1,11 @@
-"""Data frames as files that other programs read."""
+"""Data frames, and the files that other programs read."""
 
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from driftopt.packages import package
 from driftopt.report.escaping import spreadsheet
 
 
@@ -11,3 +15,21 @@ def csv_of(frame: Any) -> str:
 
     safe = polars.col(polars.String).map_elements(spreadsheet, return_dtype=polars.String)
     return frame.with_columns(safe).rename(spreadsheet).write_csv()
+
+
+def polars_frame(columns: Mapping[str, Any], what: str) -> Any:
+    """Columns as a polars DataFrame; `what` is named where polars is not installed.
+
+    A column may hold None, and numbers beside words: then all of it is words.
+    """
+    polars = package("polars", "report", what)
+    plain = {
+        name: list(values) if np.asarray(values).dtype == object else values
+        for name, values in columns.items()
+    }
+    return polars.DataFrame([polars.Series(name, values, strict=False) for name, values in plain.items()])
+
+
+def pandas_frame(columns: Mapping[str, Any], what: str) -> Any:
+    """Columns as a pandas DataFrame, made without polars and pyarrow."""
+    return package("pandas", None, what).DataFrame(dict(columns))

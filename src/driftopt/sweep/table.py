@@ -1,24 +1,29 @@
 """The tidy table of a sweep: one row a run, in an order that does not depend on who finished first."""
 
+import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from driftopt.methods.grids import Grid
+from driftopt.report import frames
 from driftopt.sweep.kept_parts import Arrays
 from driftopt.sweep.parts import Part, Source
 
+METRIC = "metric_"  # before the names of a problem's own figures among a part's arrays
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Runs:
     """One row a run, in a fixed order: method, instance, configuration, seed.
 
     `columns` holds method, instance, configuration, seed, parameters (JSON), queries, objective (+inf for a
     run that diverged or could not start) and the problem's metrics; `x` the reported decisions (NaN where
-    there is none); `curves` each run's (queries, objective) along the way, where it was asked for.
+    there is none); `curves` each run's (queries, objective) along the way, where it was asked for. `frame`
+    gives the parameters a column each.
     """
 
     columns: Mapping[str, np.ndarray]
@@ -30,10 +35,46 @@ class Runs:
         return len(self.x)
 
     def frame(self) -> Any:
-        """The table as a polars DataFrame (`pip install 'driftopt[report]'`)."""
-        import polars
+        """One row a run, one column a parameter, as a polars DataFrame.
 
-        return polars.DataFrame(dict(self.columns))
+        A parameter that a method does not have is null there; one whose name is a column's already has
+        `parameter_` before it.
+        """
+        return frames.polars_frame(self._spread_out(), "Runs.frame()")
+
+    def curve_frame(self) -> Any:
+        """One row an evaluation along each run, as a polars DataFrame; empty where none were asked for."""
+        return frames.polars_frame(self._evaluations(), "Runs.curve_frame()")
+
+    def to_pandas(self) -> Any:
+        """`frame` as a pandas DataFrame; pyarrow is not needed."""
+        return frames.pandas_frame(self._spread_out(), "Runs.to_pandas()")
+
+    def __repr__(self) -> str:
+        sizes = {name: len(set(self.columns[f"{name}"].tolist())) for name in ("method", "instance", "seed")}
+        counts = ", ".join(f"{n} {name}{'s' * (n != 1)}" for name, n in sizes.items())
+        return f"Runs({len(self):,} runs: {counts}; {len(self.columns)} columns)"
+
+    def _spread_out(self) -> dict[str, Any]:
+        """The columns, with the parameters in place of their JSON."""
+        texts: list[str] = self.columns["parameters"].tolist()
+        read = {text: json.loads(text) for text in dict.fromkeys(texts)}
+        names = dict.fromkeys(name for parameters in read.values() for name in parameters)
+        values = {
+            (f"parameter_{name}" if name in self.columns else name): [read[text].get(name) for text in texts]
+            for name in names
+        }
+        first = {name: self.columns[name] for name in ("method", "instance", "configuration", "seed")}
+        rest = {name: column for name, column in self.columns.items() if name not in (*first, "parameters")}
+        return first | values | rest
+
+    def _evaluations(self) -> dict[str, Any]:
+        kept = [(row, curve) for row, curve in enumerate(self.curves) if curve is not None]
+        rows = np.repeat([row for row, _ in kept], [len(at) for _, (at, _) in kept]).astype(int)
+        named = {name: self.columns[name][rows] for name in ("method", "instance", "configuration", "seed")}
+        empty = [np.empty(0)]
+        at, values = (np.concatenate([curve[i] for _, curve in kept] or empty) for i in (0, 1))
+        return named | {"queries": at.astype(np.int64), "objective": values.astype(np.float64)}
 
     def where(self, **equal: Any) -> "Runs":
         """The runs whose columns have these values."""
@@ -63,41 +104,69 @@ def assemble(
     done: Sequence[Arrays],
 ) -> Runs:
     """Rows in a fixed order, whatever the order of completion."""
-    keys: list[tuple[str, str, int, int]] = []
-    parameters: list[str] = []
-    for made in grids:
-        for name in source.names:
-            for c in range(len(made)) if chosen is None else [chosen[made.label, name]]:
-                keys += [(made.label, name, c, seed) for seed in seeds]
-                parameters += [json.dumps(dict(made.configurations[c]))] * len(seeds)
-    place = {key: row for row, key in enumerate(keys)}
-    count = len(keys)
-    columns: dict[str, np.ndarray] = {
-        "method": np.array([key[0] for key in keys], dtype=str),
-        "instance": np.array([key[1] for key in keys], dtype=str),
-        "configuration": np.array([key[2] for key in keys], dtype=np.int64),
-        "seed": np.array([key[3] for key in keys], dtype=np.int64),
-        "parameters": np.array(parameters, dtype=str),
-        "queries": np.zeros(count, np.int64),
-        "objective": np.full(count, np.inf),
-    }
-    x = np.full((count, source.dim), np.nan, np.float32)
-    curves: list[tuple[np.ndarray, np.ndarray] | None] = [None] * count
+    keys, parameters = _rows(grids, source.names, seeds, chosen)
+    table = _Table(keys, parameters, source.dim)
     for part, arrays in zip(parts, done, strict=True):
+        for at, key in _cells(part, source.names):
+            table.write(key, at, arrays)
+    return Runs(table.columns, table.x, table.curves)
+
+
+Key = tuple[str, str, int, int]  # method, instance, configuration, seed
+
+
+def _rows(
+    grids: Sequence[Grid],
+    instances: Sequence[str],
+    seeds: Sequence[int],
+    chosen: Mapping[tuple[str, str], int] | None,
+) -> tuple[list[Key], list[str]]:
+    """The key of every row, in order, and its parameters as JSON."""
+    keys: list[Key] = []
+    parameters: list[str] = []
+    for one, name in itertools.product(grids, instances):
+        for c in range(len(one)) if chosen is None else [chosen[one.label, name]]:
+            keys += [(one.label, name, c, seed) for seed in seeds]
+            parameters += [json.dumps(dict(one.configurations[c]), default=str)] * len(seeds)
+    return keys, parameters
+
+
+def _cells(part: Part, names: Sequence[str]) -> Iterator[tuple[tuple[int, int, int], Key]]:
+    """Where each run of a part stands in the part's arrays, and its key."""
+    for k, instance in enumerate(part.instances):
+        for s, seed in enumerate(part.seeds):
+            for c, configuration in enumerate(part.configurations[k]):
+                yield (k, s, c), (part.label, names[instance], configuration, seed)
+
+
+class _Table:
+    """The table as it fills up: a run that no part holds could not start, and stays infinitely bad."""
+
+    def __init__(self, keys: Sequence[Key], parameters: Sequence[str], dim: int):
+        self._place = {key: row for row, key in enumerate(keys)}
+        self._count = len(keys)
+        self.x = np.full((self._count, dim), np.nan, np.float32)
+        self.curves: list[tuple[np.ndarray, np.ndarray] | None] = [None] * self._count
+        self.columns: dict[str, np.ndarray] = {
+            "method": np.array([key[0] for key in keys], dtype=str),
+            "instance": np.array([key[1] for key in keys], dtype=str),
+            "configuration": np.array([key[2] for key in keys], dtype=np.int64),
+            "seed": np.array([key[3] for key in keys], dtype=np.int64),
+            "parameters": np.array(parameters, dtype=str),
+            "queries": np.zeros(self._count, np.int64),
+            "objective": np.full(self._count, np.inf),
+        }
+
+    def write(self, key: Key, at: tuple[int, int, int], arrays: Arrays) -> None:
+        """One run's results into its row."""
+        row, (k, _, c) = self._place[key], at
+        value = float(arrays["objective"][at])
+        self.columns["objective"][row] = value if np.isfinite(value) else np.inf
+        self.columns["queries"][row] = arrays["queries"][at]
+        self.x[row] = arrays["x"][at]
+        if "curve" in arrays:
+            self.curves[row] = (arrays["curve_at"][k, c], arrays["curve"][at])
         for name in arrays:
-            if name.startswith("metric_"):
-                columns.setdefault(name.removeprefix("metric_"), np.full(count, np.nan))
-        for k, name in enumerate(source.names[instance] for instance in part.instances):
-            for s, seed in enumerate(part.seeds):
-                for c, configuration in enumerate(part.configurations[k]):
-                    row, at = place[part.label, name, configuration, seed], (k, s, c)
-                    value = float(arrays["objective"][at])
-                    columns["objective"][row] = value if np.isfinite(value) else np.inf
-                    columns["queries"][row] = arrays["queries"][at]
-                    x[row] = arrays["x"][at]
-                    if "curve" in arrays:
-                        curves[row] = (arrays["curve_at"][k, c], arrays["curve"][at])
-                    for metric, measured in arrays.items():
-                        if metric.startswith("metric_"):
-                            columns[metric.removeprefix("metric_")][row] = measured[at]
-    return Runs(columns, x, curves)
+            if name.startswith(METRIC):
+                column = self.columns.setdefault(name.removeprefix(METRIC), np.full(self._count, np.nan))
+                column[row] = arrays[name][at]

@@ -1,0 +1,131 @@
+"""What runs leave behind: frames with the right rows, short lines, pictures, and grids as well as arrays."""
+
+import builtins
+import pickle
+
+import numpy as np
+import pytest
+
+import driftopt
+from driftopt import methods, sweep
+from driftopt.packages import MissingPackage
+from driftopt.problems.synthetic import kink
+
+STACKED = driftopt.stack([kink(2, rng=0), kink(2, rng=1)])
+RUN = {"budget": 60, "seeds": [3, 4, 5], "evaluate_every": 20}
+
+
+@pytest.fixture(scope="module")
+def product() -> methods.Grid:
+    return methods.grid("zo-sph", radius=[0.3, 0.6], step=0.01, directions=[1, 3])
+
+
+@pytest.fixture(scope="module")
+def trace(product) -> driftopt.Trace:
+    return driftopt.simulate_many(product, STACKED, **RUN)
+
+
+def test_a_grid_runs_every_combination_in_order(trace, product):
+    """Configurations of another shape run in a program of their own, and stand in their own place."""
+    assert trace.fun.shape == (2, 3, 4)
+    for c, numbers in enumerate(product.configurations):
+        alone = driftopt.simulate_many(methods.get("zo-sph", **numbers), STACKED, **RUN)
+        np.testing.assert_allclose(trace.x[:, :, c], alone.x[:, :, 0], rtol=2e-4, atol=2e-5)
+        np.testing.assert_array_equal(trace.queries[:, :, c], alone.queries[:, :, 0])
+        times = alone.objective.shape[-1]
+        np.testing.assert_array_equal(trace.evaluated_at[:, :, c, :times], alone.evaluated_at[:, :, 0])
+        np.testing.assert_allclose(trace.objective[:, :, c, :times], alone.objective[:, :, 0], rtol=1e-4)
+        assert (trace.objective[:, :, c, times:] == trace.objective[:, :, c, -1:]).all()
+
+
+def test_the_frame_has_one_row_a_run(trace):
+    frame = trace.frame()
+    assert frame.height == 24
+    row = frame.row(17, named=True)  # instance 1, seed 1, configuration 1
+    assert (row["instance"], row["seed"], row["configuration"]) == (1, 1, 1)
+    assert (row["radius"], row["directions"], row["step"]) == (0.3, 3, 0.01)
+    assert row["objective"] == trace.fun[1, 1, 1]
+    assert (row["x0"], row["x1"]) == tuple(trace.x[1, 1, 1])
+    curves = trace.curve_frame()
+    assert curves.height == trace.objective.size
+    assert curves.columns[-2:] == ["queries", "objective"]
+    last = curves.filter(instance=1, seed=1, configuration=1).row(-1, named=True)
+    assert (last["objective"], last["queries"]) == (trace.fun[1, 1, 1], trace.queries[1, 1, 1])
+
+
+def test_one_run_alone(trace):
+    one = trace.run(1, 2, 3)
+    assert one.fun == trace.fun[1, 2, 3]
+    assert one.frame().columns == ["queries", "objective", "x0", "x1"]
+    assert one.curve_frame().height == one.objective.size
+
+
+def test_lines_are_short_and_say_what_matters(trace):
+    assert repr(trace).startswith("Trace(2 instances × 3 seeds × 4 configurations, dim 2: ")
+    one = trace.run()
+    assert f"queries={one.queries}" in repr(one)
+    assert len(repr(trace)) < 150
+    assert "radius 0.3, directions 1" in trace._repr_html_()
+    lost = driftopt.Trace(*(np.array([[[np.inf, 1.0]]]) for _ in range(3)), *(np.ones((1, 1, 2, 1)),) * 2)
+    assert "1 of 2 diverged" in repr(lost)
+
+
+def test_the_picture_shows_every_instance_and_configuration(trace, tmp_path):
+    figure = trace.plot(tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+    assert [len(axes.lines) for axes in figure.axes] == [4, 4]
+    mean = trace.objective[1, :, 2].mean(axis=0)
+    np.testing.assert_allclose(figure.axes[1].lines[2].get_ydata(), mean)
+    assert len(trace.run().plot().axes[0].lines) == 1
+
+
+def test_the_result_of_minimize_prints_short_and_travels():
+    result = driftopt.minimize(lambda x: float(x @ x), [1.0, 1.0], budget=300, radius=0.5, rng=0)
+    assert "history: 300 queries" in repr(result)
+    assert len(repr(result).splitlines()) == len(result)
+    assert "auto" in result._repr_html_()
+    assert np.array_equal(pickle.loads(pickle.dumps(result)).x, result.x)
+
+
+@pytest.fixture(scope="module")
+def runs() -> sweep.Runs:
+    grids = [methods.grid("zo-sph", radius=[0.3, 0.6], step=0.01), methods.grid("auto", radius=0.5)]
+    call = {"budget": 60, "seeds": [3, 4], "progress": False}
+    return sweep.run(grids, [kink(2, rng=0)], evaluate_every=20, **call)
+
+
+def test_a_sweep_has_one_column_a_parameter(runs):
+    frame = runs.frame()
+    start = ["method", "instance", "configuration", "seed", "radius", "step", "queries", "objective"]
+    assert frame.columns == start
+    assert frame["step"].to_list() == [0.01] * 4 + [None] * 2
+    assert frame["radius"].to_list() == [0.3, 0.3, 0.6, 0.6, 0.5, 0.5]
+    assert repr(runs) == "Runs(6 runs: 2 methods, 1 instance, 2 seeds; 7 columns)"
+
+
+def test_the_curves_of_a_sweep_are_a_frame(runs):
+    frame = runs.curve_frame()
+    assert frame.height == sum(len(at) for at, _ in runs.curves)
+    at, values = runs.curves[3]
+    mine = frame.filter(method="zo-sph", configuration=1, seed=4)
+    np.testing.assert_array_equal(mine["queries"], at)
+    np.testing.assert_array_equal(mine["objective"], values)
+
+
+def test_a_missing_package_is_a_sentence_with_the_command(trace, runs, monkeypatch):
+    real = builtins.__import__
+    hidden = {"polars", "pandas"}
+    monkeypatch.setattr("driftopt.packages.import_module", lambda name: hide(name, hidden, real))
+    for call, sentence in (
+        (trace.frame, r"Trace\.frame\(\) needs polars: pip install 'driftopt\[report\]'"),
+        (runs.curve_frame, r"Runs\.curve_frame\(\) needs polars"),
+        (runs.to_pandas, r"Runs\.to_pandas\(\) needs pandas: pip install pandas"),
+    ):
+        with pytest.raises(MissingPackage, match=sentence):
+            call()
+
+
+def hide(name, hidden, real):
+    if name in hidden:
+        raise ModuleNotFoundError(name)
+    return real(name)
