@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from driftopt import checks
+from driftopt import averages, checks
 from driftopt.answers.deployed import DeployedAsAsked
 from driftopt.answers.direction import Maximize
 from driftopt.answers.finite import Finite
@@ -85,7 +85,7 @@ class Answers:
             memory, values = self._through(memory, Told(values, beside))
         if len(values) == 1:
             return memory, values[0]
-        return memory, np.add.reduce(values, axis=0) / len(values)
+        return memory, averages.mean(values)
 
     def _through(self, memory: Memory, told: Told) -> tuple[Memory, np.ndarray]:
         after: list[Any] = []

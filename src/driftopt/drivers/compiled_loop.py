@@ -18,6 +18,7 @@ import numpy as np
 from jax import Array, lax
 from jax.sharding import Mesh, PartitionSpec
 
+from driftopt.drivers.host import farthest
 from driftopt.drivers.plan import Plan
 from driftopt.method import Method
 from driftopt.problem import Problem
@@ -139,8 +140,9 @@ class _Lanes:
         plan = self.plan
         state = self._over_lanes(self._begin, "key")(self.method, self.problems, self.method_keys)
         total = jnp.zeros((plan.points, *plan.lanes), jnp.float32)
-        (state, _), curve = lax.scan(self._segment, (state, total), jnp.arange(plan.segments))
-        return self._recommend(state), curve
+        begin = ((state, total), self._recommend(state))
+        (_, x), curve = lax.scan(self._segment, begin, jnp.arange(plan.segments))
+        return x, curve
 
     def observe(self, answered: Any, points: Array) -> Array:
         """The values of a row, in the precision of the run: a problem's own may be whole numbers."""
@@ -148,11 +150,15 @@ class _Lanes:
         return jnp.broadcast_to(values, (self.plan.points, *self.plan.lanes))
 
     def _segment(self, carry: Any, index: Array) -> tuple[Any, Array]:
-        """Run to the next evaluation."""
+        """Run to the next evaluation; what a run reports is its last decision before it diverged."""
+        carry, reported = carry
         first, chunk = index * self.plan.segment, self.plan.chunk
         chunks = self.plan.segment // chunk
         carry = lax.fori_loop(0, chunks, lambda i, c: self._chunk(first + i * chunk, c), carry)
-        return carry, self._evaluate(self._recommend(carry[0]))
+        x = self._recommend(carry[0])
+        sound = (jnp.abs(x) <= farthest(jnp.float32)).all(axis=0)  # NaN is not
+        values = jnp.where(sound, self._evaluate(x), jnp.inf)
+        return (carry, jnp.where(sound, x, reported)), values
 
     def _chunk(self, first: Array, carry: Any) -> Any:
         """Draw the oracle's noise of several rows, then walk through them."""
@@ -290,7 +296,7 @@ class _Lanes:
 
         def exact(problem: Problem, x: Array) -> Array:
             value = problem.objective(x)
-            return jnp.where(jnp.isfinite(value) & jnp.isfinite(x).all(), value, jnp.inf)
+            return jnp.where(jnp.isfinite(value), value, jnp.inf)
 
         by_seed = jax.vmap(jax.vmap(exact, (0, -1), -1), (None, -1), -1)
         several = max(1, EVALUATED // (self.plan.lanes[0] * self.plan.lanes[2]))

@@ -15,12 +15,49 @@ from driftopt.rng.seeds import as_key, run_keys
 
 
 def with_precision(method: Method, dtype: Any) -> Method:
-    """The method with its numbers as arrays: whole numbers int32, the others `dtype`."""
+    """The method with its numbers as arrays: whole numbers int32, the others `dtype`.
 
-    def cast(leaf: Any) -> Any:
-        return jnp.asarray(leaf, jnp.int32 if np.asarray(leaf).dtype.kind in "iu" else dtype)
+    Raises:
+        ValueError: a number is too large or too small for that precision.
+    """
 
-    return jax.tree.map(cast, method)
+    def cast(path: Any, leaf: Any) -> Any:
+        given = np.asarray(leaf)
+        if given.dtype.kind in "iu":
+            return jnp.asarray(leaf, jnp.int32)
+        with np.errstate(over="ignore", under="ignore"):
+            held = given.astype(dtype)
+        if not (np.isfinite(held) & ((held != 0) | (given == 0))).all():
+            raise ValueError(
+                f"{jax.tree_util.keystr(path).lstrip('.')}={leaf!r} is beyond the numbers of a "
+                f"{np.dtype(dtype).name} run: give x in other units"
+            )
+        return jnp.asarray(leaf, dtype)
+
+    return jax.tree_util.tree_map_with_path(cast, method)
+
+
+def farthest(dtype: Any) -> float:
+    """A walk beyond this has diverged: from here on sums of points and trial radii overflow."""
+    return float(np.finfo(dtype).max) * 2.0**-60
+
+
+def sound(state: Any) -> Any:
+    """Whether every number of a state is finite, and its iterate not farther than `farthest`."""
+    numbers = [leaf for leaf in jax.tree.leaves(state) if jnp.issubdtype(leaf.dtype, jnp.floating)]
+    near = jnp.all(jnp.abs(state.x) <= farthest(state.x.dtype))
+    return jnp.all(jnp.stack([near, *(jnp.all(jnp.isfinite(leaf)) for leaf in numbers)]))
+
+
+def told_soundly(method: Method, state: Any, values: Any, noise: Any) -> tuple[Any, Any]:
+    """The state after a tell, and whether it could be taken: if not, numbers stay and counts go on."""
+    after = method.tell(state, values, noise)
+    taken = sound(after)
+
+    def choose(new: Any, old: Any) -> Any:
+        return jnp.where(taken, new, old) if jnp.issubdtype(new.dtype, jnp.floating) else new
+
+    return jax.tree.map(choose, after, state), taken
 
 
 _run_keys = jax.jit(run_keys)
@@ -46,7 +83,9 @@ def _affordable(method: Method, key: Any, dim: int) -> int:
 
 
 @jax.jit
-def _advance(method: Method, state: Any, noise: Any, values: Any, first: Any, stop: Any) -> Any:
+def _advance(
+    method: Method, state: Any, diverged: Any, noise: Any, values: Any, first: Any, stop: Any
+) -> Any:
     """Tell rows first … stop − 1 of `values`, then ask.
 
     One program for a single tell and for a replay: the loop's body is compiled once, so a state rebuilt from
@@ -56,8 +95,13 @@ def _advance(method: Method, state: Any, noise: Any, values: Any, first: Any, st
     def at(index: Any) -> Any:
         return jax.tree.map(lambda leaf: leaf[index], noise)
 
-    state = jax.lax.fori_loop(first, stop, lambda i, s: method.tell(s, values[i], at(i)), state)
-    return state, method.ask(state, at(stop))
+    def tell(index: Any, run: Any) -> Any:
+        state, diverged = run
+        state, taken = told_soundly(method, state, values[index], at(index))
+        return state, diverged | ~taken
+
+    state, diverged = jax.lax.fori_loop(first, stop, tell, (state, diverged))
+    return state, diverged, method.ask(state, at(stop))
 
 
 @jax.jit
@@ -71,7 +115,11 @@ def _recommend(method: Method, state: Any) -> Any:
 
 
 class Host:
-    """The state of one run: `points` to query now, `tell` their mean values, `recommend` at any time."""
+    """The state of one run: `points` to query now, `tell` their mean values, `recommend` at any time.
+
+    Every number in it is finite, always: an answer that would make one overflow moves nothing, and sets
+    `diverged`.
+    """
 
     def __init__(self, method: Method, x0: np.ndarray, seed: int):
         self._dim = len(x0)
@@ -79,12 +127,22 @@ class Host:
             self.method = with_precision(method, jnp.float64)
             self._key, _ = _run_keys(as_key(seed))
             self.state = _init(self.method, self._key, jnp.asarray(x0, jnp.float64))
-            self.told = 0
+            self.told, self._diverged = 0, np.bool_(False)
             self.repeats = int(np.asarray(self.method.batch))  # fresh samples to average at each point
             self.ahead = _affordable(self.method, self._key, self._dim)
             self._values = np.zeros((self.ahead, method.points(self._dim)))
             self._refill()
             self._run(0, 0)
+        if not np.isfinite(self._points).all() or not np.abs(self._points).max() <= 2 * farthest(np.float64):
+            raise ValueError(
+                f"x0 and radius must be below {farthest(np.float64):.1g}, so that trials can be made around "
+                f"x0; got x0={x0!r}"
+            )
+
+    @property
+    def diverged(self) -> bool:
+        """Whether an answer could not be taken because a number would have overflowed."""
+        return bool(self._diverged)
 
     @property
     def points(self) -> np.ndarray:
@@ -120,6 +178,6 @@ class Host:
     def _run(self, first: int, stop: int) -> None:
         # A copy, because the program may still be reading it when the next tell writes.
         values = self._values.copy()
-        self.state, self._points = _advance(
-            self.method, self.state, self._noise, values, np.int32(first), np.int32(stop)
+        self.state, self._diverged, self._points = _advance(
+            self.method, self.state, self._diverged, self._noise, values, np.int32(first), np.int32(stop)
         )

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from driftopt import checks, methods
+from driftopt import averages, checks, methods
 from driftopt.answers import Answer, Answers
 from driftopt.drivers.host import Host
 from driftopt.drivers.quick_host import quick_host
-from driftopt.drivers.result import MinimizeResult
 from driftopt.method import Method
 from driftopt.methods import defaults
 from driftopt.rng.seeds import as_seed
@@ -26,6 +25,7 @@ MESSAGES = {
     0: "The budget is spent.",
     1: "The function failed.",
     2: "Interrupted.",
+    3: "The method has diverged: a number would have overflowed.",
     99: "`callback` raised `StopIteration`.",
 }
 
@@ -94,7 +94,7 @@ def minimize(
 
     Returns:
         scipy's OptimizeResult: x, fun, fun_sem, nfev, nit, success, status, message, params (all numbers
-        used) and history (points x, their values, and the iteration of each; not printed).
+        used) and history (points x, their values, and the iteration of each).
 
     Raises:
         MinimizeError: `fun` failed or gave no finite number; the error holds the result up to there.
@@ -165,16 +165,16 @@ class _Run:
         """One iteration; returns the queries it cost."""
         host, seed = self.host, self.params["seed"]
         points, repeats = self.space.deploy(host.points, (seed, host.told)), host.repeats
-        if not _finite(points):
-            raise MinimizeError(
-                f"after {self.spent} queries the method has diverged: the points it asks for are not finite; "
-                "lower the step, or leave it out",
-                self.result(1),
-            )
         values = self._query(np.tile(points, (repeats, 1)) if repeats > 1 else points)
         samples = values[None] if repeats == 1 else values.reshape(repeats, len(points))
         self._memory, means = self._answers.take(self._memory, samples)
         host.tell(means)
+        if host.diverged:
+            raise MinimizeError(
+                f"after {self.spent} queries the method has diverged: a number would have overflowed; lower "
+                "the step or leave it out, or give values in larger units",
+                self.result(3),
+            )
         return len(values)
 
     def confirm(self, count: int) -> int:
@@ -189,19 +189,19 @@ class _Run:
     @property
     def latest(self) -> float:
         """The mean value of the last iteration: noisy, around the iterate, no estimate of f(x)."""
-        return float(self._values[self.spent - self.cost : self.spent].mean())
+        return float(averages.mean(self._values[self.spent - self.cost : self.spent]))
 
     def result(self, status: int) -> OptimizeResult:
         """Everything so far in SciPy's form."""
-        mean = None if self.final is None else float(self.final.mean())
-        several = self.final is not None and self.final.size > 1
-        sem = float(self.final.std(ddof=1) / np.sqrt(self.final.size)) if several else None  # pyright: ignore[reportOptionalMemberAccess]
+        final = self.final
+        mean = None if final is None else float(averages.mean(final))
+        sem = None if final is None or final.size < 2 else averages.standard_error(final)
         history = {
             "x": self._points[: self.spent].copy(),
             "value": self._values[: self.spent].copy(),
             "iteration": np.minimum(np.arange(self.spent) // self.cost, self.host.told),
         }
-        return MinimizeResult(
+        return OptimizeResult(
             x=self.x,
             fun=mean,
             fun_sem=sem,
@@ -267,11 +267,6 @@ class _Run:
 
     def _failure(self, what: str, query: int | None = None) -> MinimizeError:
         return MinimizeError(f"query {query or self.spent + 1}: the function {what}", self.result(1))
-
-
-def _finite(points: np.ndarray) -> bool:
-    """Whether all are. Their squares' sum is quick, and not finite where one is not or where it overflows."""
-    return isfinite(np.vdot(points, points)) or bool(np.isfinite(points).all())
 
 
 def _reporter(callback: Callable[..., Any] | None) -> Callable[[_Run], bool]:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from driftopt.drivers.host import Host
+from driftopt.drivers.host import Host, told_soundly
 from driftopt.method import Method
 
 
@@ -26,7 +26,7 @@ class QuickHost(Host):
     def __init__(self, method: Method, x0: np.ndarray, seed: int):
         super().__init__(method, x0, seed)
         with jax.enable_x64(True):
-            run = (self.method, self.state, self._points)
+            run = (self.method, self.state, jnp.zeros((), jnp.float64), self._points)
             self._form, self._packed = _form(run), _packed(run)
             self._program = _quick(self._form, self._row_form, self._packed.sharding)
         self._letter = _Letter((2, self._row_form.size), self._packed.sharding)
@@ -39,6 +39,10 @@ class QuickHost(Host):
     def points(self) -> np.ndarray:
         """The (p, d) points of the iteration now open."""
         return self._numbers[-self._size :].reshape(self._shape)
+
+    @property
+    def diverged(self) -> bool:
+        return self._numbers[-self._size - 1] != 0
 
     def tell(self, values: Any) -> None:
         place = self.told % self.ahead
@@ -144,10 +148,10 @@ def _quick(form: _Form, row_form: _Form, place: Any) -> Any:
     """
 
     def program(packed: Any, rows: Any) -> Any:
-        method, state, _ = _unpack(form, packed)
+        method, state, diverged, _ = _unpack(form, packed)
         (values, now), (_, then) = (_unpack(row_form, row) for row in rows)
-        state = method.tell(state, values, now)
-        return _packed((method, state, method.ask(state, then)))
+        state, taken = told_soundly(method, state, values, now)
+        return _packed((method, state, jnp.where(taken, diverged, 1), method.ask(state, then)))
 
     shapes = (form.size,), (2, row_form.size)
     arrays = (jax.ShapeDtypeStruct(shape, jnp.float64, sharding=place) for shape in shapes)
@@ -166,5 +170,5 @@ def _in_double(program: Any) -> Any:
 
 @partial(jax.jit, static_argnames="form")
 def _recommend_packed(form: _Form, packed: Any) -> Any:
-    method, state, _ = _unpack(form, packed)
+    method, state, _, _ = _unpack(form, packed)
     return method.recommend(state)

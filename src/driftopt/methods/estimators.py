@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from driftopt.methods import directions
@@ -43,7 +44,17 @@ def _both_sides(center: Array, directions: Array, radius: Array) -> Array:
 
 
 def _mean_along(slopes: Array, directions: Array) -> Array:
-    return jnp.sum(slopes[:, None] * directions, axis=0) / directions.shape[0]
+    return jnp.sum(_bounded(slopes)[:, None] * directions, axis=0) / directions.shape[0]
+
+
+def _bounded(slopes: Array) -> Array:
+    """Slopes cut a little below the largest number, so that their mean is finite where the values are.
+
+    The difference of two finite values need not be finite, nor its product with d/δ; what does not overflow
+    stays as it is, to the bit.
+    """
+    largest = np.finfo(slopes.dtype).max / 2**12 / slopes.shape[0]
+    return jnp.clip(slopes, -largest, largest)
 
 
 @module
@@ -121,4 +132,4 @@ class Coordinate(Estimator):
 
     def gradient(self, values: Array, directions: Array, radius: Array, previous: Array) -> Array:
         dim = directions.shape[0]
-        return (values[:dim] - values[dim:]) / (2 * radius)
+        return _bounded((values[:dim] - values[dim:]) / (2 * radius))

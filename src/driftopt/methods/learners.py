@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
@@ -66,7 +67,9 @@ class AdaGradNorm(Learner):
 
     def update(self, memory: Any, increment: Array, told: Round) -> tuple[Any, Array]:
         total, block = memory
-        total = total + jnp.sum(told.gradient * told.gradient, axis=0)
+        # Squares of huge estimates overflow; the largest number in their place still means short steps.
+        largest = np.finfo(total.dtype).max
+        total = jnp.minimum(total + jnp.sum(told.gradient * told.gradient, axis=0), largest)
         known = total > 0
         step = jnp.where(known, told.reach * jnp.sqrt(block / jnp.where(known, total, 1)), 0)
         return (total, block + told.ends), project(increment - step * told.gradient, told.reach)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
@@ -97,9 +98,15 @@ class O2NC(Method):
             jnp.where(ends, 0, increment),
             jnp.where(ends, 0, position),
             learner,
-            jnp.sum(values, axis=0) / values.shape[0],
+            _mean(values),
             output_rules.update(self.rule, state.blocks, y, started, ends, self.block, drawn.pick),
         )
 
     def recommend(self, state: State) -> Array:
         return output_rules.report(self.rule, state.blocks, state.x)
+
+
+def _mean(values: Array) -> Array:
+    """The mean of the p values; the sum of huge ones is cut at the largest number."""
+    largest = np.finfo(values.dtype).max
+    return jnp.clip(jnp.sum(values, axis=0), -largest, largest) / values.shape[0]
