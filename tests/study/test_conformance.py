@@ -18,7 +18,7 @@ from driftopt.study import (
     Study,
     StudyExists,
     UnknownTrial,
-    evaluation,
+    extras,
 )
 from driftopt.study.trial import STATES
 from support.study_worlds import PLAIN, bowl, drive, states
@@ -57,7 +57,7 @@ def test_an_empty_store_holds_no_study(url):
 
 def test_another_format_is_refused(url):
     study = Study.create(url, "a", budget=8, **PLAIN)
-    with study._log.database.engine.begin() as connection:
+    with study._store.engine.begin() as connection:
         connection.execute(sa.text("UPDATE driftopt_format SET version = 2"))
     with pytest.raises(FormatError, match="format 2"):
         Study.open(url, "a")
@@ -376,6 +376,18 @@ def test_extra_deployments_that_fail_or_expire_are_asked_again(url, clock):
     assert states(study)[second.id] == "expired"
 
 
+def test_a_start_on_a_bound_is_left(sqlite_url):
+    """The start is recommended until something is learned; then the recommendation moves."""
+    world = {"budget": 40, "bounds": [(0, 50)], "radius": 5.0, "rng": 1, "names": ["price"]}
+    study = Study.create(sqlite_url, "a", x0=[0.0], **world)
+    assert study.recommend().x.tolist() == [0.0]
+    drive(study, lambda trial: abs(trial.x[0] - 25.0))
+    assert 0.1 < study.recommend().x[0] <= 50
+    assert all(0 <= trial.x[0] <= 50 for trial in study.trials())
+    again = Study.open(sqlite_url, "a")
+    assert again.recommend().x.tolist() == study.recommend().x.tolist()
+
+
 def test_stationarity_of_the_recommendation(url):
     study = Study.create(url, "a", budget=200, reserve=100, **PLAIN)
     with pytest.raises(ValueError, match="0 pairs are told"):
@@ -401,7 +413,7 @@ def test_stationarity_where_events_are_rare(url, clock):
         clock.now += 1
         study.tell(trial.id, value)
     found = study.stationarity(value_range=(0, 1))
-    pairs = [evaluation.direction(study.spec, point) for point in (1, 0)]  # the second was complete first
+    pairs = [extras.direction(study.spec, point) for point in (1, 0)]  # the second was complete first
     wanted = from_pairs([0, 1], [0, 0], pairs, radius=study.spec.radius, value_range=(0, 1))
     assert found == wanted
     with pytest.raises(ValueError, match="2 pairs are told at the present recommendation and 10 are needed"):

@@ -124,7 +124,8 @@ def minimize(
     iterations = checks.budget(total - int(final_queries), cost, 1 + chosen.warmup) // cost
     seed = as_seed(rng)
     run.params = {**_described(method), **numbers, "seed": seed}
-    run.host, run.cost = quick_host(chosen, run.space.start, seed), cost
+    run.begun = run.space.begin(float(np.asarray(chosen.radius)))
+    run.host, run.cost = quick_host(chosen, run.begun, seed), cost
     report = _reporter(callback)
 
     try:
@@ -151,6 +152,7 @@ class _Run:
     """One run's oracle and everything spent on it."""
 
     host: Host
+    begun: np.ndarray  # where the method's walk began
     cost: int  # queries of one iteration
     params: dict[str, Any]
 
@@ -184,7 +186,7 @@ class _Run:
 
     @property
     def x(self) -> np.ndarray:
-        return self.space.report(self.host.recommend())
+        return self.space.report(self.host.recommend(), self.begun)
 
     @property
     def latest(self) -> float:

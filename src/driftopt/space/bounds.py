@@ -54,6 +54,17 @@ class Bounds(Step):
     def _closed(self) -> tuple[np.ndarray, np.ndarray]:
         return np.isfinite(self.lower), np.isfinite(self.upper)
 
+    def begin(self, point: np.ndarray, radius: float) -> np.ndarray:
+        """Half a trial's reach, radius/√d, away from every bound; a coordinate farther inside stays.
+
+        On a bound, both points of a pair are folded onto one, so that nothing is learned from them.
+
+        >>> Bounds(np.zeros(2), np.array([50.0, np.inf])).begin(np.array([0.0, 9.0]), 2**0.5 * 5)
+        array([2.5, 9. ])
+        """
+        away = np.minimum(radius / (2 * np.sqrt(point.size)), self.widths / 4)
+        return np.clip(point, self.lower + away, self.upper - away)
+
     def deploy(self, points: np.ndarray, draw: Sequence[int] = ()) -> np.ndarray:
         """Reflect into the bounds as often as needed; a point inside stays as it is, to the bit.
 

@@ -73,11 +73,22 @@ class Space:
             points = step.deploy(points, draw)
         return points
 
-    def report(self, point: np.ndarray) -> np.ndarray:
-        """The decision that a method's recommendation stands for."""
+    def begin(self, radius: float) -> np.ndarray:
+        """Where a method's walk with trials of this radius begins: at the start, unless it would be stuck."""
+        point = self.start
         for step in self.steps:
-            point = step.report(point)
-        return np.array(point)
+            point = step.begin(point, radius)
+        return point
+
+    def report(self, point: np.ndarray, begun: np.ndarray | None = None) -> np.ndarray:
+        """The decision that a method's recommendation stands for.
+
+        A coordinate that has not moved from where the walk has `begun` is the start's, exactly.
+        """
+        decision = point
+        for step in self.steps:
+            decision = step.report(decision)
+        return np.array(decision) if begun is None else np.where(point == begun, self.start, decision)
 
     def distance(self, one: np.ndarray, other: np.ndarray) -> float:
         """How far apart two decisions are."""

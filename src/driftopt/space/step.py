@@ -46,3 +46,7 @@ class Step(ABC):
     def report(self, point: np.ndarray) -> np.ndarray:
         """The same for a recommendation, without randomness."""
         return self.deploy(point, ())
+
+    def begin(self, point: np.ndarray, radius: float) -> np.ndarray:
+        """Where a walk with trials of this radius begins: at `point`, unless it would be stuck there."""
+        return point
