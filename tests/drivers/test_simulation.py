@@ -1,5 +1,6 @@
 """The simulator: exact counting, one compilation, and lanes that equal single runs."""
 
+import itertools
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -12,41 +13,88 @@ import driftopt
 import driftopt.drivers.host
 from driftopt import methods
 from driftopt.drivers import compiled_loop, plan, simulation
+from driftopt.method import Method
 from driftopt.problem import Problem
 from driftopt.problems import StrategicClassification
 from driftopt.pytree import module
-from driftopt.rng.seeds import lane_seed
-from support.bowl import bowl, with_batch
+from driftopt.rng.seeds import as_key, lane_seed, query_key, run_keys
+from support.bowl import Bowl, bowl, with_batch
 
 RUN = {"budget": 200, "evaluate_every": 64}  # one shape for most tests, so that they share compilations
 
 
+@module
+class Counting(Method):
+    """A method as it is, except that it recommends the number of its tells instead of a decision."""
+
+    counted: Method
+
+    @property
+    def batch(self):
+        return self.counted.batch
+
+    @property
+    def warmup(self):
+        return self.counted.warmup
+
+    @property
+    def radius(self):
+        return self.counted.radius
+
+    def points(self, dim):
+        return self.counted.points(dim)
+
+    def init(self, key, x0):
+        return self.counted.init(key, x0)
+
+    def noise(self, key, count, dim):
+        return self.counted.noise(key, count, dim)
+
+    def ask(self, state, noise=None):
+        return self.counted.ask(state, noise)
+
+    def tell(self, state, values, noise=None):
+        return self.counted.tell(state, values, noise)
+
+    def recommend(self, state):
+        return jnp.zeros_like(state.x) + state.told
+
+
+@module
+class Level(Bowl):
+    """Its objective is the first coordinate, so that a curve shows what was recommended on the way."""
+
+    def objective(self, x):
+        return x[0]
+
+
 @pytest.mark.parametrize("budget", [97, 200])
 def test_queries_are_counted_exactly(name, budget):
+    """What the trace reports against what the method was told, at the end and along the way."""
     method = with_batch(name, 3)
-    trace = driftopt.simulate(method, bowl(), budget=budget, rng=1, evaluate_every=64)
+    trace = driftopt.simulate(Counting(method), Level(jnp.zeros(3)), budget=budget, rng=1, evaluate_every=64)
     cost = method.queries(3)
     assert trace.queries == budget // cost * cost
-    assert trace.evaluated_at[-1] == trace.queries
-    assert (np.diff(trace.evaluated_at) >= 0).all()
+    np.testing.assert_array_equal(trace.x * cost, trace.queries)
+    np.testing.assert_array_equal(trace.objective * cost, trace.evaluated_at)
     assert trace.objective[-1] == trace.fun
 
 
 def test_the_state_has_been_told_exactly_the_reported_queries(method):
-    """The count that the trace reports against a host loop that counts every value it draws."""
-    problem, budget = bowl(), 200
-    trace = driftopt.simulate(method, problem, budget=budget, rng=3, evaluate_every=64)
-    drawn = []
+    """A host loop on the same noise that counts every value it draws arrives where the trace does."""
+    problem, budget, seed = bowl(), 200, 3
+    trace = driftopt.simulate(method, problem, budget=budget, rng=seed, evaluate_every=64)
+    _, oracle = run_keys(as_key(seed))
+    sample, drawn = jax.jit(problem.sample), itertools.count()
 
     def fun(x):
-        drawn.append(x)
-        return float(problem.objective(jnp.asarray(x, jnp.float32)))
+        return float(sample(query_key(oracle, next(drawn)), jnp.asarray(x, jnp.float32)))
 
-    cost = int(method.queries(3))
-    host = driftopt.drivers.host.Host(method, np.zeros(3), 3)
-    for _ in range(budget // cost):
-        host.tell(np.array([np.mean([fun(p) for _ in range(host.repeats)]) for p in host.points]))
-    assert len(drawn) == trace.queries
+    host = driftopt.drivers.host.Host(method, np.zeros(3), seed)
+    for _ in range(budget // int(method.queries(3))):
+        host.tell(np.mean([[fun(point) for point in host.points] for _ in range(host.repeats)], axis=0))
+    assert next(drawn) == trace.queries
+    np.testing.assert_allclose(host.recommend(), trace.x, rtol=2e-3, atol=1e-4)
 
 
 def test_a_method_planned_for_a_longer_run_stops_with_the_budget():
