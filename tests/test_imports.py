@@ -25,6 +25,7 @@ LAYERS = (
         "averages",
         "checks",
         "pytree",
+        "packages",
         "plugins",
         "rng",
         "runtime",
@@ -221,3 +222,16 @@ def test_a_planted_cycle_is_found():
 def test_an_import_is_seen_however_it_is_written(line):
     found = [target for node in ast.walk(ast.parse(line)) for target in targets(node)]
     assert set(found) == {"driftopt.checks"}
+
+
+def test_sql_is_spoken_in_three_modules_alone():
+    """The rest of a study knows rows as plain tuples."""
+    speakers = {
+        path.relative_to(SOURCE).as_posix()
+        for path in MODULES.values()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
+        if re.match(r"(sqlalchemy|sqlite3|psycopg)\b", name)
+    }
+    assert speakers == {"study/schema.py", "study/database.py", "study/log.py"}

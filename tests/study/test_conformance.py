@@ -18,7 +18,7 @@ from driftopt.study import (
     Study,
     StudyExists,
     UnknownTrial,
-    extras,
+    evaluation,
 )
 from driftopt.study.trial import STATES
 from support.study_worlds import PLAIN, bowl, drive, states
@@ -57,7 +57,7 @@ def test_an_empty_store_holds_no_study(url):
 
 def test_another_format_is_refused(url):
     study = Study.create(url, "a", budget=8, **PLAIN)
-    with study._store.engine.begin() as connection:
+    with study._log.database.engine.begin() as connection:
         connection.execute(sa.text("UPDATE driftopt_format SET version = 2"))
     with pytest.raises(FormatError, match="format 2"):
         Study.open(url, "a")
@@ -413,7 +413,7 @@ def test_stationarity_where_events_are_rare(url, clock):
         clock.now += 1
         study.tell(trial.id, value)
     found = study.stationarity(value_range=(0, 1))
-    pairs = [extras.direction(study.spec, point) for point in (1, 0)]  # the second was complete first
+    pairs = [evaluation.direction(study.spec, point) for point in (1, 0)]  # the second was complete first
     wanted = from_pairs([0, 1], [0, 0], pairs, radius=study.spec.radius, value_range=(0, 1))
     assert found == wanted
     with pytest.raises(ValueError, match="2 pairs are told at the present recommendation and 10 are needed"):

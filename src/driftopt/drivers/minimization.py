@@ -16,6 +16,7 @@ from driftopt import averages, checks, methods
 from driftopt.answers import Answer, Answers
 from driftopt.drivers.host import Host
 from driftopt.drivers.quick_host import quick_host
+from driftopt.drivers.result import MinimizeResult
 from driftopt.method import Method
 from driftopt.methods import defaults
 from driftopt.rng.seeds import as_seed
@@ -94,7 +95,7 @@ def minimize(
 
     Returns:
         scipy's OptimizeResult: x, fun, fun_sem, nfev, nit, success, status, message, params (all numbers
-        used) and history (points x, their values, and the iteration of each).
+        used) and history (points x, their values, and the iteration of each; not printed).
 
     Raises:
         MinimizeError: `fun` failed or gave no finite number; the error holds the result up to there.
@@ -203,7 +204,7 @@ class _Run:
             "value": self._values[: self.spent].copy(),
             "iteration": np.minimum(np.arange(self.spent) // self.cost, self.host.told),
         }
-        return OptimizeResult(
+        return MinimizeResult(
             x=self.x,
             fun=mean,
             fun_sem=sem,

@@ -1,7 +1,6 @@
 """`simulate` and `simulate_many`: runs on problems written in JAX, in one compiled program."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -13,20 +12,11 @@ from driftopt import checks
 from driftopt.drivers.compiled_loop import program
 from driftopt.drivers.host import with_precision
 from driftopt.drivers.plan import Plan
+from driftopt.drivers.trace import Trace, joined
 from driftopt.method import Method, check_method
+from driftopt.methods.grids import Grid
 from driftopt.problem import Problem, check_problem
 from driftopt.rng.seeds import as_seed, lane_seed
-
-
-@dataclass(frozen=True)
-class Trace:
-    """What runs leave behind. Leading axes of every array are the lanes; a single run has none."""
-
-    x: np.ndarray  # the reported decision
-    fun: np.ndarray  # its exact objective; +inf for a run that diverged
-    queries: np.ndarray  # values of F drawn
-    evaluated_at: np.ndarray  # (…, E) queries spent at each evaluation along the run
-    objective: np.ndarray  # (…, E) the exact objective there
 
 
 def stack(problems: Sequence[Problem]) -> Problem:
@@ -61,11 +51,11 @@ def simulate(
     trace = simulate_many(
         method, stack([problem]), budget=budget, seeds=seeds, x0=x0, evaluate_every=evaluate_every
     )
-    return Trace(**{name: value[0, 0, 0] for name, value in vars(trace).items()})
+    return trace.run()
 
 
 def simulate_many(
-    method: Method,
+    method: Method | Grid,
     problems: Problem,
     *,
     budget: int,
@@ -76,9 +66,15 @@ def simulate_many(
     """All runs of stacked instances × seeds × configurations; the lanes of the trace are (K, S, C).
 
     `problems` comes from `stack`. A number of `method` may be an array of shape (C,), one value for each
-    configuration, or (K, C), other values for each instance. Run (k, s, c) is the single run of
-    configuration c on instance k with `rng=lane_seed(seeds[s], k)`; seeds given as (K, S) stay as they are.
+    configuration, or (K, C), other values for each instance; `methods.grid` gives every combination of lists
+    instead, and its trace names them. Run (k, s, c) is the single run of configuration c on instance k with
+    `rng=lane_seed(seeds[s], k)`; seeds given as (K, S) stay as they are.
     """
+    if isinstance(method, Grid):
+        given: dict[str, Any] = {"budget": budget, "seeds": seeds, "x0": x0, "evaluate_every": evaluate_every}
+        groups = [(method.stacked(members), members) for members in method.groups()]
+        traces = [(simulate_many(one, problems, **given), members) for one, members in groups]
+        return joined(traces, method.configurations)
     check_method(method)
     check_problem(problems)
     leaves = jax.tree.leaves(problems)

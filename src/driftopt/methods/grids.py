@@ -1,7 +1,7 @@
 """A method with the configurations to try, in order."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, cast
 
@@ -34,6 +34,17 @@ class Grid:
         if isinstance(self.build, Method):
             return _changed(self.build, params)
         return check_method(self.build(**params))
+
+    def groups(self) -> list[list[int]]:
+        """Configurations that differ in numbers alone, together: each group is one compiled program."""
+        found: dict[Any, list[int]] = {}
+        for index in range(len(self)):
+            found.setdefault(jax.tree.structure(self.method(index)), []).append(index)
+        return list(found.values())
+
+    def stacked(self, indices: Sequence[int]) -> Method:
+        """The configurations of a group as one method, each number an array with one element for each."""
+        return jax.tree.map(lambda *leaves: np.stack(leaves), *(self.method(index) for index in indices))
 
 
 def grid(method: str | Builder | Method, *, label: str | None = None, **parameters: Any) -> Grid:

@@ -20,8 +20,8 @@ class MethodState(Host):
     """A `Host` that follows the log's steps, each exactly once."""
 
     def __init__(self, spec: Spec):
-        super().__init__(methods.get(spec.method, **spec.params), spec.space.start, spec.seed)
-        self._space = spec.space
+        self._space, self._begun = spec.space, spec.space.begin(spec.radius)
+        super().__init__(methods.get(spec.method, **spec.params), self._begun, spec.seed)
         self.taken = 0
         self.before: np.ndarray | None = None  # the points that the last values told belong to
 
@@ -67,4 +67,4 @@ class MethodState(Host):
 
     def recommendation(self) -> np.ndarray:
         """The decision to report."""
-        return self._space.report(self.recommend())
+        return self._space.report(self.recommend(), self._begun)
