@@ -1,10 +1,15 @@
 """Errors at the door: what was given, what was expected, what to do. Inside, the code trusts."""
 
+import numbers
 import re
+import unicodedata
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
+
+_TURNS_WRITING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
 def positive(name: str, value: Any) -> Any:
@@ -55,6 +60,36 @@ def plain_name(name: str, value: Any) -> str:
             f"a digit; got {value!r}"
         )
     return value
+
+
+def text(name: str, value: Any, longest: int = 200) -> str:
+    """A name or a sentence that every terminal, table, file and database takes as it is.
+
+    1 to `longest` characters, not blanks alone. Control characters (and with them line breaks and terminal
+    escapes), marks that turn the direction of writing, and lone surrogates are refused.
+    """
+    if not isinstance(value, str) or not 0 < len(value) <= longest or not value.strip():
+        raise ValueError(f"{name} must be 1 to {longest} characters, got {value!r:.80}")
+    if wrong := [sign for sign in value if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp")]:
+        raise ValueError(
+            f"{name} must not hold control characters, line breaks or lone surrogates; "
+            f"got {wrong[0]!a} in {value!a:.80}"
+        )
+    if any(unicodedata.bidirectional(sign) in _TURNS_WRITING for sign in value):
+        raise ValueError(f"{name} must not turn the direction of writing; got {value!a:.80}")
+    return value
+
+
+def number(name: str, value: Any) -> float:
+    """One real number, which may be NaN or infinite; a truth value or a text is none."""
+    plain = isinstance(value, numbers.Real | Decimal) and not isinstance(value, bool | np.bool_)
+    array = np.asarray(value) if not plain else None
+    if array is not None and (array.ndim or array.dtype.kind not in "iuf"):
+        raise ValueError(f"{name} must be a number, got {value!r:.60}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be a number, got {value!r:.60}") from None
 
 
 def vector(name: str, value: Any, dim: int | None = None) -> np.ndarray:

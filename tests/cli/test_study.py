@@ -64,8 +64,10 @@ def test_json_on_standard_input_creates(tmp_path, shell):
     options = {"x0": [1.0], "budget": 4, "params": {"radius": 0.1}, "bounds": [[0, None]], "lease": None}
     code, out, _ = shell("create", tmp_path / "a.db", "a", "--json", stdin=options)
     assert (code, json.loads(out)["budget"]) == (0, 4)
-    with pytest.raises(ValueError, match="a study has no speed"):
-        shell("create", tmp_path / "a.db", "b", "--json", stdin={**options, "speed": 1})
+    code, out, err = shell("create", tmp_path / "a.db", "b", "--json", stdin={**options, "speed": 1})
+    said = json.loads(err)
+    assert (code, out, said["code"], said["kind"]) == (2, "", 2, "ValueError")
+    assert "a study has no speed" in said["error"]
 
 
 def test_many_answers_at_once_and_null_is_a_failure(prices, shell):
@@ -185,3 +187,83 @@ def test_what_is_no_number_is_named_with_its_option(prices, shell):
         shell("create", prices, "other", "--x0=1", "--budget", 12, "--bounds=0:b")
     with pytest.raises(ValueError, match="--x-deployed: '' in '1,' is not a number"):
         shell("tell", prices, "weekly", 1, 2.0, "--x-deployed=1,")
+
+
+def test_refusals_are_json_where_json_is_asked_for(prices, shell):
+    for words, stdin, code, kind in (
+        (("show", prices, "monthly"), None, 2, "NoSuchStudy"),
+        (("tell", prices, "weekly"), {"id": 9, "value": 1.0}, 2, "UnknownTrial"),
+        (("tell", prices, "weekly"), {"id": [3], "value": 1.0}, 2, "ValueError"),
+        (("tell", prices, "weekly"), {"id": {"a": 1}, "value": 1.0}, 2, "ValueError"),
+        (("tell", prices, "weekly"), {"id": 1}, 2, "ValueError"),
+        (("tell", prices, "weekly"), {"id": 1, "value": True}, 2, "ValueError"),
+        (("tell", prices, "weekly"), {"id": 1, "value": " 1_000.5 "}, 2, "ValueError"),
+        (("stationarity", prices, "weekly"), None, 2, "ValueError"),
+        (("plot", prices, "weekly", "picture.xyz"), None, 2, "ValueError"),
+    ):
+        got, out, err = shell(*words, "--json", stdin=stdin)
+        said = json.loads(err)
+        assert (got, out, said["code"], said["kind"]) == (code, "", code, kind), words
+    shell("ask", prices, "weekly", "--count", 2)
+    assert json.loads(shell("ask", prices, "weekly", "--json")[2])["code"] == 3
+
+
+def test_json_that_cannot_be_read_is_a_sentence(prices, shell, monkeypatch):
+    for text in ("[" * 100_000, "{", "[1" + "0" * 5000 + "]", ""):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        code, _, err = shell("tell", prices, "weekly", "--json")
+        assert code == 2
+        assert "JSON on standard input" in json.loads(err)["error"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"id": 2, "value": "much"}, "value must be a number"),
+        ({"id": 99, "value": 1.0}, "no trial 99"),
+        ({"id": 1, "value": 77.0}, "already told"),
+        ({"id": 2, "value": 1.0, "x_deployed": [1.0]}, "x_deployed must have length 2"),
+    ],
+)
+def test_many_answers_are_recorded_all_or_none(prices, shell, wrong, words):
+    shell("ask", prices, "weekly", "--count", 2)
+    _, _, err = shell("tell", prices, "weekly", "--json", stdin=[{"id": 1, "value": 2.0}, wrong])
+    said = json.loads(err)["error"]
+    assert said.startswith("answer 2 of 2")
+    assert words in said
+    assert "None of the 2 answers was recorded" in said
+    assert {trial.state for trial in Study.open(prices, "weekly").trials()} == {"pending"}
+
+
+def test_a_number_is_what_people_write(prices, shell):
+    shell("ask", prices, "weekly")
+    for wrong in ("1_000.5", " 1.5 ", "0x10", "True", "١٢"):
+        with pytest.raises(ValueError, match="value must be a number"):
+            shell("tell", prices, "weekly", 1, wrong)
+    with pytest.raises(ValueError, match="--sem must be a number"):
+        shell("tell", prices, "weekly", 1, "1.5", "--sem", "1_0")
+    assert shell("tell", prices, "weekly", 1, "-1.5e-3", "--sem", ".5")[0] == 0
+
+
+def test_a_password_is_never_echoed(shell):
+    secret = "hunter2"
+    create = ("a", "--x0=1", "--budget", 12, "--radius", 1)
+    for url in (
+        f"postgresql://u:{secret}@127.0.0.1:1/db",
+        f"postgresql://u@127.0.0.1:1/db?password={secret}",
+        f"postgres://u:{secret}@h/db",
+        f"mysql://u:{secret}@h/db",
+        f"postgresql://u:{secret}@h:port/db",
+        f"postgresql+nothing://u:{secret}@h/db",
+    ):
+        for words in (("create", url, *create, "--json"), ("show", url, "a", "--json")):
+            code, out, err = shell(*words)
+            assert code in (1, 2)
+            assert secret not in out + err
+            assert json.loads(err)["error"]
+
+
+def test_a_created_study_says_where_it_is_without_its_password(tmp_path, shell, monkeypatch):
+    monkeypatch.setattr(Study, "url", "postgresql://u:***@h/db")
+    _, out, _ = shell("create", tmp_path / "a.db", "a", "--x0=1", "--budget", 12, "--radius", 1, "--json")
+    assert json.loads(out)["url"] == "postgresql://u:***@h/db"

@@ -15,7 +15,7 @@ app = App(name="study", help="Live studies: ask and tell over days, through a da
 
 # A list of numbers may begin with a minus sign.
 Numbers = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
-Number = Annotated[float | None, Parameter(allow_leading_hyphen=True)]
+Number = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
 Flag = Annotated[bool, Parameter(negative=())]
 
 
@@ -69,36 +69,43 @@ def create(
     """
     from driftopt.study import Study
 
-    if x0 is None and json:
-        options: Any = io.read_stdin()
-        if not isinstance(options, dict) or "x0" not in options or "budget" not in options:
-            raise ValueError("the JSON object on standard input needs at least x0 and budget")
-        io.check_options(options, Study.create)
-    else:
-        start = io.vector(x0, "--x0")
-        if start is None or budget is None:
-            raise ValueError("--x0 and --budget are needed")
-        options = {
-            "x0": start,
-            "budget": budget,
-            "radius": radius,
-            "method": method,
-            "params": io.params(param),
-        }
-        options |= {"names": None if names is None else names.split(","), "direction": direction, "rng": rng}
-        options |= {
-            "bounds": io.bounds(bounds, len(start)),
-            "parallel": parallel,
-            "lease": lease_days * 86400,
-        }
-        options |= {"max_failures": max_failures, "tolerance": tolerance, "max_change": max_change}
-        options |= {"control_every": control_every, "reserve": reserve}
-    with io.exits(), Study.create(url, name, **options) as study:
-        done = {"study": name, "url": url, "budget": study.spec.budget, "seed": study.spec.seed}
-        done |= {"method": study.spec.method, "params": study.spec.params}
-        io.say(
-            json, done, lambda: f"study {name!r} created: {study.spec.budget} deployments, {done['params']}"
-        )
+    with io.exits(json):
+        if x0 is None and json:
+            options: Any = io.read_stdin()
+            if not isinstance(options, dict) or "x0" not in options or "budget" not in options:
+                raise ValueError("the JSON object on standard input needs at least x0 and budget")
+            io.check_options(options, Study.create)
+        else:
+            start = io.vector(x0, "--x0")
+            if start is None or budget is None:
+                raise ValueError("--x0 and --budget are needed")
+            options = {
+                "x0": start,
+                "budget": budget,
+                "radius": radius,
+                "method": method,
+                "params": io.params(param),
+            }
+            options |= {
+                "names": None if names is None else names.split(","),
+                "direction": direction,
+                "rng": rng,
+            }
+            options |= {
+                "bounds": io.bounds(bounds, len(start)),
+                "parallel": parallel,
+                "lease": lease_days * 86400,
+            }
+            options |= {"max_failures": max_failures, "tolerance": tolerance, "max_change": max_change}
+            options |= {"control_every": control_every, "reserve": reserve}
+        with Study.create(url, name, **options) as study:
+            done = {"study": name, "url": study.url, "budget": study.spec.budget, "seed": study.spec.seed}
+            done |= {"method": study.spec.method, "params": study.spec.params}
+            io.say(
+                json,
+                done,
+                lambda: f"study {name!r} created: {study.spec.budget} deployments, {done['params']}",
+            )
 
 
 @app.command
@@ -123,7 +130,7 @@ def ask(
     """
     from driftopt.study import Study
 
-    with io.exits(), Study.open(url, name) as study:
+    with io.exits(json), Study.open(url, name) as study:
         trials = study.ask_many(count, purpose, holder)
         data = [io.trial_as_data(trial) for trial in trials]
         io.say(json, data if count > 1 else data[0], lambda: "\n".join(map(io.trial_as_text, trials)))
@@ -136,7 +143,7 @@ def tell(
     id: int | None = None,
     value: Number = None,
     *,
-    sem: float | None = None,
+    sem: Number = None,
     x_deployed: Numbers = None,
     json: Flag = False,
 ) -> None:
@@ -154,22 +161,24 @@ def tell(
     """
     from driftopt.study import Study
 
-    if id is None and json:
-        given = io.read_stdin()
-        answers: list[Any] = given if isinstance(given, list) else [given]
-        if not all(isinstance(one, dict) and {"id", "value"} <= set(one) for one in answers):
-            raise ValueError('each answer on standard input must be an object with "id" and "value"')
-    else:
-        if id is None or value is None:
-            raise ValueError("the trial's id and its value are needed")
-        given = None
-        answers = [
-            {"id": id, "value": value, "sem": sem, "x_deployed": io.vector(x_deployed, "--x-deployed")}
-        ]
-    with io.exits(), Study.open(url, name) as study:
-        done = [{"id": one["id"], "state": study.tell(**io.answer(one, study.spec.names))} for one in answers]
-        several = isinstance(given, list)
-        io.say(json, done if several else done[0], lambda: f"trial {done[0]['id']}: {done[0]['state']}")
+    with io.exits(json):
+        if id is None and json:
+            given = io.read_stdin()
+            answers: list[Any] = given if isinstance(given, list) else [given]
+            if not all(isinstance(one, dict) and {"id", "value"} <= set(one) for one in answers):
+                raise ValueError('each answer on standard input must be an object with "id" and "value"')
+        else:
+            if id is None or value is None:
+                raise ValueError("the trial's id and its value are needed")
+            given, deployed = None, io.vector(x_deployed, "--x-deployed")
+            told, error = io.number(value, "value"), io.number(sem, "--sem")
+            answers = [{"id": id, "value": told, "sem": error, "x_deployed": deployed}]
+        with Study.open(url, name) as study:
+            told = [io.answer(one, study.spec.names) for one in answers]
+            states = study.tell_many(told) if isinstance(given, list) else [study.tell(**told[0])]
+            done = [{"id": one["id"], "state": state} for one, state in zip(told, states, strict=True)]
+            data = done if isinstance(given, list) else done[0]
+            io.say(json, data, lambda: f"trial {done[0]['id']}: {done[0]['state']}")
 
 
 @app.command
@@ -177,7 +186,7 @@ def fail(url: str, name: str, id: int, reason: str = "", *, json: Flag = False) 
     """Say that a deployment gave no answer; its point will be asked again."""
     from driftopt.study import Study
 
-    with io.exits(), Study.open(url, name) as study:
+    with io.exits(json), Study.open(url, name) as study:
         state = study.fail(id, reason)
         io.say(json, {"id": id, "state": state}, lambda: f"trial {id}: {state}")
 
@@ -189,7 +198,7 @@ def show(url: str, name: str, *, json: Flag = False) -> None:
 
     from driftopt.study import Study
 
-    with io.exits(), Study.open(url, name) as study:
+    with io.exits(json), Study.open(url, name) as study:
         if json:
             data = {"summary": study.summary().as_dict, "recommendation": io.recommended(study)}
             io.say(json, data, str)
@@ -202,7 +211,7 @@ def recommend(url: str, name: str, *, json: Flag = False) -> None:
     """The decision to deploy, with what is known of its improvement over the start."""
     from driftopt.study import Study
 
-    with io.exits(), Study.open(url, name) as study:
+    with io.exits(json), Study.open(url, name) as study:
         found = io.recommended(study)
         width = max(map(len, found["x"]))
         lines = [f"{key:<{width}}  {value!r}" for key, value in found["x"].items()]
@@ -230,7 +239,7 @@ def stationarity(
 
     from driftopt.study import Study
 
-    with io.exits(), Study.open(url, name) as study:
+    with io.exits(json), Study.open(url, name) as study:
         report = study.stationarity(confidence, io.value_range(value_range))
         io.say(json, asdict(report) | {"sentence": report.sentence}, lambda: report.sentence)
 
@@ -240,7 +249,7 @@ def export(url: str, name: str, path: Path, *, json: Flag = False) -> None:
     """Write every trial to a .csv, .json or .parquet file."""
     from driftopt.study import Study
 
-    with io.exits(), Study.open(url, name) as study:
+    with io.exits(json), Study.open(url, name) as study:
         written = str(study.export(path))
         io.say(json, {"path": written}, lambda: written)
 
@@ -250,6 +259,6 @@ def plot(url: str, name: str, path: Path, *, json: Flag = False) -> None:
     """Draw values, decisions and control over time into a .png, .pdf or .svg file."""
     from driftopt.study import Study
 
-    with io.exits(), Study.open(url, name) as study:
+    with io.exits(json), Study.open(url, name) as study:
         written = str(study.plot(path))
         io.say(json, {"path": written}, lambda: written)

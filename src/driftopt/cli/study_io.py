@@ -2,30 +2,49 @@
 
 import inspect
 import json
+import re
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
 EXIT_WAIT, EXIT_SPENT, EXIT_CONFLICT = 3, 4, 5
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
 
 
 @contextmanager
-def exits() -> Generator[None]:
-    """A study's refusals as exit codes, so that a shell script can tell them apart."""
-    from driftopt.study.errors import BudgetSpent, Conflict, NothingToAsk, StudyError
+def exits(as_json: bool) -> Generator[None]:
+    """A study's refusals as exit codes, so that a shell script can tell them apart.
+
+    With `as_json`, every refusal is one JSON object on standard error: {"error", "kind", "code"}.
+    """
+    from driftopt.study.errors import StudyError
 
     try:
         yield
-    except StudyError as error:
-        print(f"driftopt: {error}", file=sys.stderr)
-        codes: list[tuple[type[StudyError], int]] = [
-            (BudgetSpent, EXIT_SPENT),
-            (NothingToAsk, EXIT_WAIT),
-            (Conflict, EXIT_CONFLICT),
-        ]
-        found = next((code for kind, code in codes if isinstance(error, kind)), None)
-        sys.exit(found or (2 if isinstance(error, ValueError) else 1))
+    except (StudyError, ValueError, FileNotFoundError, PermissionError) as error:
+        code = _code(error)
+        if as_json:
+            said = {"error": str(error), "kind": type(error).__name__, "code": code}
+            print(json.dumps(said), file=sys.stderr)
+        elif isinstance(error, StudyError):
+            print(f"driftopt: {error}", file=sys.stderr)
+        else:
+            raise  # a mistake in the command, which `driftopt` says for all commands alike
+        sys.exit(code)
+
+
+def _code(error: Exception) -> int:
+    from driftopt.study.errors import BudgetSpent, Conflict, NothingToAsk
+
+    codes: list[tuple[type[Exception], int]] = [
+        (BudgetSpent, EXIT_SPENT),
+        (NothingToAsk, EXIT_WAIT),
+        (Conflict, EXIT_CONFLICT),
+        (ValueError, 2),
+        (OSError, 2),
+    ]
+    return next((code for kind, code in codes if isinstance(error, kind)), 1)
 
 
 def say(as_json: bool, data: Any, text: Callable[[], Any]) -> None:
@@ -40,10 +59,16 @@ def vector(text: str | None, option: str) -> list[float] | None:
 
 
 def _number(part: str, option: str, text: str) -> float:
-    try:
-        return float(part)
-    except ValueError:
-        raise ValueError(f"{option}: {part!r} in {text!r} is not a number") from None
+    if not _NUMBER.fullmatch(part):
+        raise ValueError(f"{option}: {part!r} in {text!r} is not a number")
+    return float(part)
+
+
+def number(text: str | None, option: str) -> float | None:
+    """One number, written as people write them: Python would also read 1_000.5."""
+    if text is not None and not _NUMBER.fullmatch(text):
+        raise ValueError(f"{option} must be a number, got {text!r}")
+    return None if text is None else float(text)
 
 
 def bounds(text: str | None, dim: int) -> list[tuple[float | None, float | None]] | None:
@@ -86,8 +111,10 @@ def params(given: list[str] | None) -> dict[str, Any]:
 def read_stdin() -> Any:
     try:
         return json.load(sys.stdin)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"--json expects JSON on standard input: {error}") from error
+    except RecursionError:
+        raise ValueError("--json expects JSON on standard input, and not nested that deeply") from None
+    except ValueError as error:
+        raise ValueError(f"--json expects JSON on standard input: {error}") from None
 
 
 def check_options(options: dict[str, Any], create: Callable[..., Any]) -> None:

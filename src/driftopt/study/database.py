@@ -35,11 +35,15 @@ def as_url(url: str | os.PathLike[str]) -> sa.URL:
         raise ValueError(
             "url must be a database URL (sqlite:///file.db, postgresql://…) or a file's path; got ''"
         )
-    parsed = sa.make_url(text) if "://" in text else sa.URL.create("sqlite", database=str(Path(text)))
-    if parsed.get_backend_name() not in ("sqlite", "postgresql"):
+    try:
+        parsed = sa.make_url(text) if "://" in text else sa.URL.create("sqlite", database=str(Path(text)))
+    except (exc.ArgumentError, ValueError):
         raise ValueError(
-            f"a study is stored in SQLite or PostgreSQL, not {parsed.get_backend_name()!r}: {text}"
-        )
+            "url cannot be read: expected sqlite:///file.db, postgresql://user:password@host:5432/name or a "
+            "file's path (it is not shown, as it may hold a password)"
+        ) from None
+    if parsed.get_backend_name() not in ("sqlite", "postgresql"):
+        raise ValueError(f"url: a study is stored in SQLite or PostgreSQL, not {parsed.get_backend_name()!r}")
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
     return parsed
@@ -50,10 +54,10 @@ class Database:
 
     def __init__(self, url: str | os.PathLike[str]):
         self.url = as_url(url)
-        self.label = self.url.render_as_string()  # the password stays hidden
+        self.label = _without_secrets(self.url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self._pid = os.getpid()
-        self._engine = _sqlite(self.url) if self.sqlite else sa.create_engine(self.url, pool_pre_ping=True)
+        self._engine = _sqlite(self.url) if self.sqlite else _postgres(self.url)
         weakref.finalize(self, _dispose, self._engine, self._pid)
 
     @property
@@ -187,6 +191,22 @@ class Database:
                 f"{self.label} is in format {version}; this driftopt reads format {schema.FORMAT}: "
                 "use the version that wrote it, or a newer one"
             )
+
+
+def _without_secrets(url: sa.URL) -> str:
+    """The URL as it may be shown: no password, wherever it stands."""
+    secret = [key for key in url.query if any(word in key.lower() for word in ("pass", "secret", "token"))]
+    hidden = url.update_query_dict(dict.fromkeys(secret, "***")) if secret else url
+    return hidden.render_as_string(hide_password=True)
+
+
+def _postgres(url: sa.URL) -> sa.Engine:
+    try:
+        return sa.create_engine(url, pool_pre_ping=True)
+    except ModuleNotFoundError as error:
+        raise ValueError(f"url needs the package {error.name}: pip install 'driftopt[postgres]'") from None
+    except exc.SQLAlchemyError:
+        raise ValueError(f"url: there is no driver {url.drivername!r}; use postgresql://") from None
 
 
 def _dispose(engine: sa.Engine, pid: int) -> None:

@@ -1,12 +1,15 @@
 """A study's trials as a file, for people who go on in other tools."""
 
 import csv
+import io
 import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from driftopt.report.escaping import spreadsheet
+from driftopt.runtime.files import write_whole
 from driftopt.study.spec import Spec
 from driftopt.study.trial import Trial
 
@@ -33,18 +36,30 @@ def export(path: str | os.PathLike[str], name: str, spec: Spec, trials: Sequence
     target = Path(path)
     table = rows(trials)
     if target.suffix == ".csv":
-        with target.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, fieldnames=_columns(spec))
-            writer.writeheader()
-            writer.writerows(table)
+        content = _csv(table, spec)
     elif target.suffix == ".json":
         whole = {"study": name, "spec": json.loads(spec.as_json()), "trials": table}
-        target.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+        content = (json.dumps(whole, indent=1) + "\n").encode()
     elif target.suffix == ".parquet":
-        _parquet(target, table, spec)
+        content = _parquet(table, spec)
     else:
         raise ValueError(f"export writes {', '.join(SUFFIXES)}, by the file's suffix; got {str(path)!r}")
+    write_whole(target, content)
     return target
+
+
+def _csv(table: list[dict[str, Any]], spec: Spec) -> bytes:
+    """No cell may begin like a formula: whoever named a coordinate must not run code in a spreadsheet."""
+
+    def safe(value: Any) -> Any:
+        return spreadsheet(value) if isinstance(value, str) else value
+
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    columns = _columns(spec)
+    writer.writerow(map(safe, columns))
+    writer.writerows([safe(row[column]) for column in columns] for row in table)
+    return file.getvalue().encode()
 
 
 def _columns(spec: Spec) -> list[str]:
@@ -53,15 +68,17 @@ def _columns(spec: Spec) -> list[str]:
     return [*_PLAIN, *here, *_ANSWER, *there]
 
 
-def _parquet(target: Path, table: list[dict[str, Any]], spec: Spec) -> None:
+def _parquet(table: list[dict[str, Any]], spec: Spec) -> bytes:
     try:
         import polars as pl
-    except ImportError as error:
-        raise ValueError("Parquet needs polars: pip install 'driftopt[report]', or export .csv") from error
+    except ImportError:
+        raise ValueError("Parquet needs polars: pip install 'driftopt[report]', or export .csv") from None
     words = {"kind", "state", "holder", "reason"}
     whole = {"id", "iteration", "draw", "point", "sample"}
 
     def kind(column: str) -> Any:
         return pl.String if column in words else pl.Int64 if column in whole else pl.Float64
 
-    pl.DataFrame(table, schema={column: kind(column) for column in _columns(spec)}).write_parquet(target)
+    file = io.BytesIO()
+    pl.DataFrame(table, schema={column: kind(column) for column in _columns(spec)}).write_parquet(file)
+    return file.getvalue()

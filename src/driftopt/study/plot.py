@@ -1,5 +1,6 @@
 """A picture of a study: values, decisions and control over time."""
 
+import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from driftopt.report.escaping import plot as as_written
+from driftopt.runtime.files import write_whole
 from driftopt.study.spec import Spec
 from driftopt.study.summary import DAY, at_start, drift
 from driftopt.study.trial import Trial
@@ -19,18 +22,25 @@ def plot(path: str | os.PathLike[str], name: str, spec: Spec, trials: Sequence[T
     """Write the picture; `x` is the present recommendation."""
     try:
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ValueError("the picture needs matplotlib: pip install 'driftopt[plot]'") from error
+    except ImportError:
+        raise ValueError("the picture needs matplotlib: pip install 'driftopt[plot]'") from None
     figure = Figure(figsize=(9, 9), layout="constrained")
     top, middle, bottom = figure.subplots(3, 1, sharex=True)
     origin = trials[0].asked_at if trials else 0.0
     _values(top, trials, origin)
-    top.set_title(f"{name}: {spec.method}, {spec.direction}, {len(trials)} of {spec.budget} deployments")
+    top.set_title(
+        f"{as_written(name)}: {spec.method}, {spec.direction}, {len(trials)} of {spec.budget} deployments"
+    )
     _decisions(middle, spec, trials, origin, x)
     _control(bottom, trials, origin)
     bottom.set_xlabel("days since the first deployment")
-    figure.savefig(Path(path), dpi=120)
-    return Path(path)
+    target, file = Path(path), io.BytesIO()
+    known = figure.canvas.get_supported_filetypes()
+    if target.suffix[1:] not in known:
+        raise ValueError(f"a picture is one of {', '.join(known)}, by the file's suffix; got {str(path)!r}")
+    figure.savefig(file, format=target.suffix[1:], dpi=120)
+    write_whole(target, file.getvalue())
+    return target
 
 
 def _days(trials: Sequence[Trial], origin: float) -> np.ndarray:
@@ -68,7 +78,7 @@ def _decisions(axes: Any, spec: Spec, trials: Sequence[Trial], origin: float, x:
         # Where there are too many coordinates for a picture, those that moved most.
         shown = np.sort(np.argsort(-np.abs(x - spec.space.start), kind="stable")[:_MOST_LINES])
         for i in shown:
-            (line,) = axes.plot(days, centres[:, i], lw=1, label=spec.names[i])
+            (line,) = axes.plot(days, centres[:, i], lw=1, label=as_written(spec.names[i]))
             axes.plot(days[-1], x[i], "D", ms=5, color=line.get_color())
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")
     axes.set_ylabel("decision; ◆ recommended")

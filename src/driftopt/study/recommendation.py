@@ -88,16 +88,23 @@ def recommend(
 def _improvement(spec: Spec, iterations: int, others: Sequence[Trial]) -> Improvement | None:
     """Fresh values at the recommendation against values at the start.
 
-    The start's values from the same pairs are preferred: they saw the same weeks. Controls from the whole
-    study stand in where there are none.
+    Two values of a pair saw the same weeks, so that the error is that of the differences, sd(d_i)/√n: what
+    moves both sides alike takes no part in it. Controls from the whole study stand in where there is no pair.
     """
-    confirm = [trial for trial in others if trial.kind == "confirm" and trial.iteration == iterations]
-    here = mean_of([trial for trial in confirm if trial.sample == 1])
-    paired = mean_of([trial for trial in confirm if trial.sample == 0])
+    sign = 1.0 if spec.direction == "minimize" else -1.0
+    told = [t for t in others if t.kind == "confirm" and t.iteration == iterations and t.state == "complete"]
+    sides = [{t.point: t for t in told if t.sample == side} for side in (0, 1)]
+    both = sorted(sides[0].keys() & sides[1].keys())
+    paired, here = (mean_of([side[pair] for pair in both]) for side in sides)
+    if len(both) > 1 and paired is not None and here is not None:
+        values = np.array([[side[pair].value for pair in both] for side in sides], dtype=np.float64)
+        less = sign * (values[0] - values[1])
+        error = float(less.std(ddof=1) / np.sqrt(len(both)))
+        return Improvement(float(less.mean()), error, here, paired, "confirming pairs")
+    here = mean_of(list(sides[1].values()))
     controls = mean_of([trial for trial in others if trial.kind == "control"])
     for start, basis in ((paired, "confirming pairs"), (controls, "confirming and control deployments")):
         if here is not None and start is not None and here.sem is not None and start.sem is not None:
-            less = start.mean - here.mean
-            gain = less if spec.direction == "minimize" else -less
+            gain = sign * (start.mean - here.mean)
             return Improvement(gain, float(np.hypot(here.sem, start.sem)), here, start, basis)
     return None

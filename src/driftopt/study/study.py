@@ -87,8 +87,7 @@ class Study:
             reserve: deployments kept for confirmation and stationarity.
             clock: seconds since the epoch.
         """
-        if not isinstance(name, str) or not 0 < len(name) <= 200:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ValueError(f"name must be 1 to 200 characters, got {name!r}")
+        checks.text("name", name)
         spec = specify(
             x0=x0,
             names=names,
@@ -119,6 +118,11 @@ class Study:
         study_id, spec = database.find(name)
         return cls(Log(database, study_id), name, Spec.from_json(spec), clock)
 
+    @property
+    def url(self) -> str:
+        """Where the study is kept; a password is not shown."""
+        return self._log.database.label
+
     def close(self) -> None:
         """Give the connections back. Nothing depends on it."""
         self._log.database.close()
@@ -131,7 +135,7 @@ class Study:
 
     def __repr__(self) -> str:
         return (
-            f"<Study {self.name!r} in {self._log.database.label}: {self.spec.method}, {self.spec.direction}, "
+            f"<Study {self.name!r} in {self.url}: {self.spec.method}, {self.spec.direction}, "
             f"{self.spec.dim} coordinates, {self.spec.budget} deployments>"
         )
 
@@ -147,7 +151,7 @@ class Study:
         "stationarity" for pairs of points around the recommendation.
         """
         checks.choice("purpose", purpose, ("method", "confirm", "stationarity"))
-        owner = (holder or f"{socket.gethostname()}:{os.getpid()}")[:200]
+        owner = checks.text("holder", holder or f"{socket.gethostname()}:{os.getpid()}")
         with self._lock:
             return asking.ask(self._session, purpose, owner)
 
@@ -172,11 +176,22 @@ class Study:
         infinity are failures. A value measured at `x_deployed`, far from the asked point, is kept on record
         and the point is asked again.
         """
-        return telling.tell(self._session, int(checks.count("id", id)), value, sem, x_deployed)
+        return telling.tell(self._session, id, value, sem, x_deployed)
+
+    def tell_many(self, answers: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Answer several trials in one transaction, all or none; returns the state of each.
+
+        Args:
+            answers: the arguments of `tell` for each: {"id": …, "value": …, "sem": …, "x_deployed": …}.
+
+        Raises:
+            ValueError: one of them cannot be recorded, so none was; the message says which.
+        """
+        return telling.tell_many(self._session, answers)
 
     def fail(self, id: int, reason: str = "") -> str:
         """The deployment gave no answer; its point will be asked again."""
-        return telling.fail(self._session, int(checks.count("id", id)), str(reason))
+        return telling.fail(self._session, id, reason)
 
     # Looking
 

@@ -1,6 +1,7 @@
 """What an answer does to the log. Needs the trial's own rows alone, so it is quick however long the study."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,10 +9,12 @@ import numpy as np
 
 from driftopt import checks
 from driftopt.answers import Answer
-from driftopt.study.errors import Conflict
+from driftopt.study.errors import Conflict, UnknownTrial
 from driftopt.study.log import Asked, Happened, Writer, vector_as_json, vector_from_json
 from driftopt.study.session import Session
 from driftopt.study.trial import state_of
+
+LONGEST_REASON = 2000
 
 
 @dataclass(frozen=True)
@@ -32,33 +35,65 @@ class Said:
         return (self.kind == "failed", self.value, self.sem, self.x_deployed) == told
 
 
-def tell(session: Session, id: int, value: Any, sem: Any, x_deployed: Any) -> str:
+def tell(session: Session, id: Any, value: Any, sem: Any, x_deployed: Any) -> str:
     """A value at the point asked; else a failure: not a number, or a value that belongs to another point."""
-    number = _number("value", value) + 0.0  # SQLite drops the sign of zero, so every database does
-    error = None if sem is None else _number("sem", sem)
-    if error is not None and not (math.isfinite(error) and error >= 0):
-        raise ValueError(f"sem must be finite and >= 0, or None; got {sem!r}")
-    deployed = None if x_deployed is None else checks.vector("x_deployed", x_deployed, session.spec.dim)
-
-    def work(log: Writer) -> str:
-        asked = log.trial(id)
-        said = _judged(session, asked, number, error, deployed)
-        return _record(log, asked, said, session.clock())
-
-    return session.log.write(work)
+    answer = _Answer(session, id, value, sem, x_deployed)
+    return session.log.write(answer.record)
 
 
-def fail(session: Session, id: int, reason: str) -> str:
-    """No value came."""
-    said = Said("failed", reason=reason or "no reason given")
-    return session.log.write(lambda log: _record(log, log.trial(id), said, session.clock()))
-
-
-def _number(name: str, value: Any) -> float:
+def tell_many(session: Session, answers: Sequence[Mapping[str, Any]]) -> list[str]:
+    """All of them or none; an error says which one it was."""
+    where, checked = "", list[_Answer]()
     try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must be a number, got {value!r:.60}") from None
+        for index, one in enumerate(answers, start=1):
+            where = f"answer {index} of {len(answers)}"
+            checked.append(_Answer(session, **one))
+
+        def work(log: Writer) -> list[str]:
+            nonlocal where
+            states: list[str] = []
+            for index, answer in enumerate(checked, start=1):
+                where = f"answer {index} of {len(answers)}, for trial {answer.id}"
+                states.append(answer.record(log))
+            return states
+
+        return session.log.write(work)
+    except (Conflict, UnknownTrial, ValueError) as error:
+        raise type(error)(f"{where}: {error}. None of the {len(answers)} answers was recorded") from None
+
+
+def fail(session: Session, id: Any, reason: Any) -> str:
+    """No value came."""
+    number, why = trial_number(id), checks.text("reason", reason or "no reason given", LONGEST_REASON)
+    said = Said("failed", reason=why)
+    return session.log.write(lambda log: _record(log, log.trial(number), said, session.clock()))
+
+
+def trial_number(id: Any) -> int:
+    """One whole number >= 1."""
+    if np.ndim(id) or isinstance(id, Mapping):
+        raise ValueError(f"id must be one trial's number, got {id!r:.60}")
+    return int(checks.count("id", id))
+
+
+class _Answer:
+    """A value told, checked before the database is touched."""
+
+    def __init__(self, session: Session, id: Any, value: Any, sem: Any = None, x_deployed: Any = None):
+        self._session = session
+        self.id = trial_number(id)
+        self._value = checks.number("value", value) + 0.0  # SQLite drops the sign of zero, so we always do
+        self._sem = None if sem is None else checks.number("sem", sem)
+        if self._sem is not None and not (math.isfinite(self._sem) and self._sem >= 0):
+            raise ValueError(f"sem must be finite and >= 0, or None; got {sem!r}")
+        dim = session.spec.dim
+        self._deployed = None if x_deployed is None else checks.vector("x_deployed", x_deployed, dim)
+
+    def record(self, log: Writer) -> str:
+        """Append it; returns the trial's state."""
+        asked = log.trial(self.id)
+        said = _judged(self._session, asked, self._value, self._sem, self._deployed)
+        return _record(log, asked, said, self._session.clock())
 
 
 def _judged(
