@@ -2,6 +2,8 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 # Tests compile much and compute little; results are the same to rounding. Subprocesses inherit both.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
@@ -15,6 +17,65 @@ from driftopt import methods
 jax.config.update("jax_num_cpu_devices", 2)
 
 pytest_plugins = ["support.browser", "support.stores"]
+
+
+# Left out of `make test-quick`, besides what is marked slow: runs whose statistics are judged, processes that
+# are killed, browsers, whole protocols and pages. What is left holds the identities.
+LONG = (
+    "comparison/test_compare.py",
+    "docs/test_architecture.py",
+    "docs/test_code_blocks.py",
+    "docs/test_documents.py",
+    "docs/test_readme.py",
+    "docs/test_site.py",
+    "docs/test_studies.py",
+    "methods/test_auto.py",
+    "methods/test_estimators.py",
+    "paper/test_reproduction.py",
+    "problems/test_pricing.py",
+    "problems/test_strategic.py",
+    "report/test_page.py",
+    "runtime/test_executable_cache.py",
+    "stationarity",
+    "study/test_interleavings.py",
+    "study/test_safety.py",
+    "study/test_swarm.py",
+    "sweep/test_cluster.py",
+    "sweep/test_sweep.py",
+    "test_plugins.py",
+)
+
+
+# Where arrays have no lanes behind their own axes, a silent cast or a broadcast between ranks is a mistake.
+STRICT = (
+    "methods/test_directions.py",
+    "methods/test_estimators.py",
+    "methods/test_learners.py",
+    "problems/test_synthetic.py",
+    "rng",
+)
+
+
+def below(path: Path, names: tuple[str, ...]) -> bool:
+    """Whether a file is one of these, or in one of these folders, of tests/."""
+    return any(path.is_relative_to(Path(__file__).parent / name) for name in names)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is long as slow."""
+    for item in items:
+        if below(item.path, LONG):
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(autouse=True)
+def strict_promotion(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No implicit casts and no broadcasting between ranks, in the rooms that bear it."""
+    if below(request.path, STRICT):
+        with jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
+            yield
+    else:
+        yield
 
 
 @pytest.fixture(params=methods.names())

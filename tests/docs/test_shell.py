@@ -85,3 +85,11 @@ def test_the_site_is_built_strictly():
     (line,) = [line for line in makefile.splitlines() if "mkdocs build" in line]
     assert "--strict" in line
     assert "quiet" not in line
+
+
+def test_what_the_tests_configuration_names_exists():
+    """Files that are left out of the quick loop, and those with strict promotion."""
+    conftest = (ROOT / "tests" / "conftest.py").read_text(encoding="utf-8")
+    names = re.findall(r'^    "([\w/.]+)",$', conftest, re.MULTILINE)
+    assert len(names) > 20
+    assert not [name for name in names if not (ROOT / "tests" / name).exists()]

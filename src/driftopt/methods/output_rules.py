@@ -29,7 +29,7 @@ def update(rule: str, blocks: Any, y: Array, counts: Any, ends: Any, block: Arra
     if rule == "final":
         return blocks
     total = blocks.total + jnp.where(counts, y, 0)
-    finished = blocks.finished + ends
+    finished = blocks.finished + jnp.asarray(ends, blocks.finished.dtype)
     taken = ends & (pick * finished < 1) if rule == "random-block" else ends
     chosen = jnp.where(taken, total / block, blocks.chosen)
     return Blocks(jnp.where(ends, 0, total), finished, chosen)
