@@ -22,6 +22,7 @@ pytest_plugins = ["support.browser", "support.stores"]
 # Left out of `make test-quick`, besides what is marked slow: runs whose statistics are judged, processes that
 # are killed, browsers, whole protocols and pages. What is left holds the identities.
 LONG = (
+    "cli/test_demo.py",
     "comparison/test_compare.py",
     "docs/test_architecture.py",
     "docs/test_code_blocks.py",
@@ -38,7 +39,6 @@ LONG = (
     "runtime/test_executable_cache.py",
     "stationarity",
     "study/test_interleavings.py",
-    "study/test_safety.py",
     "study/test_swarm.py",
     "sweep/test_cluster.py",
     "sweep/test_sweep.py",

@@ -72,4 +72,5 @@ class AdaGradNorm(Learner):
         total = jnp.minimum(total + jnp.sum(told.gradient * told.gradient, axis=0), largest)
         known = total > 0
         step = jnp.where(known, told.reach * jnp.sqrt(block / jnp.where(known, total, 1)), 0)
-        return (total, block + jnp.asarray(told.ends, block.dtype)), project(increment - step * told.gradient, told.reach)
+        after = block + jnp.asarray(told.ends, block.dtype)
+        return (total, after), project(increment - step * told.gradient, told.reach)
