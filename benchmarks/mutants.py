@@ -31,8 +31,8 @@ SOURCE = ROOT / "src" / "driftopt"
 ROOMS: dict[str, tuple[str, ...]] = {
     "stationarity": ("tests/stationarity", "src/driftopt/stationarity"),
     "averages.py": ("tests/drivers/test_averages.py", "src/driftopt/averages.py"),
-    "space": ("tests/space", "tests/drivers/test_minimization.py"),
-    "answers": ("tests/answers",),
+    "space": ("tests/space", "src/driftopt/space", "tests/drivers/test_minimization.py"),
+    "answers": ("tests/answers", "src/driftopt/answers"),
     "methods": ("tests/methods",),
     "drivers": ("tests/drivers",),
     "study": ("tests/study/test_conformance.py", "tests/study/test_replay.py", "tests/study/test_safety.py"),

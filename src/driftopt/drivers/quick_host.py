@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from driftopt.drivers.host import Host, told_soundly
+from driftopt.drivers.host import Host
 from driftopt.method import Method
 
 
@@ -26,8 +26,9 @@ class QuickHost(Host):
     def __init__(self, method: Method, x0: np.ndarray, seed: int):
         super().__init__(method, x0, seed)
         with jax.enable_x64(True):
-            run = (self.method, self.state, jnp.zeros((), jnp.float64), self._points)
-            self._form, self._packed = _form(run), _packed(run)
+            run = (self.method, self.state, self._points)
+            self._form = _form(run)
+            self._packed = jnp.append(_packed(run), 0.0)  # and whether the run has diverged
             self._program = _quick(self._form, self._row_form, self._packed.sharding)
         self._letter = _Letter((2, self._row_form.size), self._packed.sharding)
         if not self._letter.shared:
@@ -38,11 +39,11 @@ class QuickHost(Host):
     @property
     def points(self) -> np.ndarray:
         """The (p, d) points of the iteration now open."""
-        return self._numbers[-self._size :].reshape(self._shape)
+        return self._numbers[-self._size - 1 : -1].reshape(self._shape)
 
     @property
     def diverged(self) -> bool:
-        return self._numbers[-self._size - 1] != 0
+        return self._numbers[-1] != 0
 
     def tell(self, values: Any) -> None:
         place = self.told % self.ahead
@@ -148,12 +149,15 @@ def _quick(form: _Form, row_form: _Form, place: Any) -> Any:
     """
 
     def program(packed: Any, rows: Any) -> Any:
-        method, state, diverged, _ = _unpack(form, packed)
+        method, state, _ = _unpack(form, packed)
         (values, now), (_, then) = (_unpack(row_form, row) for row in rows)
-        state, taken = told_soundly(method, state, values, now)
-        return _packed((method, state, jnp.where(taken, diverged, 1), method.ask(state, then)))
+        state = method.tell(state, values, now)
+        after = _packed((method, state, method.ask(state, then)))
+        taken = jnp.all(jnp.isfinite(after))
+        kept, diverged = jnp.where(taken, after, packed[:-1]), jnp.where(taken, packed[-1:], 1)
+        return jnp.concatenate([kept, diverged])
 
-    shapes = (form.size,), (2, row_form.size)
+    shapes = (form.size + 1,), (2, row_form.size)
     arrays = (jax.ShapeDtypeStruct(shape, jnp.float64, sharding=place) for shape in shapes)
     return jax.jit(program).lower(*arrays).compile()
 
@@ -170,5 +174,5 @@ def _in_double(program: Any) -> Any:
 
 @partial(jax.jit, static_argnames="form")
 def _recommend_packed(form: _Form, packed: Any) -> Any:
-    method, state, _, _ = _unpack(form, packed)
+    method, state, _ = _unpack(form, packed)
     return method.recommend(state)
