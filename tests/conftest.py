@@ -46,6 +46,8 @@ LONG = (
 )
 
 
+IN_THE_QUICK_LOOP = ("auto", "zo-o2nc-2pt", "zo-sph")
+
 # Where arrays have no lanes behind their own axes, a silent cast or a broadcast between ranks is a mistake.
 STRICT = (
     "methods/test_directions.py",
@@ -62,9 +64,15 @@ def below(path: Path, names: tuple[str, ...]) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is long as slow."""
+    """Mark what is long as slow, so that the quick loop takes one method of each family and SQLite alone."""
     for item in items:
-        if below(item.path, LONG):
+        given = (
+            item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        )
+        another_method = given.get("name", IN_THE_QUICK_LOOP[0]) in set(methods.names()) - set(
+            IN_THE_QUICK_LOOP
+        )
+        if below(item.path, LONG) or another_method or "postgres" in item.nodeid:
             item.add_marker(pytest.mark.slow)
 
 
