@@ -119,3 +119,23 @@ def test_the_improvements_error_is_that_of_the_pairs():
     assert gain.mean == pytest.approx(2.0)
     assert gain.sem == pytest.approx(0.0, abs=1e-12)
     assert (gain.start.n, gain.recommended.n, gain.basis) == (8, 8, "confirming pairs")
+
+
+@pytest.mark.parametrize("method", ["auto", "zo-o2nc-2pt", "zo-sph"])
+def test_a_value_too_large_to_compute_with_is_a_failure_and_the_study_goes_on(method):
+    given = {"step": 0.1} if method == "zo-sph" else {}
+    study = Study.create(
+        "sqlite://", "a", x0=[1.0, -0.5], method=method, radius=1e-6, params=given, budget=24, rng=0
+    )
+    for value in (1e308, -1e308):
+        assert study.tell(study.ask().id, value) == "failed"
+    assert "too large to compute with" in study.trials()[0].reason
+    for value in (1e50, -1e50) * 4:
+        assert study.tell(study.ask().id, value) == "complete"
+    assert np.isfinite(study.recommend().x).all()
+    assert np.isfinite(study.ask().x).all()
+
+
+def test_a_deployed_point_infinitely_far_away_is_a_failure():
+    study = Study.create("sqlite://", "a", budget=12, **PLAIN)
+    assert study.tell(study.ask().id, 1.0, x_deployed=[1.7e308, -1.7e308]) == "failed"

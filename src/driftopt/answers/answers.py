@@ -7,6 +7,7 @@ A new thing that may come with an answer, or go wrong with it, is a new file wit
 `build`; drivers and studies call `judge` and `take`.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,6 +36,7 @@ class Answers:
         cls,
         *,
         direction: str = "minimize",
+        largest: float = math.inf,
         tolerance: float | None = None,
         distance: Callable[[np.ndarray, np.ndarray], float] | None = None,
     ) -> "Answers":
@@ -42,10 +44,11 @@ class Answers:
 
         Args:
             direction: "minimize" or "maximize".
+            largest: the largest size of a value that counts.
             tolerance: how far what was deployed may be from what was asked; None: it is not looked at.
             distance: how far apart two decisions are.
         """
-        steps: list[Step] = [Finite()]
+        steps: list[Step] = [Finite(largest)]
         if tolerance is not None and distance is not None:
             steps.append(DeployedAsAsked(tolerance, distance))
         if checks.choice("direction", direction, DIRECTIONS) == "maximize":

@@ -12,6 +12,7 @@ import numpy as np
 
 from driftopt.method import Method
 from driftopt.rng.seeds import as_key, run_keys
+from driftopt.runtime.forks import refuse_after_fork
 
 
 def with_precision(method: Method, dtype: Any) -> Method:
@@ -122,6 +123,7 @@ class Host:
     """
 
     def __init__(self, method: Method, x0: np.ndarray, seed: int):
+        refuse_after_fork()
         self._dim = len(x0)
         with jax.enable_x64(True):
             self.method = with_precision(method, jnp.float64)

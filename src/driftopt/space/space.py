@@ -92,7 +92,8 @@ class Space:
 
     def distance(self, one: np.ndarray, other: np.ndarray) -> float:
         """How far apart two decisions are."""
-        return float(np.linalg.norm(one - other))
+        with np.errstate(over="ignore"):  # infinitely far is far
+            return float(np.linalg.norm(one - other))
 
     @property
     def radius(self) -> float | None:

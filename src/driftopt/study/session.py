@@ -37,8 +37,10 @@ class Session:
 
     def state(self) -> "MethodState":
         """The method's state after all that `progress` knows. This alone needs JAX."""
+        from driftopt.runtime.forks import refuse_after_fork
         from driftopt.study.method_state import MethodState
 
+        refuse_after_fork()
         if self._state is not None:
             self._state.follow(self.progress.steps)
             return self._state

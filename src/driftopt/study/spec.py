@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from driftopt.answers import Answers
+from driftopt.answers.finite import LARGEST
 from driftopt.space import Space
 
 
@@ -56,7 +57,12 @@ class Spec:
     @cached_property
     def answers(self) -> Answers:
         """The way in: from what was told to the method's values."""
-        return Answers.build(direction=self.direction, tolerance=self.tolerance, distance=self.space.distance)
+        return Answers.build(
+            direction=self.direction,
+            largest=LARGEST,
+            tolerance=self.tolerance,
+            distance=self.space.distance,
+        )
 
     def as_json(self) -> str:
         return json.dumps(asdict(self), allow_nan=False)
