@@ -1,4 +1,4 @@
-"""A comparison from a short TOML file.
+"""A comparison from a short TOML file. Such a file is code: the modules that it names are imported and run.
 
 budget = 2000
 problem = "kink"                       # a name, or "module:attribute" beside the file
@@ -8,16 +8,19 @@ held_out = 20
 [methods.zo-sph]
 radius = [0.5, 1.0]
 step = [0.01, 0.1]
+
+A name "module:attribute" means a module beside the file, or one in an installed package that the user has
+allowed; what it names must be defined there: Problems, a factory of Problems, a noisy function, or a method.
 """
 
-import importlib
-import sys
+import inspect
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from driftopt import problems
+from driftopt.comparison.named_code import Names
 from driftopt.problem import Problem
 
 KEYS = (
@@ -34,13 +37,24 @@ KEYS = (
 )
 
 
-def read(path: str | Path) -> dict[str, Any]:
-    """The arguments of `compare` that a TOML file gives."""
+def read(path: str | Path, allow_modules: Sequence[str] = ()) -> dict[str, Any]:
+    """The arguments of `compare` that a TOML file gives.
+
+    Args:
+        path: the file.
+        allow_modules: installed packages that the file may name; modules beside it need no permission.
+
+    Raises:
+        ValueError: the file is none that can be run, or names what it may not.
+        FileNotFoundError: there is no such file.
+    """
     path = Path(path)
     try:
         given = tomllib.loads(path.read_text("utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path} is no valid TOML: {error}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is no valid TOML: it is not written in UTF-8") from None
     except (FileNotFoundError, IsADirectoryError):
         raise FileNotFoundError(f"there is no file {path}") from None
     if unknown := sorted(set(given) - set(KEYS)):
@@ -51,14 +65,13 @@ def read(path: str | Path) -> dict[str, Any]:
     for key, table in (("methods", given["methods"]), ("problem_options", options)):
         if not isinstance(table, dict):
             raise ValueError(f"{path}: {key} must be a table, as in [methods.auto]; got {table!r}")
-    given["problem"] = problem(given["problem"], options, path.parent, oracle="x0" in given)
-    given["methods"] = {
-        label: _method(parameters, path.parent) for label, parameters in given["methods"].items()
-    }
+    names = Names(path.parent.resolve(), tuple(allow_modules))
+    given["problem"] = problem(given["problem"], options, names, noisy="x0" in given)
+    given["methods"] = {label: _method(numbers, names) for label, numbers in given["methods"].items()}
     return given
 
 
-def problem(name: Any, options: Mapping[str, Any], folder: Path, *, oracle: bool) -> Any:
+def problem(name: Any, options: Mapping[str, Any], names: Names, *, noisy: bool) -> Any:
     """The problem that a name stands for.
 
     "module:attribute" is a Problem, a list of Problems, a noisy function (where the file gives x0), or,
@@ -71,37 +84,34 @@ def problem(name: Any, options: Mapping[str, Any], folder: Path, *, oracle: bool
             known = ", ".join(problems.names())
             raise ValueError(f"unknown problem {name!r}; it is one of {known}, or 'module:attribute'")
         return problems.get(name, **options)
-    found = attribute(name, folder)
-    if isinstance(found, Problem | list | tuple) or oracle:
+    found = names.find(name)
+    if _is_problems(found) or (noisy and callable(found)):
         return found
     if callable(found):
-        return _call(name, found, options)
+        built = _call(name, found, options)
+        if _is_problems(built):
+            return built
+        raise ValueError(
+            f"{name} returned {built!r}: without x0 it must return a Problem or a list of them; give x0 in "
+            "the file if it is a noisy function of the decision"
+        )
     raise ValueError(f"{name} is {found!r}: expected a Problem, a list of them, or a function")
 
 
-def attribute(name: str, folder: Path) -> Any:
-    """The attribute of a module, found beside the file or among the installed ones."""
-    module, _, wanted = name.partition(":")
-    where = str(folder.resolve())
-    sys.path.insert(0, where)
-    try:
-        return getattr(importlib.import_module(module), wanted)
-    except ModuleNotFoundError as error:
-        raise ValueError(f"{name}: {error}; the module must be installed or lie in {where}") from None
-    except AttributeError:
-        raise ValueError(f"{name}: the module {module} has no {wanted or 'name after the colon'}") from None
-    finally:
-        sys.path.remove(where)
+def _is_problems(found: Any) -> bool:
+    several = found if isinstance(found, list | tuple) else [found]
+    return bool(several) and all(isinstance(one, Problem) for one in several)
 
 
 def _call(name: str, build: Callable[..., Any], options: Mapping[str, Any]) -> Any:
     try:
-        return build(**options)
-    except TypeError as error:
+        inspect.signature(build).bind(**options)
+    except (TypeError, ValueError) as error:
         raise ValueError(f"problem_options do not fit {name}: {error}") from None
+    return build(**options)
 
 
-def _method(parameters: Any, folder: Path) -> Any:
+def _method(parameters: Any, names: Names) -> Any:
     if isinstance(parameters, dict) and ":" in str(parameters.get("method", "")):
-        return {**parameters, "method": attribute(parameters["method"], folder)}
+        return {**parameters, "method": names.find(parameters["method"])}
     return parameters
