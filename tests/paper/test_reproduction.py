@@ -251,6 +251,14 @@ def test_a_full_disk_while_writing_tables_keeps_the_runs(made, tmp_path, monkeyp
     assert again.manifest["experiments"]["pricing"]["both"]["parts_found_finished"] == 1
 
 
+def test_fresh_runs_every_part_again_and_finds_the_same(made, tmp_path):
+    reproduce(tmp_path, only="pricing")
+    again = reproduce(tmp_path, only="pricing", fresh=True)
+    both = again.manifest["experiments"]["pricing"]["both"]
+    assert (both["parts_found_finished"], both["parts"]) == (0, 1)
+    assert (tmp_path / "table_pricing.md").read_bytes() == (made.folder / "table_pricing.md").read_bytes()
+
+
 def test_a_folder_holds_one_protocol(made):
     with pytest.raises(ValueError, match="holds the results of a quick run; choose another folder"):
         reproduction.reproduce(made.folder, data="stand-in", progress=False)

@@ -1,24 +1,54 @@
 """`driftopt compare`: methods on your own problem."""
 
+import sys
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 
-def compare(file: Path, *, out: Path | None = None) -> None:
+def compare(
+    file: Path,
+    *,
+    out: Path | None = None,
+    fresh: Annotated[bool, Parameter(negative=())] = False,
+    allow_module: Annotated[list[str] | None, Parameter(negative=())] = None,
+) -> None:
     """Compare methods on your own problem, from a TOML file, with intervals and tests.
+
+    The file is code: the modules that it names are imported and run.
 
     Args:
         file: What to compare: problem, methods with the values to try, budget; docs/compare.md shows
             examples.
         out: The folder for tables, results and report.html; results/NAME-OF-THE-FILE unless told otherwise.
+        fresh: Run every part again, whatever the folder holds.
+        allow_module: An installed package that the file may name, once for each. Modules beside the file
+            need none.
     """
+    from driftopt.comparison import files
     from driftopt.comparison.comparison import compare
     from driftopt.comparison.config_file import read
+    from driftopt.report.numbers import listed
+    from driftopt.report.packages import INSTALL, missing_packages
     from driftopt.runtime.jax_settings import prepare
+    from driftopt.sweep.reuse import reused_parts
 
     prepare()
-    arguments = read(file)
+    arguments = read(file, allow_module or ())
     folder = Path("results") / file.stem if out is None else out
-    made = compare(**arguments, folder=folder, progress=True)
-    made.write(folder)
-    print(made)
-    print(f"Everything is in {folder} (open {folder / 'report.html'})")
+    if missing := missing_packages():
+        print(
+            f"no report.html, pictures and results: {listed(missing)} not installed; the tables need nothing "
+            f"more. To have everything: {INSTALL}",
+            file=sys.stderr,
+        )
+    comparison = compare(**arguments, folder=folder, fresh=fresh, progress=True)
+    if missing:
+        files.write_text(comparison, folder)
+    else:
+        comparison.write(folder)
+    print(comparison)
+    print(reused_parts(list(comparison.tuned.manifest.values()), folder))
+    written = "The tables are in" if missing else "Everything is in"
+    print(f"{written} {folder}" + ("" if missing else f" (open {folder / 'report.html'})"))

@@ -20,6 +20,7 @@ def reproduce(
     seeds: int | None = None,
     development: int | None = None,
     budget: int | None = None,
+    fresh: Annotated[bool, Parameter(negative=())] = False,
     data: Literal["auto", "real", "stand-in"] = "auto",
 ) -> None:
     """Run the paper's whole experiment section and say how its numbers compare.
@@ -38,14 +39,18 @@ def reproduce(
         seeds: Held-out runs for each figure, instead of 20 (pricing: 10).
         development: Development runs for each configuration, instead of 5 (pricing: 3).
         budget: Queries a run, instead of 30,000 (pricing: 5,000).
+        fresh: Run every part again, whatever the folder holds.
         data: auto: real where it is there or can be fetched, else stand-ins; real: or fail; stand-in:
             generated.
     """
     from driftopt.paper import protocol
     from driftopt.paper.reproduction import reproduce
     from driftopt.paper.scope import Scope
+    from driftopt.report.packages import require_report_packages
     from driftopt.runtime.jax_settings import prepare
+    from driftopt.sweep.reuse import reused_parts
 
+    require_report_packages("driftopt reproduce")
     prepare()
     chosen = _words("methods", methods)
     scope = Scope(quick, None if chosen is None else tuple(chosen), development, seeds, budget)
@@ -61,6 +66,7 @@ def reproduce(
         splits=wanted[0],
         weeks=wanted[1],
         data=data,
+        fresh=fresh,
         say=lambda sentence: print(sentence, file=sys.stderr, flush=True),
         command="driftopt " + " ".join(sys.argv[1:]) if sys.argv[1:] else "driftopt reproduce",
     )
@@ -69,7 +75,9 @@ def reproduce(
         print(f"\n{summary.experiment.title} ({reproduction.manifest['protocol']}; data: {source})")
         for finding in reproduction.findings[summary.experiment.name]:
             print(f"  {finding.verdict:<14}  {finding.claim}: {finding.detail}")
-    print(f"\nTables, figures and the report are in {folder} (open {folder / 'report.html'})")
+    sweeps = [s for parts in reproduction.manifest["experiments"].values() for s in parts.values()]
+    print(f"\n{reused_parts(sweeps, folder)}")
+    print(f"Tables, figures and the report are in {folder} (open {folder / 'report.html'})")
 
 
 def _words(name: str, given: list[str] | None) -> list[str] | None:

@@ -55,6 +55,7 @@ def compare(
     evaluations: int = 200,
     evaluate_every: int | None = None,
     folder: str | Path | None = None,
+    fresh: bool = False,
     executor: Executor | None = None,
     progress: bool = False,
 ) -> Comparison:
@@ -75,6 +76,7 @@ def compare(
         evaluations: for a function, how many fresh values at the reported decision judge a run; not counted.
         evaluate_every: for a Problem, queries between two points of a curve; a fiftieth of the budget.
         folder: keeps finished parts, so that an interrupted comparison goes on from there.
+        fresh: run every part again, whatever the folder holds.
         executor: runs the parts; threads unless given.
         progress: show how far it is, on stderr.
 
@@ -93,6 +95,7 @@ def compare(
         x0=x0 if isinstance(source, Simulated) else None,
         evaluate_every=(evaluate_every or max(1, budget // 50)) if isinstance(source, Simulated) else None,
         folder=folder,
+        fresh=fresh,
         executor=executor,
         progress=progress,
         title="compare",

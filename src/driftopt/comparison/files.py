@@ -9,20 +9,27 @@ from driftopt.comparison.page import page, panels
 from driftopt.comparison.tables import markdown, tests_csv
 from driftopt.report import figure
 from driftopt.report.frames import csv_of
+from driftopt.report.packages import require_report_packages
 from driftopt.report.page import render
 from driftopt.report.styles import assign
 from driftopt.runtime.files import make_folder, write_whole
 
 
 def write(judged: Judged, folder: Path) -> None:
-    """table.md, tests.csv, results.csv and .parquet, manifest.json, figure.png and .pdf, report.html."""
+    """table.md, tests.csv, manifest.json, results.csv and .parquet, figure.png and .pdf, report.html."""
+    require_report_packages("the report")
+    write_text(judged, folder)
+    _write_results(judged, folder)
+    _write_figure(judged, folder)
+    write_whole(folder / "report.html", render(page(judged)).encode())
+
+
+def write_text(judged: Judged, folder: Path) -> None:
+    """table.md, tests.csv and manifest.json, which need no further packages."""
     make_folder(folder)
     write_whole(folder / "table.md", markdown(judged).encode())
     write_whole(folder / "tests.csv", tests_csv(judged).encode())
-    _write_results(judged, folder)
     write_whole(folder / "manifest.json", (json.dumps(judged.tuned.manifest, indent=1) + "\n").encode())
-    _write_figure(judged, folder)
-    write_whole(folder / "report.html", render(page(judged)).encode())
 
 
 def _write_results(judged: Judged, folder: Path) -> None:

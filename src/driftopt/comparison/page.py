@@ -8,6 +8,7 @@ from driftopt.report.curves import Panel, average, limits
 from driftopt.report.numbers import counted, listed, significant
 from driftopt.report.page import Badge, Finding, Page, Section
 from driftopt.report.styles import assign
+from driftopt.sweep.reuse import reused_parts
 
 
 def page(judged: Judged) -> Page:
@@ -75,10 +76,9 @@ def _section(judged: Judged) -> Section:
 def _facts(judged: Judged) -> list[tuple[str, str]]:
     sweeps: list[Any] = list(judged.tuned.manifest.values())
     held_out = sweeps[-1]
-    reused, parts = (sum(s[key] for s in sweeps) for key in ("parts_found_finished", "parts"))
     return [
         ("Queries", f"{sum(s['queries'] for s in sweeps):,}"),
-        ("Parts", f"{parts}, of which {reused} were found finished in the folder and used again"),
+        ("Parts", reused_parts(sweeps)),
         ("Checksums", ", ".join(f"{k} {v}" for k, v in held_out["data_checksums"].items())),
         ("Machine", f"{held_out['machine']}; devices: {', '.join(held_out['devices'])}"),
         ("Versions", ", ".join(f"{k} {v}" for k, v in held_out["versions"].items())),

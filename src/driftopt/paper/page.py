@@ -12,6 +12,7 @@ from driftopt.paper.tables import selections, tables
 from driftopt.report.numbers import counted
 from driftopt.report.page import Badge, Finding, Page, Section, Strip
 from driftopt.report.styles import Style
+from driftopt.sweep.reuse import reused_parts
 
 Found = Mapping[str, Sequence[Finding]]  # by the experiment's name
 
@@ -100,12 +101,11 @@ def _facts(summaries: Sequence[Summary], manifest: Mapping[str, Any]) -> list[tu
         listed = ", ".join(f"{instance} {value}" for instance, value in sums.items())
         facts.append((f"Data, {e.name}", f"{e.provenance.source}; checksums: {listed}"))
     first = sweeps[0]
-    reused, parts = (sum(s[key] for s in sweeps) for key in ("parts_found_finished", "parts"))
     return [
         *facts,
         ("Queries", f"{sum(s['queries'] for s in sweeps):,}"),
         ("Duration", f"{manifest['duration_s']:,} s"),
-        ("Parts", f"{parts}, of which {reused} were found finished in the folder and used again"),
+        ("Parts", reused_parts(sweeps)),
         ("Machine", f"{platform.system()} {platform.machine()}; devices: {', '.join(first['devices'])}"),
         ("Versions", ", ".join(f"{name} {version}" for name, version in first["versions"].items())),
     ]

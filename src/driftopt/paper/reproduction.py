@@ -16,6 +16,7 @@ from driftopt.paper.findings import findings
 from driftopt.paper.protocol import Experiment
 from driftopt.paper.scope import Scope
 from driftopt.paper.summary import Summary, summarise
+from driftopt.report.packages import require_report_packages
 from driftopt.report.page import Finding
 from driftopt.runtime.files import make_folder
 from driftopt.sweep import Tuned
@@ -43,6 +44,7 @@ def reproduce(
     splits: Sequence[str] = protocol.SPLITS,
     weeks: Sequence[str] = protocol.WEEKS,
     data: str = "auto",
+    fresh: bool = False,
     executor: Executor | None = None,
     progress: bool = True,
     say: Callable[[str], None] = lambda _: None,
@@ -58,10 +60,12 @@ def reproduce(
         splits: the instances of classification.
         weeks: the instances of pricing.
         data: "auto" (real where it is there or can be fetched), "real" (or fail) or "stand-in".
+        fresh: run every part again, whatever the folder holds.
         executor: runs the parts; two threads unless given.
         say: gets a sentence now and then.
         command: what to name as the command in the outputs.
     """
+    require_report_packages("reproduce")
     began = time.monotonic()
     folder = Path(out)
     make_folder(folder)
@@ -80,9 +84,9 @@ def reproduce(
     for experiment in experiments:
         say(f"{experiment.title}: {experiment.size}; data: {experiment.provenance.source}")
         with ThreadPoolExecutor(AT_ONCE) as threads:
-            tuned = run(experiment, folder, executor=executor or threads, progress=progress)
+            tuned = run(experiment, folder, fresh=fresh, executor=executor or threads, progress=progress)
         results.append((experiment, tuned))
-        summaries.append(summarise(experiment, tuned, best_known(experiment, Store(folder))))
+        summaries.append(summarise(experiment, tuned, best_known(experiment, Store(folder, fresh=fresh))))
     manifest: dict[str, Any] = {
         "command": command,
         "protocol": protocol_of,
@@ -101,6 +105,7 @@ def run(
     experiment: Experiment,
     folder: str | Path | None,
     *,
+    fresh: bool = False,
     executor: Executor | None = None,
     progress: bool = True,
 ) -> Tuned:
@@ -115,6 +120,7 @@ def run(
         evaluate_every=experiment.evaluate_every,
         metrics=bool(experiment.problems[0].metric_names),
         folder=folder,
+        fresh=fresh,
         executor=executor,
         progress=progress,
         title=experiment.title,

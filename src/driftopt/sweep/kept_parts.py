@@ -22,10 +22,17 @@ class ResultsError(WriteError):
 
 
 class Store:
-    """Finished parts under `folder`/parts; with no folder, they live in memory."""
+    """Finished parts under `folder`/parts; with no folder, they live in memory. `fresh` finds none."""
 
-    def __init__(self, folder: str | Path | None, warn: Callable[[str], None] = lambda _: None):
+    def __init__(
+        self,
+        folder: str | Path | None,
+        warn: Callable[[str], None] = lambda _: None,
+        *,
+        fresh: bool = False,
+    ):
         self.folder = None if folder is None else Path(folder)
+        self._fresh = fresh
         self._warn = warn
         self._memory: dict[str, Arrays] = {}
         if self.folder is not None:
@@ -41,6 +48,8 @@ class Store:
 
     def get(self, key: str) -> Arrays | None:
         """The part, or None if it is not finished; a damaged file is reported, removed and None."""
+        if self._fresh:
+            return None
         if self.folder is None:
             return self._memory.get(key)
         path = self.path(key)

@@ -66,6 +66,7 @@ def run(
     evaluate_every: int | None = None,
     metrics: bool = False,
     folder: str | Path | None = None,
+    fresh: bool = False,
     executor: Executor | None = None,
     progress: bool = True,
     title: str = "sweep",
@@ -74,8 +75,9 @@ def run(
     """Every configuration × seed × instance, or with `chosen` one configuration a method and instance.
 
     `names` are the instances' names in the table. `folder` keeps finished parts: the same call with the same
-    folder goes on where it stopped. A configuration whose first step costs more than the budget is a row with
-    the objective +inf. `metrics` adds what the problem's `metrics(x)` says of the reported decisions.
+    folder goes on where it stopped, unless `fresh` asks to run every part again. A configuration whose first
+    step costs more than the budget is a row with the objective +inf. `metrics` adds what the problem's
+    `metrics(x)` says of the reported decisions.
     """
     source = _source(problems, names)
     if metrics and isinstance(source, Simulated) and not source.problems[0].metric_names:
@@ -91,7 +93,7 @@ def run(
         parts += cut(one, source, settings, seeds, picked)
     with Progress(title, sum(part.queries for part in parts), show=progress) as shown:
         began = time.monotonic()
-        done, reused = execute(parts, Store(folder, shown.note), executor, shown)
+        done, reused = execute(parts, Store(folder, shown.note, fresh=fresh), executor, shown)
         seconds = time.monotonic() - began
     runs = assemble(grids, source, seeds, chosen, parts, done)
     manifest = describe(grids, source, settings, seeds) | {
@@ -116,6 +118,7 @@ def tune(
     evaluate_every: int | None = None,
     metrics: bool = False,
     folder: str | Path | None = None,
+    fresh: bool = False,
     executor: Executor | None = None,
     progress: bool = True,
     title: str = "sweep",
@@ -139,6 +142,7 @@ def tune(
         "budget": budget,
         "x0": x0,
         "folder": folder,
+        "fresh": fresh,
         "executor": executor,
         "progress": progress,
     }
