@@ -30,15 +30,19 @@ LONG = (
     "docs/test_readme.py",
     "docs/test_site.py",
     "docs/test_studies.py",
+    "drivers/test_finite.py",
+    "drivers/test_minimization.py",
     "methods/test_auto.py",
     "methods/test_estimators.py",
     "paper/test_reproduction.py",
     "problems/test_pricing.py",
     "problems/test_strategic.py",
+    "problems/test_synthetic.py",
     "report/test_page.py",
     "runtime/test_executable_cache.py",
     "stationarity",
     "study/test_interleavings.py",
+    "study/test_safe_steps.py",
     "study/test_swarm.py",
     "sweep/test_cluster.py",
     "sweep/test_sweep.py",
@@ -46,7 +50,7 @@ LONG = (
 )
 
 
-IN_THE_QUICK_LOOP = ("auto", "zo-o2nc-2pt", "zo-sph")
+IN_THE_QUICK_LOOP = ("auto", "zo-o2nc-2pt")
 
 # Where arrays have no lanes behind their own axes, a silent cast or a broadcast between ranks is a mistake.
 STRICT = (
@@ -64,7 +68,7 @@ def below(path: Path, names: tuple[str, ...]) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is long as slow, so that the quick loop takes one method of each family and SQLite alone."""
+    """Mark what is long as slow, so that the quick loop takes two methods and SQLite alone."""
     for item in items:
         given = (
             item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
