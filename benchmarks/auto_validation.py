@@ -95,7 +95,7 @@ def quick() -> list[tuple[dict[str, Any], dict[str, Problem]]]:
     ]
 
 
-def tuned(setting: dict[str, Any], problems: Problem) -> tuple[np.ndarray, list[dict[str, Any]]]:
+def tuned(setting: dict[str, Any], problems: driftopt.Stack) -> tuple[np.ndarray, list[dict[str, Any]]]:
     """Held-out objectives (instances, seeds) of the configuration that did best on the development seeds."""
     grid, budget = setting["grid"], setting["budget"]
     first = protocol.FIRST_DEVELOPMENT_SEED

@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from driftopt import data, methods, problems, pytree, stationarity, sweep, theory
     from driftopt.comparison.comparison import compare
     from driftopt.drivers.minimization import MinimizeError, MinimizeInterrupted, minimize, scipy_method
+    from driftopt.drivers.problem_check import check
     from driftopt.drivers.result import MinimizeResult
-    from driftopt.drivers.simulation import simulate, simulate_many, stack
+    from driftopt.drivers.simulation import simulate, simulate_many
+    from driftopt.drivers.stack import Stack, stack
     from driftopt.drivers.trace import Trace
     from driftopt.method import Method
     from driftopt.problem import Problem
@@ -25,9 +27,11 @@ __all__ = [
     "MinimizeInterrupted",
     "MinimizeResult",
     "Problem",
+    "Stack",
     "Study",
     "Trace",
     "__version__",
+    "check",
     "compare",
     "data",
     "methods",
@@ -49,7 +53,9 @@ _HOMES = {
     "driftopt.drivers.minimization": ["MinimizeError", "MinimizeInterrupted", "minimize", "scipy_method"],
     "driftopt.problem": ["Problem"],
     "driftopt.drivers.result": ["MinimizeResult"],
-    "driftopt.drivers.simulation": ["simulate", "simulate_many", "stack"],
+    "driftopt.drivers.problem_check": ["check"],
+    "driftopt.drivers.simulation": ["simulate", "simulate_many"],
+    "driftopt.drivers.stack": ["Stack", "stack"],
     "driftopt.drivers.trace": ["Trace"],
     "driftopt.study": ["Study"],
 }

@@ -7,7 +7,8 @@ import pytest
 
 from driftopt import methods
 from driftopt.cli import demo
-from driftopt.drivers.simulation import simulate_many, stack
+from driftopt.drivers.simulation import simulate_many
+from driftopt.drivers.stack import stack
 from driftopt.problems.synthetic import two_wells
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from driftopt import data, methods
 from driftopt.data.stand_in import generate
-from driftopt.drivers.simulation import simulate_many, stack
+from driftopt.drivers.simulation import simulate_many
+from driftopt.drivers.stack import stack
 from driftopt.paper.best_decisions import STRATEGIC as BEST
 from driftopt.problems import Pricing, StrategicClassification
 from support.real_data import FOLDER, needs_credit, needs_prices
@@ -40,7 +41,7 @@ def splits(folder) -> list[StrategicClassification]:
 
 @needs_credit
 def test_the_start_scores_146_on_every_split(splits):
-    losses = jax.vmap(lambda p: p.objective(p.x0))(stack(splits))
+    losses = jax.vmap(lambda p: p.objective(p.x0))(stack(splits).together)
     assert np.allclose(losses, 1.46, atol=0.02)
     for problem in splits:
         assert problem.features.shape == (12_272, 11)
@@ -91,7 +92,7 @@ def test_a_short_run_improves_the_classifier(splits, name, numbers):
 @needs_prices
 def test_published_weeks():
     weeks = [Pricing.from_week(week) for week in data.weeks()]
-    together = stack(weeks)
+    together = stack(weeks).together
     values = jax.vmap(lambda p: p.objective(p.x0))(together)
     assert np.isfinite(values).all()
     assert len(set(values.tolist())) == 4

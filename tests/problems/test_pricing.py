@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, chisquare
 
 from driftopt.data.prices import LOG_DEVIATION, LOG_MEAN, LOG_SKEWNESS, synthetic_prices
-from driftopt.drivers.simulation import stack
+from driftopt.drivers.stack import stack
 from driftopt.problems import Pricing, multinomial
 
 LIMIT = 5.0  # of |z|: a false alarm of 6e-7
@@ -219,7 +219,7 @@ def test_the_optimum_is_a_stationary_point_that_beats_every_start(problem):
 def test_four_instances_run_as_one_program():
     weeks = [Pricing.synthetic(seed) for seed in range(4)]
     x, key = weeks[0].x0, jax.random.key(1)
-    together = jax.jit(jax.vmap(lambda p: (p.objective(x), p.sample(key, x))))(stack(weeks))
+    together = jax.jit(jax.vmap(lambda p: (p.objective(x), p.sample(key, x))))(stack(weeks).together)
     alone = [(p.objective(x), p.sample(key, x)) for p in weeks]
     assert np.allclose(np.transpose(together), alone, rtol=1e-4, atol=1e-4)
     assert all(week.provenance.stand_in for week in weeks)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from driftopt.drivers.simulation import stack
+from driftopt.drivers.stack import stack
 from driftopt.problems.strategic import (
     Person,
     StrategicClassification,
@@ -188,7 +188,7 @@ def test_without_a_test_set_its_figures_are_unknown():
 def test_four_splits_run_as_one_program(problem):
     splits = [StrategicClassification.stand_in(seed) for seed in (101, 102, 103, 104)]
     x, key = splits[0].x0, jax.random.key(1)
-    together = jax.jit(jax.vmap(lambda p: (p.objective(x), p.sample(key, x))))(stack(splits))
+    together = jax.jit(jax.vmap(lambda p: (p.objective(x), p.sample(key, x))))(stack(splits).together)
     alone = [(p.objective(x), p.sample(key, x)) for p in splits]
     assert np.allclose(np.transpose(together), alone, rtol=1e-5)
     assert len(set(np.asarray(together[0]).tolist())) == 4

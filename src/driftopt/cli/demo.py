@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from driftopt import methods
-from driftopt.drivers.simulation import simulate_many, stack
+from driftopt.drivers.simulation import simulate_many
+from driftopt.drivers.stack import stack
 from driftopt.problem import Problem
 from driftopt.problems.synthetic import TwoWells, two_wells
 

@@ -14,6 +14,7 @@ from scipy.optimize import OptimizeResult
 
 from driftopt import averages, checks, methods
 from driftopt.answers import Answer, Answers
+from driftopt.drivers.contract import check_points
 from driftopt.drivers.host import Host
 from driftopt.drivers.quick_host import quick_host
 from driftopt.drivers.result import MinimizeResult
@@ -121,6 +122,7 @@ def minimize(
         radius=run.space.radius if radius is None and isinstance(method, str) else radius,
         params=params,
     )
+    check_points(chosen, run.space.dim)
     cost = int(chosen.queries(run.space.dim))
     iterations = checks.budget(total - int(final_queries), cost, 1 + chosen.warmup) // cost
     seed = as_seed(rng)

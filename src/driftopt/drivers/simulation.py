@@ -10,23 +10,15 @@ from jax import Array
 
 from driftopt import checks
 from driftopt.drivers.compiled_loop import program
+from driftopt.drivers.contract import check_points
 from driftopt.drivers.host import with_precision
 from driftopt.drivers.plan import Plan
+from driftopt.drivers.stack import Stack, check_stack, stack
 from driftopt.drivers.trace import Trace, joined
 from driftopt.method import Method, check_method
 from driftopt.methods.grids import Grid
-from driftopt.problem import Problem, check_problem
+from driftopt.problem import Problem
 from driftopt.rng.seeds import as_seed, lane_seed
-
-
-def stack(problems: Sequence[Problem]) -> Problem:
-    """Instances of one kind and shape as one problem with a leading instance axis, for `simulate_many`."""
-    for problem in problems:
-        check_problem(problem)
-    kinds = {(jax.tree.structure(p), str(jax.tree.map(jnp.shape, p))) for p in problems}
-    if len(kinds) != 1:
-        raise ValueError(f"only problems of one kind and shape can be stacked; got {len(kinds)} kinds")
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *problems)
 
 
 def simulate(
@@ -44,7 +36,8 @@ def simulate(
     objective along the run, about every so many queries; evaluations are not counted.
     """
     check_method(method)
-    check_problem(problem)
+    if isinstance(problem, Stack):
+        raise ValueError("problem must be a single Problem; simulate_many takes what stack gives")
     if any(np.ndim(leaf) for leaf in jax.tree.leaves(method)):
         raise ValueError("an array of parameters makes several runs: simulate_many gives them all")
     seeds = [as_seed(rng)]
@@ -56,7 +49,7 @@ def simulate(
 
 def simulate_many(
     method: Method | Grid,
-    problems: Problem,
+    problems: Stack,
     *,
     budget: int,
     seeds: Sequence[Any],
@@ -76,21 +69,18 @@ def simulate_many(
         traces = [(simulate_many(one, problems, **given), members) for one, members in groups]
         return joined(traces, method.configurations)
     check_method(method)
-    check_problem(problems)
-    leaves = jax.tree.leaves(problems)
-    if not all(np.ndim(leaf) for leaf in leaves):
-        raise ValueError("problems must come from stack([…]), also where there is only one")
-    instances = leaves[0].shape[0] if leaves else 1  # a problem without numbers is its own stack
+    together, instances = check_stack(problems).together, problems.count
     method, width = _lanes(method.for_budget(int(checks.count("budget", budget))), instances)
-    dim = jax.eval_shape(lambda p: jax.vmap(lambda q: q.x0, axis_size=instances)(p), problems).shape[1]
+    dim = jax.eval_shape(lambda p: jax.vmap(lambda q: q.x0, axis_size=instances)(p), together).shape[1]
+    check_points(method, dim)
     points, batch = method.points(dim), np.asarray(method.batch)
     budget = checks.budget(budget, points * int(batch.max()), 1 + method.warmup)
     rows = budget // points
     start = None if x0 is None else jnp.asarray(checks.vector("x0", x0, dim), jnp.float32)
     own = _lane_seeds(seeds, instances)
     lanes = (instances, own.shape[1], width)
-    plan = Plan.make(method, problems, rows, evaluate_every, dim, lanes)
-    x, curve = (np.asarray(a)[..., :width] for a in program(method, problems, own, start, plan))
+    plan = Plan.make(method, together, rows, evaluate_every, dim, lanes)
+    x, curve = (np.asarray(a)[..., :width] for a in program(method, together, own, start, plan))
 
     batch = np.broadcast_to(batch, (instances, width))[:, None, :, None]
     seen = np.minimum(np.arange(1, plan.segments + 1) * plan.segment, rows)
@@ -100,7 +90,11 @@ def simulate_many(
 
 
 def _lane_seeds(seeds: Sequence[Any], instances: int) -> np.ndarray:
-    """(K, S): each instance's own, unless given so."""
+    """Seeds as (K, S): derived for each instance, or used as given."""
+    if not isinstance(seeds, Sequence | np.ndarray) or isinstance(seeds, str) or not len(seeds):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(
+            f"seeds must be a list of whole numbers, such as [0, 1, 2] or range(5); got {seeds!r}"
+        )
     if all(isinstance(row, Sequence | np.ndarray) for row in seeds):
         own = [[as_seed(seed) for seed in row] for row in seeds]
     else:
@@ -119,6 +113,13 @@ def _lanes(method: Method, instances: int) -> tuple[Method, int]:
             f"arrays of parameters must have one length, the number of configurations; got {sizes}"
         )
     width = sizes.pop() if sizes else 1
+
+    shapes = [leaf.shape for leaf in jax.tree.leaves(method)]
+    if odd := [shape for shape in shapes if shape[:-1] not in ((), (1,), (instances,))]:
+        raise ValueError(
+            "an array of parameters must have the shape (configurations,) or (instances, configurations): "
+            f"({width},) or ({instances}, {width}) here; got {odd[0]}"
+        )
 
     def spread(leaf: Array) -> Array:
         return leaf if leaf.ndim == 0 else jnp.broadcast_to(leaf, (instances, width))

@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from driftopt.drivers.simulation import simulate_many, stack
+from driftopt.drivers.simulation import simulate_many
+from driftopt.drivers.stack import Stack, stack
 from driftopt.method import Method
 from driftopt.methods.grids import Grid
 from driftopt.problem import Problem
@@ -95,7 +96,7 @@ class Simulated(Source):
     def __init__(self, problems: Sequence[Problem], names: Sequence[str]):
         self.names = tuple(names)
         self.problems = [jax.tree.map(np.asarray, problem) for problem in problems]
-        self.stacked = jax.tree.map(np.asarray, stack(list(problems)))
+        self.stacked = stack(list(problems)).on_host()
         self.dim = int(jax.eval_shape(lambda p: p.x0, self.problems[0]).shape[0])
 
     def task(
@@ -113,7 +114,7 @@ class Simulated(Source):
         if "batch" in _fields(method) and len(batches) == 1:
             # One batch for all lanes, as a scalar: they then share their noise.
             method = replace(method, batch=batches.pop())
-        problems = jax.tree.map(lambda leaf: leaf[list(instances)], self.stacked)
+        problems = self.stacked.take(instances)
         # In whatever company, instance k has the random numbers of the k-th lane.
         own = tuple(tuple(lane_seed(seed, k) for seed in seeds) for k in instances)
         return Simulation(method, problems, own, settings)
@@ -132,7 +133,7 @@ class Simulation(Task):
     """Runs of a Problem inside one compiled program."""
 
     method: Method
-    problems: Problem
+    problems: Stack
     seeds: tuple[tuple[int, ...], ...]  # a row for each instance
     settings: Settings
 
@@ -165,7 +166,9 @@ class Simulation(Task):
             result["curve_at"] = np.asarray(trace.evaluated_at[:, 0], np.int64)
             result["curve"] = np.asarray(trace.objective, np.float32)
         if s.metrics:
-            result |= {f"metric_{name}": value for name, value in _metrics(self.problems, trace.x).items()}
+            result |= {
+                f"metric_{name}": value for name, value in _metrics(self.problems.together, trace.x).items()
+            }
         return result
 
 

@@ -1,0 +1,240 @@
+"""Whether a method and a problem keep their contracts, by shapes alone: a sentence at every driver's door.
+
+Nothing is computed. JAX traces the functions once for each class and shape, and what it would say deep inside
+a compiled loop is said here, with the name of the member to mend.
+"""
+
+import dataclasses
+import re
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from driftopt import checks
+from driftopt.method import Method
+from driftopt.problem import Problem
+
+# What JAX raises where code needs to know a number that is traced.
+NEEDS_A_VALUE = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+    jax.errors.TracerBoolConversionError,
+    jax.errors.NonConcreteBooleanIndexError,
+)
+
+
+def check_shapes(problem: Problem) -> Problem:
+    """A single problem whose members have the shapes that drivers rely on."""
+    _check_leaves(problem)
+    _check_dim(problem)
+    _check_start(problem)
+    _remembered(_problem_shapes, problem, int(problem.dim))
+    return problem
+
+
+def check_points(method: Method, dim: int) -> Method:
+    """A method whose `ask`, `tell` and `recommend` agree with its `points` and with each other.
+
+    driftopt's own are held to it by tests.
+    """
+    _check_leaves(method)
+    if not type(method).__module__.startswith("driftopt."):
+        one = jax.tree.map(lambda leaf: np.zeros((), _dtype(leaf)), method)  # a single run's numbers
+        _remembered(_method_shapes, one, dim)
+    return method
+
+
+def _remembered(look: Callable[..., None], thing: Any, *more: int) -> None:
+    """Look at each structure once: a sweep asks thousands of times."""
+    _check_static(thing)
+    leaves, structure = jax.tree.flatten(thing)
+    shapes = tuple(jax.ShapeDtypeStruct(np.shape(leaf), _dtype(leaf)) for leaf in leaves)
+    _looked_at(look, structure, shapes, more)
+
+
+@lru_cache(maxsize=512)
+def _looked_at(
+    look: Callable[..., None], structure: Any, shapes: tuple[Any, ...], more: tuple[int, ...]
+) -> None:
+    look(jax.tree.unflatten(structure, shapes), *more)
+
+
+def _dtype(leaf: Any) -> Any:
+    return leaf.dtype if isinstance(leaf, jax.Array | np.ndarray | np.generic) else jnp.result_type(leaf)
+
+
+def _check_leaves(thing: Any) -> None:
+    """Every field that is not static holds numbers."""
+    for path, leaf in jax.tree_util.tree_flatten_with_path(thing)[0]:
+        if isinstance(leaf, jax.Array | jax.ShapeDtypeStruct | int | float | complex):
+            continue
+        if not isinstance(leaf, np.ndarray | np.generic) or leaf.dtype.kind not in "biufc":
+            name = jax.tree_util.keystr(path)
+            raise ValueError(
+                f"{type(thing).__name__}{name} holds {leaf!r}, which is no number: declare that field with "
+                "driftopt.pytree.static()"
+            )
+
+
+def _check_static(thing: Any) -> None:
+    for field in dataclasses.fields(thing) if dataclasses.is_dataclass(thing) else ():
+        if field.metadata.get("static"):
+            try:
+                hash(getattr(thing, field.name))
+            except TypeError:
+                raise ValueError(
+                    f"{type(thing).__name__}.{field.name} is static, so it must be hashable: a number, word "
+                    "or a tuple of them; an array is a field without static"
+                ) from None
+
+
+def _check_dim(problem: Problem) -> None:
+    name = type(problem).__name__
+    dim: Any = problem.dim
+    if callable(dim):
+        raise ValueError(f"{name}.dim is a method: put @property above it")
+    if isinstance(dim, bool) or not isinstance(dim, int | np.integer) or dim < 1:
+        raise ValueError(
+            f"{name}.dim must be a whole number >= 1, the length of a decision, known from shapes or a "
+            f"static field; got {dim!r}"
+        )
+
+
+def _check_start(problem: Problem) -> None:
+    name, start = type(problem).__name__, problem.x0
+    if callable(start):
+        raise ValueError(f"{name}.x0 is a method: put @property above it")
+    if np.shape(start) != (problem.dim,):
+        raise ValueError(
+            f"{name}.x0 must have the shape ({problem.dim},), as its dim says; got {np.shape(start)}"
+        )
+    checks.vector(f"{name}.x0", np.asarray(start))
+
+
+def _problem_shapes(problem: Problem, dim: int) -> None:
+    name = type(problem).__name__
+    x, key = jax.ShapeDtypeStruct((dim,), jnp.float32), jax.eval_shape(lambda: jax.random.key(0))
+    with _explained(f"{name}.x0 (or dim)", problem):
+        jax.eval_shape(lambda p: p.x0, problem)
+    with _explained(f"{name}.draw (or noise and respond)", problem):
+        xi = jax.eval_shape(lambda p, k, x: p.respond(p.noise(k), x), problem, key, x)
+    with _explained(f"{name}.value", problem):
+        value = jax.eval_shape(lambda p, x, xi: p.value(x, xi), problem, x, xi)
+    _check_number(f"{name}.value(x, xi)", value)
+    with _explained(f"{name}.objective", problem):
+        objective = jax.eval_shape(lambda p, x: p.objective(x), problem, x)
+    _check_number(f"{name}.objective(x)", objective)
+    _check_own_randomness(problem, key, x)
+
+
+def _check_own_randomness(problem: Problem, key: Any, x: Any) -> None:
+    """NumPy's or Python's randomness is drawn when JAX traces, and is a constant from then on."""
+    one, two = (jax.make_jaxpr(lambda p, k, x: p.sample(k, x))(problem, key, x) for _ in range(2))
+    texts = [re.sub(r" at 0x[0-9a-f]+", "", str(traced.jaxpr)) for traced in (one, two)]
+    held = zip(one.consts, two.consts, strict=False)
+    if texts[0] != texts[1] or not all(np.array_equal(np.asarray(a), np.asarray(b)) for a, b in held):
+        raise ValueError(
+            f"{type(problem).__name__}.draw holds random numbers that are not the key's, but NumPy's or "
+            "Python's: they would be drawn once and stay constant; draw with jax.random and the key"
+        )
+
+
+def _check_number(what: str, found: Any) -> None:
+    """One real number."""
+    if found is None:
+        raise ValueError(f"{what} gives None: it must return a number; is a `return` missing?")
+    leaves = jax.tree.leaves(found)
+    if jax.tree.structure(found) != jax.tree.structure(0):
+        raise ValueError(f"{what} must give one number, got a {type(found).__name__} of {len(leaves)} arrays")
+    if found.shape != ():
+        raise ValueError(
+            f"{what} must give one number, of shape (), got the shape {found.shape}: sum or index it"
+        )
+    if found.dtype.kind not in "biuf" and found.dtype != jnp.bfloat16:
+        raise ValueError(f"{what} must give a real number, got {found.dtype}")
+
+
+def _method_shapes(method: Method, dim: int) -> None:
+    name, count = type(method).__name__, _count(method, dim)
+    x, key = jax.ShapeDtypeStruct((dim,), jnp.float32), jax.eval_shape(lambda: jax.random.key(0))
+    with _explained(f"{name}.init", method):
+        state = jax.eval_shape(lambda m, k, x: m.init(k, x), method, key, x)
+    if missing := {"key", "told", "x"} - set(dir(state)):
+        lacking = " and ".join(sorted(missing))
+        raise ValueError(f"{name}.init must give a state with the fields key, told and x; it lacks {lacking}")
+    with _explained(f"{name}.noise", method):
+        noise = jax.eval_shape(lambda m, k: m.noise(k, jnp.int32(0), dim), method, key)
+    with _explained(f"{name}.ask", method):
+        points = jax.eval_shape(lambda m, s, n: m.ask(s, n), method, state, noise)
+    if jax.tree.structure(points) != jax.tree.structure(0) or points.shape != (count, dim):
+        raise ValueError(
+            f"{name}.points({dim}) says {count}, so ask must give an array of shape ({count}, {dim}); "
+            f"got {points}"
+        )
+    values = jax.ShapeDtypeStruct((count,), jnp.float32)
+    with _explained(f"{name}.tell", method):
+        after = jax.eval_shape(lambda m, s, v, n: m.tell(s, v, n), method, state, values, noise)
+    _check_same(name, state, after)
+    with _explained(f"{name}.recommend", method):
+        decision = jax.eval_shape(lambda m, s: m.recommend(s), method, state)
+    if jax.tree.structure(decision) != jax.tree.structure(0) or decision.shape != (dim,):
+        raise ValueError(f"{name}.recommend must give a decision of shape ({dim},), got {decision}")
+
+
+def _count(method: Method, dim: int) -> int:
+    count: Any = method.points(dim)
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+        raise ValueError(f"{type(method).__name__}.points({dim}) must be a whole number >= 1, got {count!r}")
+    return int(count)
+
+
+def _check_same(name: str, before: Any, after: Any) -> None:
+    """A state keeps its structure and shapes: it goes round a compiled loop."""
+    if jax.tree.structure(before) != jax.tree.structure(after):
+        raise ValueError(f"{name}.tell must give a state of the structure that init gives; got {after}")
+    one, two = jax.tree_util.tree_flatten_with_path(before)[0], jax.tree.leaves(after)
+    for (path, old), new in zip(one, two, strict=True):
+        if (old.shape, old.dtype) != (new.shape, new.dtype):
+            raise ValueError(
+                f"{name}.tell changes the state's {jax.tree_util.keystr(path)} from {old.dtype}{old.shape} "
+                f"to {new.dtype}{new.shape}: shapes and types must stay"
+            )
+
+
+@contextmanager
+def _explained(what: str, thing: Any) -> Generator[None]:
+    """Turn JAX's errors about traced values and shapes into sentences."""
+    try:
+        yield
+    except (*NEEDS_A_VALUE, TypeError, IndexError) as error:
+        if not isinstance(error, NEEDS_A_VALUE) and "concrete" not in str(error):
+            raise ValueError(f"{what} does not fit: {_first_line(error)}") from error
+        whole = _whole_fields(thing)
+        hint = f" {', '.join(whole)} would be one such field." if whole else ""
+        raise ValueError(
+            f"{what} needs the value of a number that is only known when it runs. What sets a shape or a "
+            f"branch is a field declared with driftopt.pytree.static().{hint} To branch on x, use jnp.where."
+        ) from error
+
+
+def _whole_fields(thing: Any) -> list[str]:
+    """Fields with a single whole number that are not static."""
+    if not dataclasses.is_dataclass(thing):
+        return []
+    traced = [f.name for f in dataclasses.fields(thing) if not f.metadata.get("static")]
+    numbers = {name: getattr(thing, name) for name in traced}
+    return [
+        name
+        for name, leaf in numbers.items()
+        if isinstance(leaf, jax.ShapeDtypeStruct) and leaf.shape == () and leaf.dtype.kind in "iub"
+    ]
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0]

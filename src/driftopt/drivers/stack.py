@@ -1,0 +1,61 @@
+"""Several instances of one problem as one object, whose every array has a leading axis for them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from driftopt.drivers.contract import check_shapes
+from driftopt.problem import Problem, check_problem
+from driftopt.pytree import module, static
+
+
+@module
+class Stack:
+    """What `stack` gives and `simulate_many` takes: a type of its own, not to be mistaken for one Problem.
+
+    `together` is to be mapped over its first axis, as in `jax.vmap(lambda problem: …)(stack.together)`.
+    """
+
+    together: Problem  # every array with a leading axis, one element for each instance
+    count: int = static(default=1)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def take(self, instances: Sequence[int]) -> "Stack":
+        """Some of the instances, in the given order."""
+        chosen = jax.tree.map(lambda leaf: leaf[list(instances)], self.together)
+        return Stack(chosen, count=len(instances))
+
+    def on_host(self) -> "Stack":
+        """The same with NumPy's arrays, which travel to other processes."""
+        return Stack(jax.tree.map(np.asarray, self.together), count=self.count)
+
+
+def stack(problems: Sequence[Problem]) -> Stack:
+    """Instances of one kind and shape as one object with a leading instance axis, for `simulate_many`.
+
+    >>> from driftopt.problems import kink
+    >>> len(stack([kink(3, rng=1), kink(3, rng=2)]))
+    2
+    """
+    if isinstance(problems, Problem | Stack):
+        raise ValueError("problems must be a list: stack([problem]), also where there is only one")
+    if not isinstance(problems, list | tuple) or not problems:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"problems must be a list of Problems, at least one; got {problems!r}")
+    for problem in problems:
+        check_shapes(check_problem(problem))
+    kinds = {(jax.tree.structure(p), str(jax.tree.map(jnp.shape, p))) for p in problems}
+    if len(kinds) != 1:
+        raise ValueError(f"only problems of one kind and shape can be stacked; got {len(kinds)} kinds")
+    return Stack(jax.tree.map(lambda *leaves: jnp.stack(leaves), *problems), count=len(problems))
+
+
+def check_stack(problems: Any) -> Stack:
+    """The stack itself, once it is one."""
+    if isinstance(problems, Stack):
+        return problems
+    raise ValueError(f"problems must come from stack([…]), also where there is only one; got {problems!r}")

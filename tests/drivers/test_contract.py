@@ -1,0 +1,242 @@
+"""Problems and methods that break their contract: a sentence at every entry, naming the member to mend."""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import driftopt
+from driftopt import methods, sweep
+from driftopt.problem import Problem
+from driftopt.problems import kink, location_shift
+from driftopt.problems.pricing import Pricing
+from driftopt.pytree import module, static
+from support.bowl import bowl
+
+METHOD = methods.get("zo-sph", radius=0.5, step=0.01)
+
+
+class Plain(Problem):
+    """f(x) = Σ|x|, with noise: the right one, of which each case below changes one member."""
+
+    dim = 2
+
+    def draw(self, key, x):
+        return jax.random.normal(key, (), jnp.float32)
+
+    def value(self, x, xi):
+        return jnp.sum(jnp.abs(x)) + xi
+
+    def objective(self, x):
+        return jnp.sum(jnp.abs(x))
+
+
+def problem(**members: Any) -> Problem:
+    fields = dict.fromkeys(members.pop("fields", ()), Any)
+    return module(type("Mine", (Plain,), {"__annotations__": fields, **members}))()
+
+
+CASES = {
+    "value a vector": (
+        {"value": lambda s, x, xi: x + xi},
+        r"Mine\.value\(x, xi\) must give one number.*\(2,\)",
+    ),
+    "value of shape (1,)": (
+        {"value": lambda s, x, xi: xi[None]},
+        r"Mine\.value.*shape \(\), got the shape \(1,\)",
+    ),
+    "value a tuple": ({"value": lambda s, x, xi: (xi, xi)}, r"Mine\.value.* got a tuple of 2 arrays"),
+    "value complex": ({"value": lambda s, x, xi: xi + 1j}, r"Mine\.value.* must give a real number"),
+    "objective None": ({"objective": lambda s, x: None}, r"Mine\.objective\(x\) gives None"),
+    "objective a vector": ({"objective": lambda s, x: x}, r"Mine\.objective\(x\) must give one number"),
+    "dim a method": ({"dim": lambda s: 2}, r"Mine\.dim is a method: put @property"),
+    "dim wrong": ({"dim": 2.5}, r"Mine\.dim must be a whole number >= 1"),
+    "dim zero": ({"dim": 0}, r"Mine\.dim must be a whole number >= 1"),
+    "x0 too long": ({"x0": np.zeros(3)}, r"Mine\.x0 must have the shape \(2,\)"),
+    "x0 not finite": ({"x0": np.array([0.0, np.nan])}, r"Mine\.x0 must be finite"),
+    "a word": ({"fields": ["loss"], "loss": "hinge"}, r"Mine\.loss holds 'hinge'.*static\(\)"),
+    "a function": ({"fields": ["law"], "law": abs}, r"Mine\.law holds .*static\(\)"),
+    "a whole number": (
+        {
+            "fields": ["buyers"],
+            "buyers": 3,
+            "draw": lambda s, key, x: jnp.sum(jax.random.normal(key, (s.buyers,))),
+        },
+        r"Mine\.draw .*static\(\)\. buyers would be one",
+    ),
+    "a branch": (
+        {"objective": lambda s, x: x[0] if x[0] > 0 else x[1]},
+        r"Mine\.objective .* use jnp\.where",
+    ),
+    "NumPy's randomness": (
+        {"draw": lambda s, key, x: jnp.float32(np.random.default_rng().normal())},
+        r"Mine\.draw holds random numbers that are not the key's",
+    ),
+    "arguments": ({"value": lambda s, x: 0.0}, r"Mine\.value does not fit: .* takes 2 positional arguments"),
+    "a word in jnp": ({"value": lambda s, x, xi: jnp.sum("x")}, r"Mine\.value does not fit"),
+}
+
+
+def entries(one: Problem) -> list[Any]:
+    return [
+        lambda: driftopt.simulate(METHOD, one, budget=10),
+        lambda: driftopt.stack([one]),
+        lambda: sweep.run([METHOD], [one], budget=10, seeds=[0]),
+        lambda: sweep.tune([METHOD], [one], budget=10, development=[0], held_out=[1]),
+        lambda: driftopt.compare(one, {"mine": METHOD}, budget=10),
+    ]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_broken_problem_is_a_sentence_at_every_entry(case):
+    members, message = CASES[case]
+    wrong = problem(**members)
+    for call in entries(wrong):
+        with pytest.raises(ValueError, match=message):
+            call()
+    (finding,) = driftopt.check(wrong).findings
+    assert not finding.kept
+
+
+def test_the_right_problem_passes():
+    assert driftopt.check(problem()).ok
+    assert driftopt.simulate(METHOD, problem(), budget=10).queries == 10
+
+
+@pytest.mark.parametrize("one", [kink(3), location_shift(3), bowl(), Pricing.synthetic(0, products=5)])
+def test_what_comes_with_driftopt_keeps_its_promises(one):
+    report = driftopt.check(one)
+    assert report.ok, report
+    assert "all promises kept" in repr(report)
+    assert "<table>" in report._repr_html_()
+
+
+PLANTED = {
+    "a bias of a tenth": (
+        {"objective": lambda s, x: jnp.sum(jnp.abs(x)) + 0.1},
+        "the objective is the samples' mean",
+    ),
+    "no noise": ({"draw": lambda s, key, x: jnp.float32(0)}, "samples depend on the key"),
+    "not finite": ({"value": lambda s, x, xi: jnp.log(xi)}, "finite at"),
+    "broadcasts wrongly": (
+        {"broadcasts": True, "value": lambda s, x, xi: jnp.mean(jnp.abs(x)) * 2 + xi},
+        "side by side as alone",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PLANTED)
+def test_planted_faults_of_the_law_are_found(case):
+    members, promise = PLANTED[case]
+    broken = [f for f in driftopt.check(problem(**members), samples=20_000).findings if not f.kept]
+    assert broken
+    assert all(finding.promise.startswith(promise) for finding in broken)
+
+
+def test_stacks_and_problems_are_not_mistaken_for_each_other():
+    one, many = bowl(), driftopt.stack([bowl(0), bowl(1)])
+    with pytest.raises(ValueError, match="problem must be a single Problem; simulate_many takes"):
+        driftopt.simulate(METHOD, many, budget=10)
+    with pytest.raises(ValueError, match=r"problems must come from stack\(\[…\]\)"):
+        driftopt.simulate_many(METHOD, one, budget=10, seeds=[0])
+    with pytest.raises(ValueError, match=r"problems must be a list: stack\(\[problem\]\)"):
+        driftopt.stack(one)
+    for nothing in ([], 3, None):
+        with pytest.raises(ValueError, match="problems must be a list of Problems"):
+            driftopt.stack(nothing)
+    with pytest.raises(ValueError, match="check each"):
+        driftopt.check(many)
+
+
+def test_problems_without_fields_stack_as_many_as_they_are():
+    trace = driftopt.simulate_many(METHOD, driftopt.stack([problem()] * 2), budget=20, seeds=[0])
+    assert trace.fun.shape == (2, 1, 1)
+    assert not np.array_equal(trace.x[0], trace.x[1])  # each instance has its own noise
+
+
+@pytest.mark.parametrize("seeds", [5, [], None, "12", [[1, 2], [3]], [1.5]])
+def test_wrong_seeds_are_a_sentence(seeds):
+    with pytest.raises(ValueError, match=r"seed|rng"):
+        driftopt.simulate_many(METHOD, driftopt.stack([bowl()]), budget=10, seeds=seeds)
+
+
+class State(NamedTuple):
+    key: Any
+    told: Any
+    x: Any
+
+
+class PlainMethod(driftopt.Method):
+    batch: ClassVar[int] = 1
+
+    def points(self, dim):
+        return 2
+
+    def init(self, key, x0):
+        return State(key, jnp.zeros((), jnp.int32), x0)
+
+    def noise(self, key, count, dim):
+        return jax.random.normal(jax.random.fold_in(key, count), (dim,), jnp.float32)
+
+    def ask(self, state, noise=None):
+        return state.x + jnp.stack([noise, -noise])
+
+    def tell(self, state, values, noise=None):
+        return State(state.key, state.told + 1, state.x - 0.01 * (values[0] - values[1]) * noise)
+
+    def recommend(self, state):
+        return state.x
+
+
+def own_method(**members: Any) -> driftopt.Method:
+    return module(type("Mine", (PlainMethod,), members))()
+
+
+BROKEN_METHODS = {
+    "points disagrees with ask": (
+        {"points": lambda s, dim: 3},
+        r"Mine\.points\(3\) says 3, so ask must give an array of shape \(3, 3\)",
+    ),
+    "points no number": ({"points": lambda s, dim: 2.0}, r"Mine\.points\(3\) must be a whole number"),
+    "a decision too long": (
+        {"recommend": lambda s, state: state.x[:1]},
+        r"Mine\.recommend must give a decision",
+    ),
+    "a state without x": ({"init": lambda s, key, x0: (key, x0)}, r"Mine\.(init|ask)"),
+    "another state": (
+        {"tell": lambda s, state, values, noise=None: state.x},
+        r"Mine\.tell must give a state",
+    ),
+    "another type": (
+        {"tell": lambda s, state, values, noise=None: state._replace(told=state.told + 0.5)},
+        r"Mine\.tell changes the state's \.told from int32\(\) to float32\(\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN_METHODS)
+def test_a_broken_method_is_a_sentence_at_every_entry(case):
+    members, message = BROKEN_METHODS[case]
+    wrong = own_method(**members)
+    for call in (
+        lambda: driftopt.simulate(wrong, bowl(), budget=10),
+        lambda: driftopt.minimize(lambda x: 0.0, [0.0] * 3, budget=10, method=wrong),
+        lambda: sweep.run([wrong], [bowl()], budget=10, seeds=[0], progress=False),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_the_right_method_passes():
+    assert driftopt.simulate(own_method(), bowl(), budget=10).queries == 10
+
+
+def test_static_fields_must_be_hashable():
+    @module
+    class Listed(Plain):
+        weights: Any = static(default=None)
+
+    with pytest.raises(ValueError, match=r"Listed\.weights is static, so it must be hashable"):
+        driftopt.stack([Listed(weights=[1, 2])])
