@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from driftopt.cli.study import app
-from driftopt.study import Study
+from driftopt.study import Study, database
 from support.study_worlds import PLAIN, bowl, drive
 
 
@@ -164,7 +164,8 @@ def test_names_are_shown_as_they_are_not_read_as_markup(tmp_path):
         assert words in paper.file.getvalue()
 
 
-def test_a_database_that_refuses_says_so_in_one_line(tmp_path, shell):
+def test_a_database_that_refuses_says_so_in_one_line(tmp_path, shell, monkeypatch):
+    monkeypatch.setattr(database, "GIVE_UP_AFTER", 0.0)
     (tmp_path / "notes.txt").write_text("not a database, and longer than a header would be " * 9)
     create = ("a", "--x0=1", "--budget", 12, "--param", "radius=1")
     for words, reason in (
@@ -245,7 +246,8 @@ def test_a_number_is_what_people_write(prices, shell):
     assert shell("tell", prices, "weekly", 1, "-1.5e-3", "--sem", ".5")[0] == 0
 
 
-def test_a_password_is_never_echoed(shell):
+def test_a_password_is_never_echoed(shell, monkeypatch):
+    monkeypatch.setattr(database, "GIVE_UP_AFTER", 0.0)
     secret = "hunter2"
     create = ("a", "--x0=1", "--budget", 12, "--radius", 1)
     for url in (

@@ -3,6 +3,7 @@
 from driftopt.study.errors import (
     BudgetSpent,
     Conflict,
+    DatabaseRefused,
     FormatError,
     NoSuchStudy,
     NothingToAsk,
@@ -19,6 +20,7 @@ from driftopt.study.trial import Trial
 __all__ = [
     "BudgetSpent",
     "Conflict",
+    "DatabaseRefused",
     "FormatError",
     "NoSuchStudy",
     "NothingToAsk",

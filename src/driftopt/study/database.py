@@ -3,6 +3,7 @@
 There is one writer to a study at a time; readers see a snapshot.
 """
 
+import logging
 import os
 import random
 import sqlite3
@@ -12,6 +13,7 @@ from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import event, exc
@@ -22,9 +24,10 @@ from driftopt.study.errors import DatabaseRefused, FormatError, NoSuchStudy, Stu
 
 T = TypeVar("T")
 
-# A writer waits this long for the others, here and again for each retry, before it gives up.
-_BUSY_SECONDS = 60
-_RETRIES = 20
+# How long a database that is locked or away is waited for: in silence, then with a word, then no longer.
+SAY_AFTER, GIVE_UP_AFTER = 2.0, 60.0
+_AWAY = (exc.OperationalError, exc.InterfaceError)  # PostgreSQL restarts, or cannot be reached
+_log = logging.getLogger("driftopt")
 _LOCK = sa.select(schema.studies.c.id).where(schema.studies.c.id == sa.bindparam("study")).with_for_update()
 
 
@@ -77,12 +80,33 @@ class Database:
         """A snapshot: several statements see one moment."""
         options: dict[str, Any] = {} if self.sqlite else {"isolation_level": "REPEATABLE READ"}
         with self.engine.connect().execution_options(**options) as connection, connection.begin():
+            self._check_file(connection)
             yield connection
 
     @contextmanager
     def _writing(self) -> Generator[sa.Connection]:
-        with self.engine.connect().execution_options(driftopt_write=True) as connection, connection.begin():
-            yield connection
+        with self.engine.connect().execution_options(driftopt_write=True) as connection:
+            transaction = connection.begin()
+            try:
+                self._check_file(connection)
+                yield connection
+            except BaseException:
+                transaction.rollback()
+                raise
+            try:
+                transaction.commit()
+            except _AWAY as error:
+                if self.sqlite:
+                    raise
+                raise _Unknown(error) from error
+            self._check_file(connection)
+
+    def _check_file(self, connection: sa.Connection) -> None:
+        """What is written into a file that has no name any more is lost: it must not be acknowledged."""
+        opened = connection.info.get("file")
+        if opened is not None and opened != _identity(self.url.database):
+            connection.invalidate()
+            raise _gone(self.url.database)
 
     def read(self, work: Callable[[sa.Connection], T]) -> T:
         """Run `work` on a snapshot."""
@@ -91,10 +115,17 @@ class Database:
             with self._reading() as connection:
                 return work(connection)
 
-        return self._patiently(attempt)
+        return self._patiently(attempt, again=True)
 
-    def write(self, study_id: int, work: Callable[[sa.Connection], T]) -> T:
-        """Run `work` as the only writer of the study; all of it is committed, or nothing."""
+    def write(self, study_id: int, work: Callable[[sa.Connection], T], *, again: bool = False) -> T:
+        """Run `work` as the only writer of the study; all of it is committed, or nothing.
+
+        Args:
+            study_id: the study.
+            work: what to do.
+            again: doing it twice is the same as doing it once, so that it may be tried again when the
+                connection broke while it was committed.
+        """
 
         def attempt() -> T:
             with self._writing() as connection:
@@ -102,22 +133,52 @@ class Database:
                     connection.execute(_LOCK, {"study": study_id})
                 return work(connection)
 
-        return self._patiently(attempt)
+        return self._patiently(attempt, again=again)
 
-    def _patiently(self, attempt: Callable[[], T]) -> T:
-        """A locked SQLite database is waited for. Nothing was committed, so all of it is done again."""
-        for retry in range(_RETRIES):
+    def _patiently(self, attempt: Callable[[], T], *, again: bool) -> T:
+        """Wait for a database that is locked or restarts: nothing was committed, so all is done again."""
+        began, said, pause = time.monotonic(), False, 0.01
+        while True:
             try:
                 return attempt()
+            except _Unknown as error:
+                reason, waits = error.said, again
+                if not again:
+                    raise DatabaseRefused(
+                        f"{self.label}: the connection broke during a commit ({reason}), and it is not known "
+                        "whether it was made: look at the study's trials before going on"
+                    ) from None
+            except exc.IntegrityError:
+                raise
             except exc.SQLAlchemyError as error:
-                said = getattr(error, "orig", None) or error
-                busy = self.sqlite and ("locked" in str(said) or "busy" in str(said))
-                if isinstance(error, exc.IntegrityError):
-                    raise
-                if not busy or retry == _RETRIES - 1:
-                    raise DatabaseRefused(f"the database refused: {said}") from error
-                time.sleep(random.uniform(0, 0.01 * 2 ** min(retry, 6)))
-        raise AssertionError("unreachable")
+                reason, waits = _words(error), self._passes(error)
+            waited = time.monotonic() - began
+            if not waits or waited > GIVE_UP_AFTER:
+                raise DatabaseRefused(self._refusal(reason, waited if waits else None)) from None
+            if waited > SAY_AFTER and not said:
+                said = True
+                _log.warning("driftopt: waiting for %s: %s", self.label, reason)
+            time.sleep(random.uniform(0, pause))
+            pause = min(2 * pause, 1.0)
+
+    def _passes(self, error: exc.SQLAlchemyError) -> bool:
+        """Whether waiting may help: a lock that another holds, a server that comes back."""
+        said = _words(error)
+        if self.sqlite:
+            return isinstance(error, exc.OperationalError) and ("locked" in said or "busy" in said)
+        refused = ("password", "authentication", "does not exist", "could not translate", "failed to resolve")
+        return isinstance(error, _AWAY) and not any(word in said for word in refused)
+
+    def _refusal(self, reason: str, waited: float | None) -> str:
+        if waited is None:
+            if "readonly" in reason:
+                return f"the database refused: {self.label} may be looked at, but not written ({reason})"
+            return f"the database refused: {reason}"
+        what = "another process is writing to it" if self.sqlite else "the server does not answer"
+        return (
+            f"the database refused: {self.label} was waited for {waited:.0f} s, but {what} ({reason}). "
+            "Nothing was changed; try again"
+        )
 
     # Which studies there are
 
@@ -131,7 +192,7 @@ class Database:
                 return connection.execute(row.returning(schema.studies.c.id)).scalar_one()
 
         try:
-            return self._patiently(attempt)
+            return self._patiently(attempt, again=False)
         except exc.IntegrityError:
             raise StudyExists(
                 f"{self.label} already holds a study {name!r}: open it, or choose another name"
@@ -172,8 +233,8 @@ class Database:
                 self._check_format(connection)
 
         if self.sqlite:
-            self._patiently(self._use_wal)
-        self._patiently(attempt)
+            self._patiently(self._use_wal, again=True)
+        self._patiently(attempt, again=True)
 
     def _use_wal(self) -> None:
         """WAL is a property of the file: set once, kept for ever."""
@@ -209,6 +270,35 @@ def _postgres(url: sa.URL) -> sa.Engine:
         raise ValueError(f"url: there is no driver {url.drivername!r}; use postgresql://") from None
 
 
+class _Unknown(Exception):
+    """The connection broke during a commit: nobody knows whether it was made."""
+
+    def __init__(self, error: exc.SQLAlchemyError):
+        super().__init__()
+        self.said = _words(error)
+
+
+def _words(error: exc.SQLAlchemyError) -> str:
+    """The driver's own words on one line, which hold no password."""
+    return " ".join(str(getattr(error, "orig", None) or error).split())
+
+
+def _identity(path: str | None) -> tuple[int, int] | None:
+    """Which file it is, whatever its name; None: there is none."""
+    try:
+        found = os.stat(path or "")
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _gone(path: str | None) -> DatabaseRefused:
+    return DatabaseRefused(
+        f"{path} was deleted or replaced while it was open: nothing was recorded. Put it back, or open the "
+        "study anew"
+    )
+
+
 def _dispose(engine: sa.Engine, pid: int) -> None:
     """A database that is dropped gives its connections back, but never those of a parent process."""
     if pid == os.getpid():
@@ -216,23 +306,47 @@ def _dispose(engine: sa.Engine, pid: int) -> None:
 
 
 def _sqlite(url: sa.URL) -> sa.Engine:
-    memory = url.database in (None, "", ":memory:")
+    path = url.database
+    memory = path in (None, "", ":memory:")
     pool: dict[str, Any] = {"poolclass": StaticPool} if memory else {}
-    engine = sa.create_engine(
-        url, connect_args={"timeout": _BUSY_SECONDS, "check_same_thread": False}, **pool
-    )
+    engine = sa.create_engine(url, connect_args={"timeout": SAY_AFTER, "check_same_thread": False}, **pool)
 
-    def connected(dbapi_connection: Any, _: Any) -> None:
+    first: list[tuple[int, int] | None] = []  # the file that was opened; another of its name is not it
+
+    def connecting(_: Any, __: Any, cargs: list[Any], cparams: dict[str, Any]) -> None:
+        if first and first[0] != _identity(path):
+            raise _gone(path)  # SQLite would make a new file
+        if path and not memory and (options := _only_to_look(path)):
+            cargs[:] = [f"file:{quote(os.path.abspath(path))}?{options}"]
+            cparams["uri"] = True
+
+    def connected(dbapi_connection: Any, record: Any) -> None:
         # SQLAlchemy's begin event opens transactions, not the driver's guess at when one is needed.
         dbapi_connection.isolation_level = None
         dbapi_connection.execute("PRAGMA synchronous=FULL")
         dbapi_connection.execute("PRAGMA foreign_keys=ON")
+        first.extend([] if first or memory else [_identity(path)])
+        record.info["file"] = first[0] if first else None
 
     def begun(connection: sa.Connection) -> None:
         # A write lock from the start: a read lock upgraded later could fail at once, whatever the timeout.
         write = connection.get_execution_options().get("driftopt_write", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
+    event.listen(engine, "do_connect", connecting)
     event.listen(engine, "connect", connected)
     event.listen(engine, "begin", begun)
     return engine
+
+
+def _only_to_look(path: str) -> str:
+    """SQLite's options for a file that this user may read and not write; empty where he may.
+
+    Reading in WAL mode writes a file beside the database, unless it is said that nobody else writes: true
+    while no log is waiting to be taken in.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.exists(path) or (os.access(path, os.W_OK) and os.access(folder, os.W_OK)):
+        return ""
+    waiting = os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
+    return "mode=ro" if waiting else "mode=ro&immutable=1"

@@ -128,9 +128,12 @@ class Log:
         """Run `work` on a snapshot: all it reads is of one moment."""
         return self.database.read(lambda connection: work(Reader(connection, self.study_id)))
 
-    def write(self, work: "Callable[[Writer], T]") -> T:
-        """Run `work` as the study's only writer; all of it is committed, or nothing."""
-        return self.database.write(self.study_id, lambda tx: work(Writer(tx, self.study_id)))
+    def write(self, work: "Callable[[Writer], T]", *, again: bool = False) -> T:
+        """Run `work` as the study's only writer; all of it is committed, or nothing.
+
+        `again` says that doing it twice is the same as doing it once.
+        """
+        return self.database.write(self.study_id, lambda tx: work(Writer(tx, self.study_id)), again=again)
 
 
 class Reader:

@@ -38,7 +38,7 @@ class Said:
 def tell(session: Session, id: Any, value: Any, sem: Any, x_deployed: Any) -> str:
     """A value at the point asked; else a failure: not a number, or a value that belongs to another point."""
     answer = _Answer(session, id, value, sem, x_deployed)
-    return session.log.write(answer.record)
+    return session.log.write(answer.record, again=True)
 
 
 def tell_many(session: Session, answers: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -57,7 +57,7 @@ def tell_many(session: Session, answers: Sequence[Mapping[str, Any]]) -> list[st
                 states.append(answer.record(log))
             return states
 
-        return session.log.write(work)
+        return session.log.write(work, again=True)
     except (Conflict, UnknownTrial, ValueError) as error:
         raise type(error)(f"{where}: {error}. None of the {len(answers)} answers was recorded") from None
 
@@ -66,7 +66,7 @@ def fail(session: Session, id: Any, reason: Any) -> str:
     """No value came."""
     number, why = trial_number(id), checks.text("reason", reason or "no reason given", LONGEST_REASON)
     said = Said("failed", reason=why)
-    return session.log.write(lambda log: _record(log, log.trial(number), said, session.clock()))
+    return session.log.write(lambda log: _record(log, log.trial(number), said, session.clock()), again=True)
 
 
 def trial_number(id: Any) -> int:

@@ -1,0 +1,159 @@
+"""Databases that are locked, gone, read-only or restarting: a sentence, nothing lost, nothing made up."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from driftopt.study import DatabaseRefused, Study, database
+from support.study_worlds import PLAIN, bowl, drive
+
+
+@pytest.fixture
+def hurried(monkeypatch):
+    """The same waiting, in hundredths of the time."""
+    monkeypatch.setattr(database, "SAY_AFTER", 0.02)
+    monkeypatch.setattr(database, "GIVE_UP_AFTER", 0.3)
+
+
+def test_a_locked_file_is_waited_for_with_a_word_and_given_up_with_a_sentence(tmp_path, hurried, caplog):
+    path = tmp_path / "a.db"
+    study = Study.create(path, "a", budget=12, **PLAIN)
+    trial = study.ask()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(DatabaseRefused, match="another process is writing to it") as caught:
+            study.tell(trial.id, 1.0)
+        assert caught.value.__cause__ is None
+        assert caught.value.__suppress_context__
+        other.execute("ROLLBACK")
+    assert "waiting for sqlite:///" in caplog.text
+    assert study.trials()[0].state == "pending"
+    assert study.tell(trial.id, 1.0) == "complete"
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_a_file_that_is_gone_acknowledges_nothing(tmp_path, how):
+    path = tmp_path / "a.db"
+    study = Study.create(path, "a", budget=12, **PLAIN)
+    trial = study.ask()
+    for name in tmp_path.iterdir():
+        name.unlink()
+    if how == "replaced":
+        Study.create(path, "a", budget=12, **PLAIN).close()
+    for say in (lambda: study.tell(trial.id, 1.0), study.ask, study.trials):
+        with pytest.raises(DatabaseRefused, match="deleted or replaced"):
+            say()
+    assert path.exists() == (how == "replaced")
+
+
+LOOK = """
+import os, sys
+from driftopt.study import Study, StudyError
+if os.getuid() == 0:
+    # Everything is imported first: the other user may not be allowed to read Python itself.
+    with Study.open(sys.argv[1], "a") as rehearsal:
+        rehearsal.summary(), rehearsal.recommend()
+    os.setuid(65534)
+study = Study.open(sys.argv[1], "a")
+print(study.summary().spent, study.recommend().iterations)
+try:
+    study.tell(13, 5.0)
+except StudyError as error:
+    print(error)
+"""
+
+
+@pytest.fixture
+def public_folder():
+    """A folder that other users may enter; pytest's own are private."""
+    folder = Path(tempfile.mkdtemp(prefix="driftopt-public-"))
+    folder.chmod(0o755)
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def test_who_may_only_read_can_look(public_folder):
+    """Another user, who may write neither the file nor its folder."""
+    folder = public_folder
+    study = Study.create(folder / "a.db", "a", budget=14, **PLAIN)
+    for _ in range(12):
+        trial = study.ask()
+        study.tell(trial.id, bowl(trial))
+    study.ask()
+    study.close()
+    assert [entry.name for entry in folder.iterdir()] == ["a.db"]
+    (folder / "a.db").chmod(0o444)
+    folder.chmod(0o555)
+    done = subprocess.run(
+        [sys.executable, "-c", LOOK, str(folder / "a.db")], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.startswith("13 6\n"), done.stderr
+    second = done.stdout.splitlines()[1]
+    assert "may be looked at, but not written" in second
+
+
+def server(postgres, *command):
+    """`pg_ctl` on the server of the tests."""
+    folder = postgres.rsplit("host=", 1)[1]
+    words = [shutil.which("pg_ctl"), "-D", f"{folder}/data", "-w", *command]
+    words = ["runuser", "-u", "postgres", "--", *words] if os.getuid() == 0 else words
+    subprocess.run(words, check=True, capture_output=True, cwd="/")
+
+
+def test_a_server_that_restarts_is_waited_for(postgres, postgres_url, monkeypatch):
+    study = Study.create(postgres_url, "a", budget=12, **PLAIN)
+    trial = study.ask()
+    folder = postgres.rsplit("host=", 1)[1]
+    options = f"-k {folder} -c listen_addresses='' -c fsync=off"
+    server(postgres, "-m", "immediate", "stop")
+    slept = []
+
+    def come_back(_):
+        if not slept:
+            server(postgres, "-o", options, "-l", f"{folder}/log", "start")
+        slept.append(1)
+
+    monkeypatch.setattr(time, "sleep", come_back)
+    assert study.tell(trial.id, bowl(trial)) == "complete"
+    assert slept
+    drive(study)
+    assert study.recommend().iterations == 6
+
+
+def test_a_server_that_stays_away_is_driftopts_own_error(monkeypatch):
+    monkeypatch.setattr(database, "GIVE_UP_AFTER", 0.0)
+    with pytest.raises(DatabaseRefused, match="the server does not answer") as caught:
+        Study.open("postgresql://u:secret@127.0.0.1:1/db", "a")
+    assert caught.value.__suppress_context__
+    assert "secret" not in str(caught.value)
+
+
+def test_a_commit_whose_fate_is_unknown_is_repeated_only_where_that_is_the_same(postgres_url, monkeypatch):
+    """Telling again is nothing; asking again would be another deployment."""
+    study = Study.create(postgres_url, "a", budget=12, **PLAIN)
+    trial = study.ask()
+    broken = []
+    commit = database.sa.engine.RootTransaction.commit
+
+    def breaks(self):
+        commit(self)
+        if not broken:
+            broken.append(1)
+            raise database.exc.OperationalError("COMMIT", None, Exception("server closed the connection"))
+
+    monkeypatch.setattr(database.sa.engine.RootTransaction, "commit", breaks)
+    assert study.tell(trial.id, 1.0) == "complete"
+    broken.clear()
+    with pytest.raises(DatabaseRefused, match="not known whether it was made"):
+        study.ask()
+    monkeypatch.undo()
+    assert [found.state for found in study.trials()] == ["complete", "pending"]
