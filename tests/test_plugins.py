@@ -14,6 +14,8 @@ import pytest
 
 import driftopt
 from driftopt import methods, plugins, problems, sweep
+from driftopt.methods import registry as methods_registry
+from driftopt.problems import registry as problems_registry
 from support.tiny_package import install
 
 SOURCE = Path(driftopt.__file__).parents[1]
@@ -128,8 +130,8 @@ def walk(radius: Any, step: Any = 0.02) -> methods.Method:
 def forgotten():
     """What a test registers is gone after it."""
     yield
-    for registry in (methods.registry._REGISTERED, problems.registry._REGISTERED):
-        registry.clear()
+    methods_registry._REGISTERED.clear()
+    problems_registry._REGISTERED.clear()
 
 
 def test_a_registered_method_has_a_name(forgotten):
@@ -280,3 +282,22 @@ def test_the_radius_is_given_once():
     np.testing.assert_array_equal(one.x, two.x)
     with pytest.raises(ValueError, match="give radius once"):
         driftopt.minimize(**call, radius=0.5, params={"radius": 0.5})
+
+
+def test_a_study_names_the_package_that_brings_its_method(tmp_path, forgotten):
+    methods.register("walk", walk)
+    study = driftopt.Study.create(tmp_path / "s.db", "s", x0=[1.0], budget=10, method="walk", radius=0.5)
+    trial = study.ask()
+    provider = methods.entry("walk").provider
+    assert study.spec.provider == provider
+    methods_registry._REGISTERED.clear()  # another process, where the package is not installed
+    again = driftopt.Study.open(tmp_path / "s.db", "s")
+    again.tell(trial.id, 1.0)  # answering does not need the method
+    with pytest.raises(ValueError, match=f"'walk' is not there: {provider} brings it"):
+        again.recommend()
+
+
+def test_a_study_asks_for_a_name(tmp_path):
+    method = methods.get("zo-sph", radius=0.5, step=0.01)
+    with pytest.raises(ValueError, match=r"method must be a name, .* driftopt\.methods\.register"):
+        driftopt.Study.create(tmp_path / "s.db", "s", x0=[1.0], budget=10, method=method)

@@ -38,6 +38,11 @@ def specify(
         reserve = int(checks.count("reserve", reserve))
     usable = int(checks.count("budget", budget)) - reserve
     limit = None if max_change is None else float(checks.positive("max_change", max_change))
+    if method is not None and not isinstance(method, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(
+            "method must be a name, because a study outlives the program: give a method of your own one with "
+            f"driftopt.methods.register; got {method!r}"
+        )
     width = int(checks.count("parallel", parallel))
     name = method or ("zo-o2nc-2pt" if width > 1 or limit is not None else "auto")
     every = None if control_every is None else int(checks.count("control_every", control_every))
@@ -65,7 +70,14 @@ def specify(
         reach=None if built.reach is None else float(built.reach),
         points=points,
         repeats=repeats,
+        provider=_provider(name),
     )
+
+
+def _provider(name: str) -> str:
+    from driftopt import methods
+
+    return methods.entry(name).provider
 
 
 def _method(

@@ -21,6 +21,7 @@ class MethodState(Host):
 
     def __init__(self, spec: Spec):
         self._space, self._begun = spec.space, spec.space.begin(spec.radius)
+        methods.entry(spec.method, spec.provider)  # names the package where it is not installed
         super().__init__(methods.get(spec.method, **spec.params), self._begun, spec.seed)
         self.taken = 0
         self.before: np.ndarray | None = None  # the points that the last values told belong to

@@ -9,6 +9,7 @@ import numpy as np
 
 from driftopt.answers import Answers
 from driftopt.answers.finite import LARGEST
+from driftopt.plugins import OWN
 from driftopt.space import Space
 
 
@@ -35,6 +36,7 @@ class Spec:
     reach: float | None  # how far the iterate can move in one iteration; None: no limit
     points: int
     repeats: int
+    provider: str = OWN  # the package that brings the method
 
     @property
     def dim(self) -> int:
@@ -65,7 +67,10 @@ class Spec:
         )
 
     def as_json(self) -> str:
-        return json.dumps(asdict(self), allow_nan=False)
+        stored = asdict(self)
+        if self.provider == OWN:  # what driftopt brings itself is not said: older versions read on
+            del stored["provider"]
+        return json.dumps(stored, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Spec":
