@@ -24,6 +24,7 @@ pytest_plugins = ["support.browser", "support.stores"]
 LONG = (
     "cli/test_demo.py",
     "comparison/test_compare.py",
+    "comparison/test_core_installation.py",
     "docs/test_architecture.py",
     "docs/test_code_blocks.py",
     "docs/test_documents.py",
@@ -32,6 +33,7 @@ LONG = (
     "docs/test_studies.py",
     "drivers/test_finite.py",
     "drivers/test_minimization.py",
+    "drivers/test_simulation.py",
     "methods/test_auto.py",
     "methods/test_estimators.py",
     "paper/test_reproduction.py",
