@@ -13,6 +13,7 @@ import jax
 import pytest
 
 from driftopt import methods
+from driftopt.oracle import Sight
 
 jax.config.update("jax_num_cpu_devices", 2)
 
@@ -92,9 +93,15 @@ def strict_promotion(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=methods.names())
+def everywhere(name: str) -> bool:
+    """Whether every driver runs the method: it sees values, and takes the same batch in every iteration."""
+    method = methods.get(name, **methods.entry(name).example)
+    return method.sees in (Sight.VALUES, Sight.MEMORY) and not method.scheduled
+
+
+@pytest.fixture(params=filter(everywhere, methods.names()))
 def name(request: pytest.FixtureRequest) -> str:
-    """Every method of the registry: a new one joins every shared test by joining the registry."""
+    """Every method that every driver runs: a new one joins the shared tests by joining the registry."""
     return request.param
 
 
@@ -102,3 +109,15 @@ def name(request: pytest.FixtureRequest) -> str:
 def method(name: str) -> methods.Method:
     """The method with numbers that run anywhere."""
     return methods.get(name, **methods.entry(name).example)
+
+
+@pytest.fixture(params=methods.names())
+def any_name(request: pytest.FixtureRequest) -> str:
+    """Every method of the registry, whatever it sees."""
+    return request.param
+
+
+@pytest.fixture
+def any_method(any_name: str) -> methods.Method:
+    """The method with numbers that run anywhere."""
+    return methods.get(any_name, **methods.entry(any_name).example)

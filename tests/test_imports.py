@@ -30,6 +30,7 @@ LAYERS = (
         "rng",
         "runtime",
         "method",
+        "oracle",
         "problem",
         "space",
         "answers",

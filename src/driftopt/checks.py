@@ -28,6 +28,14 @@ def count(name: str, value: Any) -> Any:
     return _plain(array.astype(int))
 
 
+def whole(name: str, value: Any) -> Any:
+    """A whole number >= 0, or an array of them."""
+    array = _numbers(name, value)
+    if not ((array == np.floor(array)).all() and (array >= 0).all() and (array < 2**31).all()):
+        raise ValueError(f"{name} must be a whole number >= 0 and below 2^31, got {value!r}")
+    return _plain(array.astype(int))
+
+
 def shape(name: str, value: Any) -> int:
     """A single whole number >= 1 that sets an array's shape: it has no lanes."""
     if np.ndim(value):

@@ -6,6 +6,10 @@ A driver (`simulate`, `minimize`, `Study`) holds the oracle and repeats
     values = the mean of method.batch fresh samples of F at each of the points
     state  = method.tell(state, values)
 
+A method that sees more than values (`sees`; oracle.py has the letters) is told an `Observed` instead: the
+values and the ξ behind them. What one iteration may spend is in `samples`, which points share their noise in
+`streams`.
+
 All randomness comes from the key in the state and the count of answers told, so `ask` may be repeated
 (after a crash, say) and gives the same points until the next `tell`.
 """
@@ -14,9 +18,11 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import jax
+import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
+from driftopt.oracle import Sight
 from driftopt.pytree import check_decorated
 
 
@@ -27,6 +33,7 @@ class Method(ABC):
     iterate, whose precision is the run's).
     """
 
+    sees: ClassVar[Sight] = Sight.VALUES  # a driver that cannot show it refuses the method
     batch: ArrayLike  # fresh samples averaged at each point: the paper's m
     radius: ArrayLike  # how far the points of one `ask` lie from the iterate: the paper's δ or μ
     warmup: ClassVar[int] = 0  # answers needed before the first one that can move the iterate
@@ -51,7 +58,11 @@ class Method(ABC):
 
     @abstractmethod
     def init(self, key: Array, x0: Array) -> Any:
-        """The state before the first query, at the start x0."""
+        """The state before the first query, at the start x0.
+
+        A method that sees more than values also takes `like`, an `Observed` of zeros with the shapes that it
+        will be told: what it keeps of past observations has room from the start.
+        """
 
     @abstractmethod
     def noise(self, key: Array, count: ArrayLike, dim: int) -> Any:
@@ -71,16 +82,34 @@ class Method(ABC):
         """The (p, d) points to query next."""
 
     @abstractmethod
-    def tell(self, state: Any, values: Array, noise: Any = None) -> Any:
-        """The state after the (p,) mean values at the points last asked for."""
+    def tell(self, state: Any, values: Any, noise: Any = None) -> Any:
+        """The state after the (p,) mean values at the points last asked for; or after what was observed."""
 
     @abstractmethod
     def recommend(self, state: Any) -> Array:
         """The decision to report: an iterate or a mean of iterates, never the best value seen."""
 
     def queries(self, dim: int) -> Any:
-        """What one iteration costs: every single value of F counts."""
+        """What one iteration costs, the first one where they differ: every single value of F counts."""
         return self.points(dim) * self.batch
+
+    # Below: what a method with a schedule overrides. All iterations of the others cost the same.
+
+    def samples(self, count: ArrayLike, dim: int) -> Any:
+        """(p,) fresh samples at each point of the iteration after `count` answers; 0 leaves a point out."""
+        return self.batch + 0 * np.arange(self.points(dim))
+
+    def streams(self, count: ArrayLike, dim: int) -> Any:
+        """(p,) a number for each point.
+
+        Points of one number see the same noise (oracle C), others their own.
+        """
+        return np.arange(self.points(dim))
+
+    @property
+    def scheduled(self) -> bool:
+        """Whether iterations differ in cost, or points in their number of samples."""
+        return type(self).samples is not Method.samples
 
 
 def check_method(method: Any) -> Method:

@@ -16,6 +16,7 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
+from driftopt.oracle import Model
 from driftopt.pytree import check_decorated
 
 
@@ -116,6 +117,26 @@ class Problem(ABC):
         # The problem is an argument too: one whose numbers are NumPy's would otherwise meet traced ones.
         figures = jax.eval_shape(lambda problem: problem.metrics(problem.x0), self)
         return () if figures is None else figures._fields
+
+    # A world with memory: its state lives from one query to the next. `respond` then gives a ξ of the law
+    # that the world comes to rest at under x, and `objective` is f under that law.
+
+    @property
+    def remembers(self) -> bool:
+        """Whether today's ξ depends on earlier decisions."""
+        return type(self).advance is not Problem.advance
+
+    def begin(self, key: Array) -> Any:
+        """The world's state before the first query."""
+        return ()
+
+    def advance(self, world: Any, noise: Any, x: Array) -> tuple[Any, Any]:
+        """One deployment of x: the world's next state, and the ξ that it shows."""
+        return world, self.respond(noise, x)
+
+    def model(self) -> Model | None:
+        """A parametric family that holds Ξ, for methods that fit one; None where none is known."""
+        return None
 
 
 def check_problem(problem: Any) -> Problem:

@@ -1,15 +1,16 @@
-"""`driftopt methods`: every method, its parameters, what it is and which package brings it."""
+"""`driftopt methods`: every method, what it sees and finds, its parameters and which package brings it."""
 
 
 def methods() -> None:
-    """List the methods: name, parameters, what each one is and the package that brings it."""
+    """List the methods: what each sees of a query, what it finds, its parameters, what it is, its package."""
     from rich.console import Console
     from rich.table import Table
 
     from driftopt import methods as registry
 
-    table = Table("name", "parameters", "what it is", "package")
+    table = Table("name", "sees", "finds", "parameters", "what it is", "package")
     for name in registry.names():
         line = registry.entry(name)
-        table.add_row(name, ", ".join(line.parameters), line.summary, line.provider)
+        parameters = ", ".join(line.parameters)
+        table.add_row(name, line.sees.words, line.finds, parameters, line.summary, line.provider)
     Console().print(table)

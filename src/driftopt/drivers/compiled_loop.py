@@ -66,14 +66,18 @@ def compiled(backend: str, quick: bool = False) -> Any:
 _COMPILING = threading.Lock()
 
 
+def options(backend: str, quick: bool) -> dict[str, Any]:
+    """The compiler's options for a backend, those of them that this version knows."""
+    asked = OPTIONS.get(backend, {}) | (QUICKER if quick else {})
+    return {name: value for name, value in asked.items() if _known({name: value})}
+
+
 @cache
 def _compiled(backend: str, quick: bool) -> Any:
-    asked = OPTIONS.get(backend, {}) | (QUICKER if quick else {})
-    options = {name: value for name, value in asked.items() if _known({name: value})}
     made = partial(_program)
     # The name tells JAX's cache which version of the code it comes from.
     made.__name__ = f"lanes_{fingerprint.digest_of()[:12]}"  # pyright: ignore[reportAttributeAccessIssue]
-    return jax.jit(made, static_argnames="plan", compiler_options=options)
+    return jax.jit(made, static_argnames="plan", compiler_options=options(backend, quick))
 
 
 def _known(option: Any) -> bool:

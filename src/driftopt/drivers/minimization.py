@@ -16,10 +16,13 @@ from driftopt import averages, checks, methods
 from driftopt.answers import Answer, Answers
 from driftopt.drivers.contract import check_points
 from driftopt.drivers.host import Host
+from driftopt.drivers.observed_host import ObservedHost, Watched, within
+from driftopt.drivers.plan import affordable, first_step
 from driftopt.drivers.quick_host import quick_host
 from driftopt.drivers.result import MinimizeResult
 from driftopt.method import Method
 from driftopt.methods import defaults
+from driftopt.oracle import Formula, Model, check_minimize
 from driftopt.rng.seeds import as_seed
 from driftopt.space import Space
 
@@ -65,6 +68,9 @@ def minimize(
     bounds: Any = None,
     direction: str = "minimize",
     vectorized: bool = False,
+    loss: Formula | None = None,
+    model: Model | None = None,
+    settle: int = 1,
     final_queries: int = 0,
     rng: Any = None,
     callback: Callable[..., Any] | None = None,
@@ -86,6 +92,10 @@ def minimize(
         bounds: pairs (low, high) or scipy's Bounds; every queried point is inside them.
         direction: "minimize" or "maximize".
         vectorized: whether `fun` takes several points at once.
+        loss: F(x, ξ) as a JAX function; `fun` then returns ξ, what was observed, and not the value. Needed by
+            methods that see ξ; any other method is told F(x, ξ).
+        model: for methods that fit one, a driftopt.oracle.Model of the law of ξ.
+        settle: hold each decision for so many calls of `fun` and use the last, where the world has a memory.
         final_queries: spend so many of the budget at the reported x: `fun` is their mean, `fun_sem` its
             standard error. Without them `fun` is None: the best value seen is only the luckiest draw.
         rng: a whole number or a numpy Generator; None draws a seed, reported in `params`.
@@ -111,24 +121,37 @@ def minimize(
     (4000, True)
     """
     radius, params = defaults.radius_once(radius, params)
-    run = _Run(fun, args, Space.build(x0, bounds=bounds), Answers.build(direction=direction), vectorized)
+    if loss is not None and vectorized:
+        raise ValueError("with `loss=` the function draws one ξ at a time: leave vectorized out")
+    settle = checks.shape("settle", settle)
+    space, answers = Space.build(x0, bounds=bounds), Answers.build(direction=direction)
+    run = _Run(fun, args, space, answers, vectorized, settle)
     total = int(checks.count("budget", budget))
     if final_queries not in range(total):
         raise ValueError(f"final_queries must be a whole number from 0 to budget - 1, got {final_queries!r}")
     chosen, numbers = defaults.resolve(
         method,
-        dim=run.space.dim,
-        budget=total - int(final_queries),
-        radius=run.space.radius if radius is None and isinstance(method, str) else radius,
+        dim=space.dim,
+        budget=(total - int(final_queries)) // settle,
+        radius=space.radius if radius is None and defaults.takes_radius(method) else radius,
         params=params,
     )
-    check_points(chosen, run.space.dim)
-    cost = int(chosen.queries(run.space.dim))
-    iterations = checks.budget(total - int(final_queries), cost, 1 + chosen.warmup) // cost
+    named = method if isinstance(method, str) else type(method).__name__
+    check_minimize(named, chosen.sees, loss=loss is not None, model=model is not None)
+    check_points(chosen, space.dim)
+    queries = checks.budget(total - int(final_queries), settle * first_step(chosen, space.dim))
+    iterations = affordable(chosen, space.dim, queries // settle).iterations
     seed = as_seed(rng)
     run.params = {**_described(method), **numbers, "seed": seed}
-    run.begun = run.space.begin(float(np.asarray(chosen.radius)))
-    run.host, run.cost = quick_host(chosen, run.begun, seed), cost
+    run.begun = space.begin(float(np.asarray(chosen.radius)))
+    if loss is not None:
+        run.watch(loss, keep=chosen.sees.observes)
+    if chosen.sees.observes:
+        assert loss is not None
+        formula = within(loss, space, -1 if direction == "maximize" else 1)
+        run.host = ObservedHost(chosen, run.begun, seed, formula, model, queries // settle)
+    else:
+        run.host = quick_host(chosen, run.begun, seed)
     report = _reporter(callback)
 
     try:
@@ -154,37 +177,56 @@ def _described(method: str | Method) -> dict[str, Any]:
 class _Run:
     """One run's oracle and everything spent on it."""
 
-    host: Host
+    host: Host | ObservedHost
     begun: np.ndarray  # where the method's walk began
-    cost: int  # queries of one iteration
     params: dict[str, Any]
 
-    def __init__(self, fun: Any, args: Any, space: Space, answers: Answers, vectorized: bool):
+    def __init__(self, fun: Any, args: Any, space: Space, answers: Answers, vectorized: bool, settle: int):
         self.space, self._answers, self._memory = space, answers, answers.begin()
-        self._fun, self._args, self._vectorized = fun, args, vectorized
-        self.spent = 0
+        self._fun, self._args, self._vectorized, self._settle = fun, args, vectorized, settle
+        self.spent, self._ends = 0, [0]  # queries spent, and how many they were after each iteration
         self._points, self._values = np.empty((0, space.dim)), np.empty(0)  # behind the first `spent`: room
         self.final: np.ndarray | None = None
 
     def iterate(self) -> int:
         """One iteration; returns the queries it cost."""
         host, seed = self.host, self.params["seed"]
-        points, repeats = self.space.deploy(host.points, (seed, host.told)), host.repeats
-        values = self._query(np.tile(points, (repeats, 1)) if repeats > 1 else points)
-        samples = values[None] if repeats == 1 else values.reshape(repeats, len(points))
-        self._memory, means = self._answers.take(self._memory, samples)
-        host.tell(means)
+        points = self.space.deploy(host.points, (seed, host.told))
+        if isinstance(host, ObservedHost):
+            self._query(np.repeat(points, host.samples, axis=0))
+            host.tell(self._fun.take()[self._settle - 1 :: self._settle])
+        else:
+            samples = self._scheduled(points) if host.method.scheduled else self._rows(points, host.repeats)
+            self._memory, means = self._answers.take(self._memory, samples)
+            host.tell(means)
+        self._ends.append(self.spent)
         if host.diverged:
             raise MinimizeError(
                 f"after {self.spent} queries the method has diverged: a number would have overflowed; lower "
                 "the step or leave it out, or give values in larger units",
                 self.result(3),
             )
-        return len(values)
+        return self.spent - self._ends[-2]
+
+    def _rows(self, points: np.ndarray, repeats: int) -> np.ndarray:
+        """(repeats, p) fresh values at the points."""
+        values = self._query(np.tile(points, (repeats, 1)) if repeats > 1 else points)
+        return values[None] if repeats == 1 else values.reshape(repeats, len(points))
+
+    def _scheduled(self, points: np.ndarray) -> np.ndarray:
+        """(1, p) means, where this iteration has a batch of its own; 0 at a point that has none."""
+        samples = np.broadcast_to(self.host.method.samples(self.host.told, self.space.dim), len(points))
+        values = self._query(np.repeat(points, samples, axis=0))
+        each = np.split(values, np.cumsum(samples)[:-1])
+        return np.array([[part.mean() if part.size else 0.0 for part in each]])
+
+    def watch(self, loss: Formula, keep: bool) -> None:
+        """From now on the function draws ξ, and its value is F(x; ξ)."""
+        self._fun = Watched(self._fun, loss, keep)
 
     def confirm(self, count: int) -> int:
         """Spend `count` queries at the reported decision."""
-        self.final = self._query(np.tile(self.x, (count, 1)))
+        self.final = self._each(np.tile(self.x, (count, 1)))
         return count
 
     @property
@@ -194,7 +236,7 @@ class _Run:
     @property
     def latest(self) -> float:
         """The mean value of the last iteration: noisy, around the iterate, no estimate of f(x)."""
-        return float(averages.mean(self._values[self.spent - self.cost : self.spent]))
+        return float(averages.mean(self._values[self._ends[-2] : self._ends[-1]]))
 
     def result(self, status: int) -> OptimizeResult:
         """Everything so far in SciPy's form."""
@@ -204,7 +246,7 @@ class _Run:
         history = {
             "x": self._points[: self.spent].copy(),
             "value": self._values[: self.spent].copy(),
-            "iteration": np.minimum(np.arange(self.spent) // self.cost, self.host.told),
+            "iteration": np.searchsorted(self._ends[1:], np.arange(self.spent), side="right"),
         }
         return MinimizeResult(
             x=self.x,
@@ -220,6 +262,12 @@ class _Run:
         )
 
     def _query(self, points: np.ndarray) -> np.ndarray:
+        """The values at all points, each held for `settle` queries of which the last is used."""
+        if self._settle == 1:
+            return self._each(points)
+        return self._each(np.repeat(points, self._settle, axis=0))[self._settle - 1 :: self._settle]
+
+    def _each(self, points: np.ndarray) -> np.ndarray:
         """The values at all points; each is kept as soon as it is there, so that a failure loses none."""
         values = self._room(points)
         if self._vectorized:

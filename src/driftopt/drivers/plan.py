@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -90,3 +91,38 @@ def share(lanes: tuple[int, int, int], devices: int) -> tuple[int | None, int]:
             if lanes[axis] % used == 0:
                 return axis, used
     return None, 1
+
+
+class Affordable(NamedTuple):
+    """What whole iterations within a budget come to."""
+
+    iterations: int
+    queries: int
+    most: int  # the largest batch among them
+
+
+def affordable(method: Method, dim: int, budget: int) -> Affordable:
+    """How many whole iterations `budget` queries pay for; `method` has one number for each of its parameters.
+
+    >>> from driftopt import methods
+    >>> affordable(methods.get("zo-sph", radius=1, step=1, batch=3), dim=2, budget=20)
+    Affordable(iterations=3, queries=18, most=3)
+    """
+    if not method.scheduled:
+        samples = np.asarray(method.samples(0, dim))
+        iterations = budget // int(samples.sum())
+        return Affordable(iterations, iterations * int(samples.sum()), int(samples.max()))
+    iterations = queries = most = 0
+    while True:
+        samples = np.asarray(method.samples(iterations, dim))
+        cost = int(samples.sum())
+        if cost < 1:
+            raise ValueError(f"{type(method).__name__} asks for no sample in iteration {iterations}")
+        if queries + cost > budget:
+            return Affordable(iterations, queries, most)
+        iterations, queries, most = iterations + 1, queries + cost, max(most, int(samples.max()))
+
+
+def first_step(method: Method, dim: int) -> int:
+    """The queries of the iterations up to the first that can move the iterate."""
+    return sum(int(np.sum(method.samples(count, dim))) for count in range(1 + method.warmup))

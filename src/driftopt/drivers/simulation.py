@@ -9,6 +9,7 @@ import numpy as np
 from jax import Array
 
 from driftopt import checks
+from driftopt.drivers import observed_loop
 from driftopt.drivers.compiled_loop import program
 from driftopt.drivers.contract import check_points
 from driftopt.drivers.host import with_precision
@@ -29,11 +30,14 @@ def simulate(
     x0: Any = None,
     rng: Any = 0,
     evaluate_every: int | None = None,
+    settle: int = 1,
 ) -> Trace:
     """One run of `method` on `problem` with `budget` queries.
 
     The run stops before the iteration that would pass the budget. `evaluate_every` asks for the exact
-    objective along the run, about every so many queries; evaluations are not counted.
+    objective along the run, about every so many queries; evaluations are not counted. `settle` holds every
+    decision for so many deployments and looks at the last, which lets a world with memory come to rest; all
+    of them are queries.
     """
     check_method(method)
     if isinstance(problem, Stack):
@@ -42,7 +46,13 @@ def simulate(
         raise ValueError("an array of parameters makes several runs: simulate_many gives them all")
     seeds = [as_seed(rng)]
     trace = simulate_many(
-        method, stack([problem]), budget=budget, seeds=seeds, x0=x0, evaluate_every=evaluate_every
+        method,
+        stack([problem]),
+        budget=budget,
+        seeds=seeds,
+        x0=x0,
+        evaluate_every=evaluate_every,
+        settle=settle,
     )
     return trace.run()
 
@@ -55,6 +65,7 @@ def simulate_many(
     seeds: Sequence[Any],
     x0: Any = None,
     evaluate_every: int | None = None,
+    settle: int = 1,
 ) -> Trace:
     """All runs of stacked instances × seeds × configurations; the lanes of the trace are (K, S, C).
 
@@ -70,14 +81,19 @@ def simulate_many(
         return joined(traces, method.configurations)
     check_method(method)
     together, instances = check_stack(problems).together, problems.count
-    method, width = _lanes(method.for_budget(int(checks.count("budget", budget))), instances)
+    settle, budget = checks.shape("settle", settle), int(checks.count("budget", budget))
+    method, width = _lanes(method.for_budget(budget // settle), instances)
     dim = jax.eval_shape(lambda p: jax.vmap(lambda q: q.x0, axis_size=instances)(p), together).shape[1]
     check_points(method, dim)
+    start = None if x0 is None else jnp.asarray(checks.vector("x0", x0, dim), jnp.float32)
+    own = _lane_seeds(seeds, instances)
+    if observed_loop.needed(method, together, settle):
+        return Trace(
+            *observed_loop.run(method, together, own, start, budget, evaluate_every, dim, settle, width)
+        )
     points, batch = method.points(dim), np.asarray(method.batch)
     budget = checks.budget(budget, points * int(batch.max()), 1 + method.warmup)
     rows = budget // points
-    start = None if x0 is None else jnp.asarray(checks.vector("x0", x0, dim), jnp.float32)
-    own = _lane_seeds(seeds, instances)
     lanes = (instances, own.shape[1], width)
     plan = Plan.make(method, together, rows, evaluate_every, dim, lanes)
     x, curve = (np.asarray(a)[..., :width] for a in program(method, together, own, start, plan))

@@ -37,6 +37,11 @@ def radius_once(radius: Any, params: Mapping[str, Any] | None) -> tuple[Any, dic
     return others.pop("radius"), others
 
 
+def takes_radius(name: "str | Method") -> bool:
+    """Whether a method tries decisions at a distance that may be chosen here; a Method has chosen."""
+    return isinstance(name, str) and "radius" in registry.entry(name).parameters
+
+
 def resolve(
     name: "str | Method",
     *,
@@ -53,16 +58,17 @@ def resolve(
         return _own(name, budget, radius, params)
     accepted = registry.entry(name).parameters
     radius, numbers = radius_once(radius, params)
-    if radius is None:
+    if radius is None and takes_radius(name) and "radius" not in registry.entry(name).defaults:
         raise ValueError(
             "radius is needed: how far a trial decision may be from the current one, in the units of x; "
             "a tenth of the range you would consider, times the root of the number of coordinates, is a "
             "fair first choice. With finite bounds for every coordinate it can be left out"
         )
     for what, number in {**numbers, "radius": radius}.items():
-        if np.ndim(number):
+        if number is not None and np.ndim(number):
             raise ValueError(f"{what} must be a single number here, one run has one; got {number!r}")
-    numbers["radius"] = checks.positive("radius", radius)
+    if radius is not None:
+        numbers["radius"] = checks.positive("radius", radius)
     if "budget" in accepted:
         numbers.setdefault("budget", budget)
     elif "block" in accepted and "block" not in numbers and "step" not in numbers:

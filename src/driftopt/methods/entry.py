@@ -1,4 +1,4 @@
-"""A line of the registry: how to build a method, what it is, and numbers that run anywhere."""
+"""A line of the registry: how to build a method, what it sees and finds, and numbers that run anywhere."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, cast
 
 from driftopt.method import Method
+from driftopt.oracle import Sight
 from driftopt.plugins import OWN
 
 EXAMPLES = {"radius": 0.5, "step": 0.01, "budget": 200}  # for parameters that go by their usual names
@@ -21,6 +22,12 @@ class Entry:
     parameters: tuple[str, ...]
     example: Mapping[str, Any] = field(default_factory=lambda: {"radius": 0.5, "step": 0.01})
     provider: str = OWN  # the package that brings it
+    finds: str = "optimum"  # what it comes to: a stationary point of f, or the stable point of retraining
+
+    @cached_property
+    def sees(self) -> Sight:
+        """What the method sees, with its example's numbers."""
+        return self.build(**self.example).sees
 
     @cached_property
     def defaults(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from driftopt.methods import output_rules
 from driftopt.methods.auto import Auto
 from driftopt.methods.entry import Entry, written
 from driftopt.methods.estimators import Coordinate, Estimator, OnePoint, Residual, TwoPoint
+from driftopt.methods.field import FIELD
 from driftopt.methods.learners import OGD, AdaGradNorm
 from driftopt.methods.o2nc import O2NC
 from driftopt.methods.sgd import SGD
@@ -128,6 +129,7 @@ _REGISTRY: dict[str, Entry] = {
     "zo-sgd": Entry(
         _directed("sphere", "random-block"), "mini-batch two-point SGD on f_δ, a random iterate", _DIRECTED
     ),
+    **FIELD,
 }
 
 

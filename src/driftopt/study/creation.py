@@ -92,7 +92,10 @@ def _method(
     """The method and the parameters that build it again, all written out."""
     from driftopt import methods  # JAX: answering a study does without
     from driftopt.methods import defaults
+    from driftopt.oracle import check_study
 
+    example = methods.get(name, **methods.entry(name).example)
+    check_study(name, example.sees, example.scheduled)
     radius, numbers = defaults.radius_once(radius, params)
     if parallel > 1:
         if "directions" not in methods.entry(name).parameters:

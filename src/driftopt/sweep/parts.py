@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from driftopt.drivers.plan import affordable, first_step
 from driftopt.drivers.simulation import simulate_many
 from driftopt.drivers.stack import Stack, stack
 from driftopt.method import Method
@@ -189,7 +190,7 @@ def run_task(task: Task) -> Arrays:
 
 def feasible(method: Method, dim: int, budget: int) -> bool:
     """Whether the budget pays for the first iteration that can move the iterate."""
-    return method.points(dim) * int(method.batch) * (1 + method.warmup) <= budget  # pyright: ignore[reportArgumentType]
+    return first_step(method.for_budget(budget), dim) <= budget
 
 
 def cut(
@@ -228,9 +229,9 @@ def _part(
     configurations: tuple[tuple[int, ...], ...],
     instances: tuple[int, ...],
 ) -> Part:
-    costs = [int(np.asarray(grid.method(i).queries(source.dim))) for row in configurations for i in row]
+    built = (grid.method(i).for_budget(settings.budget) for row in configurations for i in row)
     # What the runs of this part spend: whole iterations within the budget.
-    spent = sum(settings.budget // cost * cost for cost in costs) * len(seeds)
+    spent = sum(affordable(method, source.dim, settings.budget).queries for method in built) * len(seeds)
     task = source.task(grid, configurations, instances, seeds, settings)
     return Part(grid.label, configurations, instances, tuple(seeds), spent, task)
 

@@ -1,0 +1,227 @@
+"""The second compiled loop: methods that see more than values, worlds with memory, batches that grow.
+
+One lane is one function from its keys to its curve, written plainly and mapped over all lanes: simple rather
+than fastest. Seeds, the numbering of queries and what is evaluated are those of `compiled_loop`, so a method
+of values walks the same path through either loop.
+"""
+
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from driftopt import checks
+from driftopt.drivers.compiled_loop import options
+from driftopt.drivers.host import farthest
+from driftopt.drivers.plan import QUICK, affordable, first_step
+from driftopt.method import Method
+from driftopt.oracle import Observed, Sight, mean_over
+from driftopt.problem import Problem
+from driftopt.rng.seeds import query_key, run_words, wrapped
+from driftopt.runtime import executable_cache, fingerprint
+
+WORLD = np.uint32(2**32 - 1)  # the number of the world's own key: no query has it
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What, when changed, compiles anew."""
+
+    dim: int
+    points: int
+    most: int  # samples at a point, the largest batch of any lane and iteration
+    budget: int
+    every: int  # queries between evaluations
+    settle: int  # deployments that stand behind one answer
+    devices: int = 1
+
+    @property
+    def segments(self) -> int:
+        """Evaluations along a run."""
+        return -(-self.budget // self.every)
+
+
+def needed(method: Method, problem: Problem, settle: int) -> bool:
+    """Whether a run needs this loop; a problem that cannot show what the method sees is refused here.
+
+    Raises:
+        ValueError: saying what the method sees and what is missing.
+    """
+    name = type(method).__name__
+    if method.sees is Sight.MODEL and problem.model() is None:
+        raise ValueError(
+            f"{name} sees {method.sees.words}: {type(problem).__name__} has none; define model() on the "
+            'problem, or give the method a family of its own (plug-in: model="linear")'
+        )
+    if method.sees is Sight.SAME_SAMPLE and problem.remembers:
+        raise ValueError(
+            f"{name} sees {method.sees.words}, which a world with memory cannot show: it has moved on after "
+            "the first; choose a method that sees values"
+        )
+    values = method.sees in (Sight.VALUES, Sight.MEMORY) and not method.scheduled
+    return not values or problem.remembers or settle > 1
+
+
+def run(
+    method: Method,
+    problems: Problem,
+    seeds: np.ndarray,
+    start: Any,
+    budget: int,
+    evaluate_every: int | None,
+    dim: int,
+    settle: int,
+    width: int,
+) -> tuple[np.ndarray, ...]:
+    """A trace's arrays: x, its objective, the queries spent, and the last two along the run."""
+    numbers = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (len(seeds), width)), method)
+    each = [jax.tree.map(lambda leaf, at=at: leaf[at], numbers) for at in np.ndindex(len(seeds), width)]
+    checks.budget(budget, settle * max(first_step(one, dim) for one in each))
+    most = max(affordable(one, dim, budget // settle).most for one in each)
+    every = budget if evaluate_every is None else int(checks.count("evaluate_every", evaluate_every))
+    shape = Shape(dim, method.points(dim), most, budget, min(every, budget), settle)
+    quick = budget * seeds.size * width * dim < QUICK
+    made = partial(_compiled, jax.default_backend(), quick and jax.default_backend() == "cpu")
+    arguments = jax.tree.map(np.asarray, (numbers, problems, run_words(seeds), start))
+    x, curve, at = map(np.asarray, executable_cache.call(made, arguments, shape))
+    return x, curve[..., -1], at[..., -1], at, curve
+
+
+@cache
+def _compiled(backend: str, quick: bool) -> Any:
+    def lanes(method: Any, problems: Any, keys: Any, start: Any, shape: Shape) -> Any:
+        run = partial(_run, start=start, shape=shape)
+        run = jax.vmap(run, (0, None, None))  # configurations
+        run = jax.vmap(run, (None, None, 0))  # seeds
+        return jax.vmap(run)(method, problems, keys)  # instances
+
+    lanes.__name__ = f"observed_{fingerprint.digest_of()[:12]}"
+    return jax.jit(lanes, static_argnames="shape", compiler_options=options(backend, quick))
+
+
+def _run(method: Method, problem: Problem, keys: Any, start: Any, shape: Shape) -> tuple[Array, Array, Array]:
+    """One lane from its keys: the decision reported, the exact objective along the way, the queries there."""
+    method_key, oracle = map(wrapped, keys)
+    look = _Look(method, problem, oracle, shape)
+    x0 = problem.x0.astype(jnp.float32) if start is None else start
+    state = look.first_state(method_key, x0)
+    world = problem.begin(query_key(oracle, WORLD))
+
+    def cost(state: Any) -> Array:
+        return (shape.settle * jnp.sum(method.samples(state.told, shape.dim))).astype(jnp.int32)
+
+    def iterate(carry: Any) -> Any:
+        state, world, spent = carry
+        noise = method.noise(method_key, state.told, shape.dim)
+        points = method.ask(state, noise)
+        world, seen = look(state.told, points, world, spent)
+        return method.tell(state, seen, noise), world, spent + cost(state)
+
+    def segment(carry: Any, limit: Array) -> Any:
+        """Run to the next evaluation; what a run reports is its last decision before it diverged."""
+        carry, reported = carry
+        carry = lax.while_loop(lambda c: c[2] + cost(c[0]) <= limit, iterate, carry)
+        x = method.recommend(carry[0])
+        sound = (jnp.abs(x) <= farthest(jnp.float32)).all()  # NaN is not
+        value = problem.objective(x)
+        value = jnp.where(sound & jnp.isfinite(value), value, jnp.inf)
+        return (carry, jnp.where(sound, x, reported)), (value, carry[2])
+
+    limits = jnp.minimum((jnp.arange(shape.segments) + 1) * shape.every, shape.budget)
+    begin = ((state, world, jnp.zeros((), jnp.int32)), method.recommend(state))
+    (_, x), (curve, at) = lax.scan(segment, begin, limits)
+    return x, curve, at
+
+
+class _Look:
+    """What an iteration's queries show to the method, and what they do to the world."""
+
+    def __init__(self, method: Method, problem: Problem, oracle: Array, shape: Shape):
+        self.method, self.problem, self.oracle, self.shape = method, problem, oracle, shape
+
+    def __call__(self, count: Array, points: Array, world: Any, spent: Array) -> tuple[Any, Any]:
+        samples = jnp.asarray(self.method.samples(count, self.shape.dim))
+        taken = jnp.arange(self.shape.most)[None, :] < samples[:, None]
+        numbers = spent + self.shape.settle * self._places(count, samples)
+        if self.problem.remembers:
+            world, xi = self._one_after_the_other(world, numbers, points, taken)
+        else:
+            # The answers of a world without memory are independent: only the last of those that it is held
+            # for is looked at, and the others are paid for.
+            noise = self._noise(numbers + self.shape.settle - 1)
+            if not self.method.sees.observes:
+                values = _each(self.problem.observe, (0, None))(noise, points)
+                return world, _means(taken, values)
+            xi = _each(self.problem.respond, (0, None))(noise, points)
+        values = _means(taken, _each(self.problem.value, (None, 0))(points, xi))
+        return world, self._observed(values, points, xi, taken) if self.method.sees.observes else values
+
+    def first_state(self, key: Array, x0: Array) -> Any:
+        """The method's state before the first query, with room for what it will see."""
+        if not self.method.sees.observes:
+            return self.method.init(key, x0)
+        points = jnp.zeros((self.shape.points, self.shape.dim), jnp.float32)
+        taken = jnp.zeros((self.shape.points, self.shape.most), bool)
+        one = jax.eval_shape(self.problem.draw, query_key(self.oracle, 0), x0)
+        xi = jax.tree.map(lambda leaf: jnp.zeros(taken.shape + leaf.shape, leaf.dtype), one)
+        return self.method.init(key, x0, self._observed(points[:, 0], points, xi, taken))  # pyright: ignore[reportCallIssue]
+
+    def _observed(self, values: Array, points: Array, xi: Any, taken: Array) -> Observed:
+        value = self.problem.value
+        return Observed(values, points, xi, taken, value, jax.grad(value), self.problem.model())
+
+    def _places(self, count: Array, samples: Array) -> Array:
+        """(p, m): the place of every sample among those of its iteration.
+
+        Every point once, m times over, as in `query_key`; where points differ in their samples, one point's
+        samples after the other's.
+        """
+        streams = jnp.asarray(self.method.streams(count, self.shape.dim))
+        repeat = jnp.arange(self.shape.most)
+        if self.method.scheduled:
+            return (jnp.cumsum(samples) - samples)[streams][:, None] + repeat
+        return streams[:, None] + repeat * self.shape.points
+
+    def _noise(self, numbers: Array) -> Any:
+        return _each(lambda number: self.problem.noise(query_key(self.oracle, number)), (0,))(numbers)
+
+    def _one_after_the_other(
+        self, world: Any, numbers: Array, points: Array, taken: Array
+    ) -> tuple[Any, Any]:
+        """Deploy in the order of the numbers.
+
+        Each point held for `settle` deployments, the last one is seen.
+        """
+
+        def deploy(world: Any, order: Array) -> tuple[Any, Any]:
+            number, there, x = numbers.ravel()[order], taken.ravel()[order], points[order // self.shape.most]
+
+            def once(later: Array, carry: Any) -> Any:
+                noise = self.problem.noise(query_key(self.oracle, number + later))
+                return self.problem.advance(carry[0], noise, x)
+
+            first = self.problem.advance(world, self.problem.noise(query_key(self.oracle, number)), x)
+            after, xi = lax.fori_loop(1, self.shape.settle, once, first)
+            return jax.tree.map(lambda new, old: jnp.where(there, new, old), after, world), xi
+
+        order = jnp.argsort(jnp.where(taken, numbers, jnp.iinfo(jnp.int32).max).ravel())
+        world, xi = lax.scan(deploy, world, order)
+        back = jnp.argsort(order)
+        return world, jax.tree.map(lambda leaf: leaf[back].reshape(*taken.shape, *leaf.shape[1:]), xi)
+
+
+def _each(fun: Any, inner: tuple[int | None, ...]) -> Any:
+    """fun over all points and, where `inner` has a 0, over all samples of a point."""
+    return jax.vmap(jax.vmap(fun, inner))
+
+
+def _means(taken: Array, values: Array) -> Array:
+    """(p,) the mean value at each point, in the precision of the run.
+
+    A problem's own may be whole numbers.
+    """
+    return jax.vmap(mean_over)(taken, values.astype(jnp.float32))

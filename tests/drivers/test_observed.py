@@ -1,0 +1,323 @@
+"""The second loop: what methods see, exact counting, worlds with memory, and drivers that agree."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import driftopt
+from driftopt import methods
+from driftopt.drivers import observed_loop
+from driftopt.drivers.plan import affordable, first_step
+from driftopt.oracle import Sight
+from driftopt.rng.seeds import as_key, lane_seed, query_key, run_keys
+from support.worlds import Slow, shifting
+
+RUN = {"budget": 200, "evaluate_every": 64}
+
+
+def shown(method):
+    """A problem that can show what the method sees."""
+    problem = shifting()
+    return problem if method.sees is not Sight.MODEL or problem.model() else pytest.skip("no model here")
+
+
+def test_a_method_of_values_walks_the_same_path_through_either_loop(method, monkeypatch):
+    first = driftopt.simulate(method, shifting(), rng=5, **RUN)
+    monkeypatch.setattr(observed_loop, "needed", lambda *_: True)
+    second = driftopt.simulate(method, shifting(), rng=5, **RUN)
+    np.testing.assert_allclose(second.x, first.x, rtol=1e-4, atol=1e-5)
+    assert second.queries == first.queries
+    assert second.evaluated_at[-1] == first.evaluated_at[-1]
+    np.testing.assert_allclose(second.fun, first.fun, rtol=1e-4, atol=1e-5)
+
+
+def test_every_method_spends_whole_iterations_and_repeats_itself(any_method):
+    """One seed, one result, to the bit.
+
+    And the count of queries is that of whole iterations within the budget.
+    """
+    problem = shown(any_method)
+    trace, again, other = (driftopt.simulate(any_method, problem, rng=rng, **RUN) for rng in (3, 3, 4))
+    assert trace.queries == affordable(any_method.for_budget(200), 3, 200).queries
+    assert 0 < trace.queries <= 200
+    assert (np.diff(trace.evaluated_at) >= 0).all()
+    assert trace.evaluated_at[-1] == trace.queries
+    assert trace.objective[-1] == trace.fun
+    np.testing.assert_array_equal(trace.x, again.x)
+    assert not np.array_equal(trace.x, other.x)
+
+
+def test_a_budget_below_the_first_step_is_refused(any_method):
+    problem, few = shown(any_method), 1
+    if first_step(any_method.for_budget(few), 3) <= few:
+        pytest.skip("one query is a step")
+    with pytest.raises(ValueError, match="too small"):
+        driftopt.simulate(any_method, problem, budget=few)
+
+
+def test_every_lane_equals_its_single_run(any_name):
+    entry = methods.entry(any_name)
+    number = next(p for p in entry.parameters if isinstance(numbers(entry).get(p), float))
+    usual = numbers(entry)[number]
+    values = np.array([0.5, 1.0]) * usual
+
+    def build(value):
+        return methods.get(any_name, **{**entry.example, number: value})
+
+    problems, seeds = [shown(build(usual)), shifting(1)], [4, 9]
+    many = driftopt.simulate_many(build(values), driftopt.stack(problems), seeds=seeds, **RUN)
+    for k, s in np.ndindex(2, 2):
+        one = driftopt.simulate(build(float(usual)), problems[k], rng=lane_seed(seeds[s], k), **RUN)
+        np.testing.assert_allclose(many.x[k, s, 1], one.x, rtol=1e-3, atol=1e-4)
+        assert many.queries[k, s, 1] == one.queries
+
+
+def numbers(entry):
+    return {**entry.defaults, **entry.example}
+
+
+# What a driver cannot show, it refuses before anything runs.
+
+
+def test_minimize_says_what_is_missing(any_name):
+    entry = methods.entry(any_name)
+    calls = []
+    params = {k: v for k, v in entry.example.items() if k not in ("radius", "budget")}
+    run = {
+        "budget": 200,
+        "method": any_name,
+        "params": params,
+        "radius": entry.example.get("radius"),
+        "rng": 0,
+    }
+
+    def fun(x):
+        calls.append(x)
+        return float(x @ x)
+
+    if entry.sees in (Sight.VALUES, Sight.MEMORY):
+        assert driftopt.minimize(fun, np.ones(3), **run).nfev == len(calls) > 0
+        return
+    with pytest.raises(ValueError, match=f"^{re.escape(any_name)} sees {entry.sees.words}: ") as said:
+        driftopt.minimize(fun, np.ones(3), **run)
+    assert not calls
+    assert ("give `loss=`" in str(said.value)) == entry.sees.observes
+
+
+def test_a_study_says_what_it_cannot_show(any_name, tmp_path):
+    entry = methods.entry(any_name)
+    method = methods.get(any_name, **entry.example)
+    params = {k: v for k, v in entry.example.items() if k != "budget"}
+
+    def create():
+        return driftopt.Study.create(
+            f"sqlite:///{tmp_path / 's.db'}", "s", x0=[0.0, 1.0], budget=100, method=any_name, params=params
+        )
+
+    if method.sees not in (Sight.VALUES, Sight.MEMORY):
+        with pytest.raises(
+            ValueError, match=f"^{re.escape(any_name)} sees {entry.sees.words}: a study is told"
+        ):
+            create()
+    elif method.scheduled:
+        with pytest.raises(ValueError, match=f"^{re.escape(any_name)} takes another batch"):
+            create()
+    else:
+        assert create().ask().x.shape == (2,)
+
+
+def test_a_problem_that_cannot_show_it_is_named(any_method):
+    slow = shifting(kind=Slow)
+    if any_method.sees is Sight.MODEL:
+        with pytest.raises(
+            ValueError, match=r"sees ξ and a model of its law: Slow has none; define model\(\)"
+        ):
+            driftopt.simulate(any_method, slow, budget=200)
+    elif any_method.sees is Sight.SAME_SAMPLE:
+        with pytest.raises(ValueError, match="same noise, which a world with memory cannot show"):
+            driftopt.simulate(any_method, slow, budget=200)
+    else:
+        assert np.isfinite(driftopt.simulate(any_method, slow, budget=200, rng=1).fun)
+
+
+# minimize with a formula sees what a simulation shows.
+
+
+def recorded_draw(problem, seed):
+    """The simulator's own ξ as a plain Python function, query by query."""
+    _, oracle = run_keys(as_key(seed))
+    draw = jax.jit(problem.draw)
+    queries = iter(range(10**9))
+    return lambda x: np.asarray(draw(query_key(oracle, next(queries)), jnp.asarray(x, jnp.float32)))
+
+
+def test_minimize_with_a_formula_is_the_simulation(any_name):
+    """To 2e-3 relative: the simulator computes in float32, minimize in float64."""
+    entry = methods.entry(any_name)
+    method = methods.get(any_name, **entry.example)
+    if method.sees is Sight.SAME_SAMPLE:
+        pytest.skip("a function cannot replay its noise")
+    problem = shown(method)
+    params = {k: v for k, v in entry.example.items() if k not in ("radius", "budget")}
+    result = driftopt.minimize(
+        recorded_draw(problem, 6),
+        np.zeros(3),
+        budget=200,
+        method=any_name,
+        radius=entry.example.get("radius"),
+        params=params,
+        loss=formula,
+        rng=6,
+    )
+    simulated = driftopt.simulate(method, problem, rng=6, **RUN)
+    assert result.nfev == simulated.queries
+    assert len(result.history["iteration"]) == result.nfev
+    assert result.history["iteration"][-1] == result.nit - 1
+    np.testing.assert_allclose(result.x, simulated.x, rtol=2e-3, atol=2e-4)
+
+
+def formula(x, xi):
+    return 0.5 * jnp.sum((x - xi) ** 2) + 0.5 * jnp.sum(x**2)
+
+
+def test_the_formula_is_reflected_where_queries_are():
+    """A method that sees ξ does not know the bounds.
+
+    To it F is mirrored, so its values are those of the queries.
+    """
+    inside = []
+
+    def draw(x):
+        inside.append(x)
+        return np.zeros(2)
+
+    box = [(0.5, 2.0), (None, 0.1)]
+    params = {"step": 0.5, "batch": 2, "growth": 0, "first": 1, "window": 2}
+    result = driftopt.minimize(
+        draw,
+        [0.6, 0.0],
+        budget=60,
+        method="zo-ogvr",
+        radius=0.5,
+        params=params,
+        loss=formula,
+        bounds=box,
+        rng=1,
+    )
+    points = np.array(inside)
+    assert (points[:, 0] >= 0.5).all()
+    assert (points[:, 0] <= 2).all()
+    assert (points[:, 1] <= 0.1).all()
+    assert len(points) == result.nfev
+    np.testing.assert_allclose(result.history["value"], [formula(x, 0) for x in points], rtol=1e-6)
+
+
+def test_maximize_with_a_formula_is_minimize_of_its_negative():
+    params = {"step": 0.05, "batch": 2, "growth": 0, "first": 1, "window": 2}
+
+    def run(sign, direction):
+        rng = np.random.default_rng(0)
+        return driftopt.minimize(
+            lambda x: x + rng.normal(size=2),
+            [0.5, 0.2],
+            budget=40,
+            method="zo-ogvr",
+            radius=0.3,
+            params=params,
+            loss=lambda x, xi: sign * jnp.sum(x * xi),
+            direction=direction,
+            rng=3,
+        ).x
+
+    np.testing.assert_array_equal(run(1, "minimize"), run(-1, "maximize"))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"vectorized": True}, "leave vectorized out"),
+        ({"loss": lambda x, xi: x}, r"must be one number; got an array of shape \(2,\)"),
+        ({"fun": lambda x: "much"}, "ξ must be numbers"),
+    ],
+)
+def test_mistakes_with_a_formula_are_named(change, says):
+    given = {"fun": lambda x: x, "x0": [0.0, 0.0], "budget": 50, "radius": 0.5, "loss": formula, **change}
+    with pytest.raises((ValueError, driftopt.MinimizeError), match=says):
+        driftopt.minimize(**given)
+
+
+# Worlds with memory.
+
+
+def test_a_world_with_memory_moves_one_deployment_after_the_other():
+    """The loop's world against a plain Python loop over the same noise, query by query."""
+    problem, seed = shifting(kind=Slow), 9
+    method = methods.get("zo-sph", radius=0.4, step=0.05, batch=2)
+    trace = driftopt.simulate(method, problem, budget=60, rng=seed)
+    assert not np.allclose(trace.x, driftopt.simulate(method, shifting(), budget=60, rng=seed).x, atol=1e-3)
+
+    key, oracle = run_keys(as_key(seed))
+    state, world, query = method.init(key, jnp.zeros(3)), problem.begin(oracle), 0
+    for _ in range(60 // 4):
+        points, totals = method.ask(state), np.zeros(2)
+        for _ in range(2):
+            for i in range(2):
+                world, xi = problem.advance(world, problem.noise(query_key(oracle, query)), points[i])
+                totals[i] += problem.value(points[i], xi)
+                query += 1
+        state = method.tell(state, jnp.asarray(totals / 2, jnp.float32))
+    np.testing.assert_allclose(trace.x, state.x, rtol=1e-4, atol=1e-5)
+
+
+def test_settle_holds_each_decision_and_looks_at_the_last(method):
+    """In a world that forgets at once, settle = 3 is the plain run on every third query's noise.
+
+    All are paid.
+    """
+    problem, seed, cost = shifting(), 2, int(method.queries(3))
+    method = method.for_budget(20 * cost)
+    held = driftopt.simulate(method, problem, budget=3 * 20 * cost, rng=seed, settle=3)
+    assert held.queries == 3 * 20 * cost
+    key, oracle = run_keys(as_key(seed))
+    state, tell = method.init(key, jnp.zeros(3)), jax.jit(method.tell)
+    observe = jax.jit(lambda number, x: problem.observe(problem.noise(query_key(oracle, number)), x))
+    for query in range(0, 20 * cost, cost):
+        points = method.ask(state)
+        values = [observe(3 * (query + i) + 2, point) for i, point in enumerate(points)]
+        state = tell(state, jnp.stack(values))
+    np.testing.assert_allclose(held.x, method.recommend(state), rtol=1e-3, atol=1e-4)
+
+
+def test_settling_lets_a_slow_world_come_to_rest():
+    """At rest after 20 deployments the values are those of the law at rest.
+
+    Same mean, by a z-score's margin.
+    """
+    problem = shifting(kind=Slow)
+    x = jnp.asarray([0.3, -0.2, 0.1])
+    world = problem.begin(jax.random.key(0))
+    for _ in range(60):
+        world, _ = problem.advance(world, jnp.zeros(3), x)
+    np.testing.assert_allclose(world, problem.base + problem.shift @ x, atol=1e-5)
+
+
+def test_minimize_settles_too():
+    calls = []
+
+    def fun(x):
+        calls.append(x.copy())
+        return float(x @ x) + 100.0 * (len(calls) % 3 != 0)
+
+    params = {"step": 0.05}
+    held = driftopt.minimize(
+        fun, [1.0, 0.5], budget=60, method="zo-sph", radius=0.2, params=params, settle=3, rng=1
+    )
+    plain = driftopt.minimize(
+        lambda x: float(x @ x), [1.0, 0.5], budget=20, method="zo-sph", radius=0.2, params=params, rng=1
+    )
+    assert held.nfev == len(calls) == 60
+    np.testing.assert_array_equal(held.x, plain.x)
+    np.testing.assert_array_equal(np.array(calls)[::3], np.array(calls)[2::3])
