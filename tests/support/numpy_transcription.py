@@ -14,6 +14,7 @@ class Run(NamedTuple):
     points: np.ndarray  # (answers, p, d)
     iterates: np.ndarray  # (T + 1, d)
     report: np.ndarray  # (d,)
+    close: float = 1e-12  # float64, sums of a few terms in another order; more where a search is inside
 
 
 def _report(rule, x, ys, picks, block, x0):

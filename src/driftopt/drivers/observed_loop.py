@@ -76,7 +76,7 @@ def run(
     dim: int,
     settle: int,
     width: int,
-) -> tuple[np.ndarray, ...]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """A trace's arrays: x, its objective, the queries spent, and the last two along the run."""
     numbers = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (len(seeds), width)), method)
     each = [jax.tree.map(lambda leaf, at=at: leaf[at], numbers) for at in np.ndindex(len(seeds), width)]

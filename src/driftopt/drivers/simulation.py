@@ -75,7 +75,8 @@ def simulate_many(
     `rng=lane_seed(seeds[s], k)`; seeds given as (K, S) stay as they are.
     """
     if isinstance(method, Grid):
-        given: dict[str, Any] = {"budget": budget, "seeds": seeds, "x0": x0, "evaluate_every": evaluate_every}
+        given: dict[str, Any] = {"budget": budget, "seeds": seeds, "x0": x0, "settle": settle}
+        given["evaluate_every"] = evaluate_every
         groups = [(method.stacked(members), members) for members in method.groups()]
         traces = [(simulate_many(one, problems, **given), members) for one, members in groups]
         return joined(traces, method.configurations)

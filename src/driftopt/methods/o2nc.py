@@ -89,18 +89,22 @@ class O2NC(Method):
             gradient = jnp.where(started, gradient, 0)
         position = state.position + started.astype(jnp.int32)
         ends = position == self.block
-        told = Round(gradient, radius / self.block, ends)
+        told = Round(gradient, jnp.asarray(self.reach), ends)
         learner, increment = self.learner.update(state.learner, state.increment, told)
         return State(
             state.key,
             state.told + 1,
             state.x + state.increment,
-            jnp.where(ends, 0, increment),
+            self._carried(state, ends, increment),
             jnp.where(ends, 0, position),
             learner,
             _mean(values),
             output_rules.update(self.rule, state.blocks, y, started, ends, self.block, drawn.pick),
         )
+
+    def _carried(self, state: State, ends: Array, increment: Array) -> Array:
+        """The increment of the next iteration: every block begins with Δ_1 = 0."""
+        return jnp.where(ends, 0, increment)
 
     def recommend(self, state: State) -> Array:
         return output_rules.report(self.rule, state.blocks, state.x)

@@ -1,18 +1,19 @@
 """ZO-OGVR: the Gaussian one-point estimate with a control value made from past observations.
 
 Hikima and Takeda, "Zeroth-order methods for nonconvex stochastic problems with decision-dependent
-distributions", AAAI 2025, Algorithm 1.
+distributions", AAAI 2025. Algorithm 1:
 
     z_k ~ N(0, I);   g_k = (F̄(x_k + μ_k z_k; m_k) − c_k)/μ_k · z_k
-    x_{k+1} = x_k − β_k g_k;   μ_{k+1} = max(γ μ_k, μ_min);   β_k = β 0.95^{k+1},  m_k = 30 + 2k
+    x_{k+1} = x_k − β_k g_k;   μ_{k+1} = max(γ μ_k, μ_min);   β_k = β ϱ^{k+1},  m_k = m_0 + g k
     b_i = M‖x_{k+1} − (x_i + μ_i z_i)‖² + 1/m_i over the last s_max iterations i,   a_i = b_i⁻¹ / Σ_j b_j⁻¹
     c_{k+1} = Σ_i a_i · mean_j F(x_{k+1}; ξ_i^j)
 
 c_0 is the mean of a few values at x_0, which count. The recorded ξ say, through the known formula F, what the
 new decision would have cost under them: near x_{k+1} that is almost f(x_{k+1}), for no query at all.
 
-`Recorded` is our variant for those who see values alone: it puts the recorded mean values F̄(x_i + μ_i z_i;
-m_i) in the place of F(x_{k+1}; ξ_i^j).
+`Recorded` is our variant for those who see values alone: it puts the recorded mean values
+F̄(x_i + μ_i z_i; m_i) in the place of F(x_{k+1}; ξ_i^j). `TwoPointScheduled` is the companion, Algorithm 2:
+zo-ga with one direction and the same μ, β, m; both of its 2 m_k samples count.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -25,8 +26,30 @@ from jax.typing import ArrayLike
 
 from driftopt.method import Method
 from driftopt.methods import directions
+from driftopt.methods.estimators import TwoPoint
+from driftopt.methods.schedules import Schedule
 from driftopt.oracle import Observed, Sight, mean_formula
 from driftopt.pytree import module, static
+
+
+class Scheduled(Method):
+    """What the two have in common: numbers from a schedule."""
+
+    schedule: Schedule
+
+    @property
+    def batch(self) -> ArrayLike:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.schedule.batch
+
+    @property
+    def radius(self) -> ArrayLike:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.schedule.radius
+
+    def noise(self, key: Array, count: ArrayLike, dim: int) -> Array:
+        return directions.gaussian(jax.random.fold_in(key, count), 1, dim)
+
+    def recommend(self, state: Any) -> Array:
+        return state.x
 
 
 class State(NamedTuple):
@@ -40,19 +63,13 @@ class State(NamedTuple):
 
 
 @module
-class OGVR(Method):
+class OGVR(Scheduled):
     """The first answer is c_0; the k-th iteration of the paper is told as answer k + 1."""
 
     sees: ClassVar[Sight] = Sight.OBSERVATIONS
     warmup: ClassVar[int] = 1
 
-    radius: ArrayLike  # μ_0
-    step: ArrayLike  # β
-    decay: ArrayLike  # of the step, in every iteration
-    shrink: ArrayLike  # γ
-    smallest: ArrayLike  # μ_min
-    batch: ArrayLike  # m_0
-    growth: ArrayLike  # m_{k+1} − m_k
+    schedule: Schedule
     first: ArrayLike  # values for c_0
     trust: ArrayLike  # M: how much worse an old observation is for having been made elsewhere
     window: int = static()  # s_max
@@ -65,18 +82,12 @@ class OGVR(Method):
 
     def samples(self, count: ArrayLike, dim: int) -> Any:
         k: Any = count
-        grown = self.batch + self.growth * (k - 1)
-        return np.ones(1, np.int32) * ((k > 0) * grown + (k == 0) * self.first)
+        return np.ones(1, np.int32) * ((k > 0) * self.schedule.batch_at(k - 1) + (k == 0) * self.first)
 
     def init(self, key: Array, x0: Array, like: Observed | None = None) -> State:
-        points = jnp.zeros((self.window, *x0.shape), x0.dtype)
-        sizes = jnp.zeros(self.window, jnp.int32)
-        return State(
-            key, jnp.zeros((), jnp.int32), x0, jnp.zeros((), x0.dtype), points, sizes, self._room(x0, like)
-        )
-
-    def noise(self, key: Array, count: ArrayLike, dim: int) -> Array:
-        return directions.gaussian(jax.random.fold_in(key, count), 1, dim)
+        nothing, control = jnp.zeros((), jnp.int32), jnp.zeros((), x0.dtype)
+        points, sizes = jnp.zeros((self.window, *x0.shape), x0.dtype), jnp.zeros(self.window, jnp.int32)
+        return State(key, nothing, x0, control, points, sizes, self._room(x0, like))
 
     def ask(self, state: State, noise: Array | None = None) -> Array:
         drawn: Array = self.drawn(state, noise)
@@ -84,32 +95,26 @@ class OGVR(Method):
 
     def tell(self, state: State, values: Any, noise: Array | None = None) -> State:
         drawn: Array = self.drawn(state, noise)
-        told, value = self._taken(values)
-        begun = state.told > 0
-        k = state.told - 1
-        point = self.ask(state, drawn)[0]
-        gradient = (value - state.control) / self._radius(state) * drawn[0]
-        x = jnp.where(
-            begun, state.x - self.step * self.decay ** (k + 1).astype(value.dtype) * gradient, state.x
-        )
+        kept, mean = self._taken(values)
+        begun, k = state.told > 0, state.told - 1
+        gradient = (mean - state.control) / self._radius(state) * drawn[0]
+        x = jnp.where(begun, state.x - self.schedule.step_at(k + 1, state.x) * gradient, state.x)
         at = jnp.where(begun, k % self.window, self.window)  # out of range: c_0 leaves no record
-        points = state.points.at[at].set(point, mode="drop")
-        sizes = state.sizes.at[at].set(jnp.asarray(self.samples(state.told, 0)[0], jnp.int32), mode="drop")
-        past = jax.tree.map(lambda old, new: old.at[at].set(new, mode="drop"), state.past, told)
+        size = jnp.asarray(self.samples(state.told, 0)[0], jnp.int32)
+        points, sizes, past = jax.tree.map(
+            lambda old, new: old.at[at].set(new, mode="drop"),
+            (state.points, state.sizes, state.past),
+            (self.ask(state, drawn)[0], size, kept),
+        )
         seen = sizes > 0
         b = self.trust * jnp.sum((x - points) ** 2, axis=1) + 1 / jnp.maximum(sizes, 1).astype(x.dtype)
         weights = jnp.where(seen, 1 / b, 0)
-        each = jnp.where(seen, self._losses(x, past, values), 0)
-        control = jnp.sum(weights * each) / jnp.maximum(jnp.sum(weights), jnp.finfo(x.dtype).tiny)
-        return State(state.key, state.told + 1, x, jnp.where(begun, control, value), points, sizes, past)
-
-    def recommend(self, state: State) -> Array:
-        return state.x
+        losses = jnp.where(seen, self._losses(x, past, values), 0)
+        control = jnp.sum(weights * losses) / jnp.maximum(jnp.sum(weights), jnp.finfo(x.dtype).tiny)
+        return State(state.key, state.told + 1, x, jnp.where(begun, control, mean), points, sizes, past)
 
     def _radius(self, state: State) -> Array:
-        """μ_k = max(γᵏ μ_0, μ_min)."""
-        k = jnp.maximum(state.told - 1, 0).astype(state.x.dtype)
-        return jnp.maximum(self.radius * self.shrink**k, self.smallest)
+        return self.schedule.radius_at(jnp.maximum(state.told - 1, 0), state.x)
 
     def _room(self, x0: Array, like: Observed | None) -> Any:
         assert like is not None
@@ -139,3 +144,38 @@ class Recorded(OGVR):
 
     def _losses(self, x: Array, past: Any, seen: Any) -> Array:
         return past
+
+
+class Pair(NamedTuple):
+    key: Array
+    told: Array
+    x: Array
+
+
+@module
+class TwoPointScheduled(Scheduled):
+    """g_k = 1/(2μ_k) (F̄(x_k + μ_k z_k; m_k) − F̄(x_k − μ_k z_k; m_k)) z_k, Algorithm 2."""
+
+    schedule: Schedule
+
+    def points(self, dim: int) -> int:
+        return 2
+
+    def samples(self, count: ArrayLike, dim: int) -> Any:
+        return np.ones(2, np.int32) * self.schedule.batch_at(count)
+
+    def init(self, key: Array, x0: Array) -> Pair:
+        return Pair(key, jnp.zeros((), jnp.int32), x0)
+
+    def ask(self, state: Pair, noise: Array | None = None) -> Array:
+        return TwoPoint(law="gaussian").queries(state.x, self.drawn(state, noise), self._radius(state))
+
+    def tell(self, state: Pair, values: Array, noise: Array | None = None) -> Pair:
+        drawn, radius = self.drawn(state, noise), self._radius(state)
+        gradient = TwoPoint(law="gaussian").gradient(values, drawn, radius, values[0])
+        # As in Algorithm 1 the step has decayed once before it is first taken.
+        step = self.schedule.step_at(state.told + 1, state.x)
+        return Pair(state.key, state.told + 1, state.x - step * gradient)
+
+    def _radius(self, state: Pair) -> Array:
+        return self.schedule.radius_at(state.told, state.x)

@@ -30,6 +30,15 @@ MEANINGS = {
         "What a run reports: `final`, the last iterate; `last-block`, the mean of the last whole block; "
         "`random-block`, the mean of a block drawn uniformly, which is what the theorems speak of."
     ),
+    "decay": "The step's factor from one iteration to the next.",
+    "shrink": "The radius's factor from one iteration to the next.",
+    "smallest": "The radius does not get smaller than this.",
+    "growth": "By how many samples the batch grows from one iteration to the next.",
+    "window": "Past iterations whose observations are kept. It sets a shape.",
+    "free": "The share of the direction that is not guided at the start, from 0 to 1: the paper's α₀.",
+    "trust": "How slowly the guide is given up: 1 − α falls by this factor in every iteration.",
+    "low": "No coordinate of the decision gets below this.",
+    "high": "No coordinate of the decision gets above this.",
     "budget": "The queries of the whole run. `minimize`, `Study` and `simulate` fill it in.",
 }
 

@@ -1,0 +1,91 @@
+"""Retraining: descend, or minimise, on the data of one's own decision, as if it would not react.
+
+Perdomo, Zrnic, Mendler-Dünner and Hardt, "Performative prediction", ICML 2020.
+
+    RGD   x ← Π(x − η · mean ∇ₓF(x; ξ)),  ξ ~ Ξ(x)
+    RRM   x ← argmin_{x′} mean F(x′; ξ),  ξ ~ Ξ(x)
+
+Both come to rest at the stable point, which is no minimum of f: the derivative through Ξ is missing. They are
+here for reference: what does ignoring the reaction cost?
+"""
+
+from typing import ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.typing import ArrayLike
+
+from driftopt.method import Method
+from driftopt.methods import solvers
+from driftopt.oracle import Observed, Sight, mean_formula
+from driftopt.pytree import module, static
+
+
+class State(NamedTuple):
+    key: Array
+    told: Array
+    x: Array
+
+
+class Retraining(Method):
+    """One point, the decision itself, and a batch of ξ there. Nothing is random but the world."""
+
+    batch: ArrayLike
+    low: ArrayLike | None  # Π projects every coordinate between these two; None: an open side
+    high: ArrayLike | None
+
+    @property
+    def radius(self) -> ArrayLike:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return 0.0  # every query is at the decision itself
+
+    def points(self, dim: int) -> int:
+        return 1
+
+    def init(self, key: Array, x0: Array, like: Observed | None = None) -> State:
+        return State(key, jnp.zeros((), jnp.int32), x0)
+
+    def noise(self, key: Array, count: ArrayLike, dim: int) -> tuple[()]:
+        return ()
+
+    def ask(self, state: State, noise: object = None) -> Array:
+        return state.x[None]
+
+    def recommend(self, state: State) -> Array:
+        return state.x
+
+
+@module
+class RGD(Retraining):
+    """Repeated gradient descent, also known as greedy SGD."""
+
+    sees: ClassVar[Sight] = Sight.GRADIENTS
+
+    step: ArrayLike
+    batch: ArrayLike
+    low: ArrayLike | None
+    high: ArrayLike | None
+
+    def tell(self, state: State, values: Observed, noise: object = None) -> State:
+        gradient = mean_formula(values.gradient, state.x, values.xi, values.taken)
+        x = jnp.clip(state.x - self.step * gradient, self.low, self.high)
+        return State(state.key, state.told + 1, x)
+
+
+@module
+class RRM(Retraining):
+    """Repeated risk minimisation; `iterations` bounds the search for each minimum."""
+
+    sees: ClassVar[Sight] = Sight.OBSERVATIONS
+
+    batch: ArrayLike
+    low: ArrayLike | None
+    high: ArrayLike | None
+    iterations: int = static(default=50)
+
+    def tell(self, state: State, values: Observed, noise: object = None) -> State:
+        def risk(x: Array) -> Array:
+            return mean_formula(values.loss, x, values.xi, values.taken)
+
+        x = solvers.descend(risk, state.x, self.iterations)
+        return State(state.key, state.told + 1, jax.tree.map(lambda a: jnp.clip(a, self.low, self.high), x))

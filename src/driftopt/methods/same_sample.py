@@ -1,0 +1,45 @@
+"""ZO-O2NC where both points of a pair see the same ξ.
+
+Kornowski and Shamir, "An algorithm with optimal dimension-dependence for zero-order nonsmooth nonconvex
+stochastic optimization", JMLR 2024. As Option I of the paper, but with one ξ for both points, an increment
+that is carried over from block to block, and a reach of its own:
+
+    ρ = min(δ/2, Δ/L),   D = (δ − ρ)/M,   the output is the mean of a uniformly drawn block
+
+This is our reading of the paper's algorithm. With fresh samples, a reset at every block and D = ρ/M it is
+Option I.
+"""
+
+from typing import Any
+
+import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
+
+from driftopt.methods.o2nc import O2NC, State
+from driftopt.oracle import Sight
+from driftopt.pytree import module, static
+
+
+@module
+class SameSample(O2NC):
+    """O2NC with shared noise; `same` and `resets` switch its two features."""
+
+    limit: ArrayLike = 1.0  # D
+    same: bool = static(default=True)
+    resets: bool = static(default=False)
+
+    @property
+    def sees(self) -> Sight:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return Sight.SAME_SAMPLE if self.same else Sight.VALUES
+
+    @property
+    def reach(self) -> ArrayLike:
+        return self.limit
+
+    def streams(self, count: ArrayLike, dim: int) -> Any:
+        place, pairs = np.arange(self.points(dim)), self.points(dim) // 2
+        return place % pairs if self.same else place
+
+    def _carried(self, state: State, ends: Array, increment: Array) -> Array:
+        return super()._carried(state, ends, increment) if self.resets else increment
