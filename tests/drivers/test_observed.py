@@ -60,7 +60,9 @@ def test_a_budget_below_the_first_step_is_refused(any_method):
 
 def test_every_lane_equals_its_single_run(any_name):
     entry = methods.entry(any_name)
-    number = next(p for p in entry.parameters if isinstance(numbers(entry).get(p), float))
+    number = next((p for p in entry.parameters if isinstance(numbers(entry).get(p), float)), None)
+    if number is None:
+        pytest.skip("no number that lanes can differ in without a new shape")
     usual = numbers(entry)[number]
     values = np.array([0.5, 1.0]) * usual
 
