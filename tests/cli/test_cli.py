@@ -88,3 +88,35 @@ def _version():
     import driftopt
 
     return driftopt.__version__
+
+
+@pytest.mark.parametrize("command", ["plan", "demo", "reproduce", "compare"])
+def test_help_offers_nothing_that_nobody_would_give(driftopt, command):
+    code, out, _ = driftopt(command, "--help")
+    assert code == 0
+    assert "--empty-" not in out
+    assert "--no-" not in out
+
+
+def test_reproduce_takes_words_with_commas_or_spaces(monkeypatch, driftopt, tmp_path):
+    asked = {}
+
+    def stop(folder, **given):
+        asked.update(given, folder=folder)
+        raise ValueError("far enough")
+
+    monkeypatch.setattr("driftopt.paper.reproduction.reproduce", stop)
+    monkeypatch.chdir(tmp_path)
+    for words in (["101,105"], ["101", "105"]):
+        code, _, err = driftopt("reproduce", "--splits", *words, "--methods", "zo-og,auto", "--seeds", "3")
+        assert (code, "far enough" in err) == (2, True)
+        assert list(asked["splits"]) == ["101", "105"]
+        assert asked["scope"].methods == ("zo-og", "auto")
+        assert asked["scope"].held_out == 3
+        assert str(asked["folder"]) == "results/partial"
+    driftopt("reproduce", "--quick")
+    assert str(asked["folder"]) == "results/quick"
+    driftopt("reproduce")
+    assert str(asked["folder"]) == "results/full"
+    code, _, err = driftopt("reproduce", "--splits", "101,,102")
+    assert (code, "--splits must be words" in err) == (2, True)

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 def compare(
     file: Path,
+    /,
     *,
     out: Path | None = None,
     fresh: Annotated[bool, Parameter(negative=())] = False,
@@ -16,11 +17,9 @@ def compare(
 ) -> None:
     """Compare methods on your own problem, from a TOML file, with intervals and tests.
 
-    The file is code: the modules that it names are imported and run.
-
     Args:
-        file: What to compare: problem, methods with the values to try, budget; docs/compare.md shows
-            examples.
+        file: TOML that says what to compare: problem, methods with the values to try, budget;
+            docs/compare.md shows examples. It is code: the modules that it names are imported and run.
         out: The folder for tables, results and report.html; results/NAME-OF-THE-FILE unless told otherwise.
         fresh: Run every part again, whatever the folder holds.
         allow_module: An installed package that the file may name, once for each. Modules beside the file

@@ -114,8 +114,6 @@ def plot(scores: list[Score], path: Path) -> None:
 def demo(*, out: Path = Path("demo.png"), seed: int = 0) -> None:
     """Run the paper's methods and auto on a problem with known answers; print a table and save a plot.
 
-    It takes about ten seconds.
-
     Args:
         out: Where the plot goes: a file name ending in .png, .pdf or .svg.
         seed: Another seed is another instance and other runs.

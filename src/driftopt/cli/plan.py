@@ -1,6 +1,10 @@
 """`driftopt plan`: the theorems as arithmetic."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+Flag = Annotated[bool, Parameter(negative=())]  # off unless given: no --no-…
 
 
 def plan(
@@ -14,9 +18,9 @@ def plan(
     option: Literal["I", "II"] = "I",
     smooth: float | None = None,
     hessian: float | None = None,
-    sgd: bool = False,
-    paper: bool = False,
-    compare: bool = False,
+    sgd: Flag = False,
+    paper: Flag = False,
+    compare: Flag = False,
 ) -> None:
     """Say what the theorems ask for: block, step, radius and the number of queries.
 

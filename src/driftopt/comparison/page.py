@@ -16,12 +16,27 @@ def page(judged: Judged) -> Page:
     looks = assign(judged.methods)
     return Page(
         "A comparison of zeroth-order methods",
-        "Tuned on development runs, judged on held-out runs, with intervals and tests.",
+        _subtitle(judged),
         [Badge(f"budget {judged.budget:,} queries")],
         findings(judged),
         [_section(judged)],
         {method: (method, looks[method]) for method in judged.methods},
         _facts(judged),
+    )
+
+
+def _subtitle(judged: Judged) -> str:
+    tuned = "Tuned on development runs, judged" if _chosen(judged) else "Judged"
+    return f"{tuned} on held-out runs, with intervals and tests."
+
+
+def _chosen(judged: Judged) -> str:
+    """How configurations were chosen, where there were any to choose from."""
+    if all(score.configurations == 1 for score in judged.scores):
+        return ""
+    return (
+        "Where there were several configurations, one was chosen on development runs with other random "
+        "numbers. "
     )
 
 
@@ -64,8 +79,7 @@ def _section(judged: Judged) -> Section:
     return Section(
         "comparison",
         "Held-out runs",
-        f"Each method had {judged.budget:,} queries a run. Its configuration was chosen on development runs; "
-        f"the figures are of {count} with other random numbers.",
+        f"Each method had {judged.budget:,} queries a run. {_chosen(judged)}The figures are of {count}.",
         panels(judged),
         "objective",
         judged.budget,
