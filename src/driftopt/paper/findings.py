@@ -57,14 +57,17 @@ def _lowest(summary: Summary, method: str, name: str, field: Sequence[str]) -> l
     if method not in field or not rivals:
         return []
     instances, word = summary.experiment.instances, summary.experiment.instance_word.lower()
-    contests = [_contest(summary, i, method, rival) for i in instances for rival in rivals]
+    pairs = [(i, rival) for i in instances for rival in rivals]
+    contests = [_contest(summary, i, method, rival) for i, rival in pairs]
+    corrected = dict(zip(pairs, holm([contest.p for contest in contests]), strict=True))
     means = {(i, m): _objective(summary, i, m).mean for i in instances for m in (method, *rivals)}
     lost: list[str] = []
     for i in instances:
         best = min((method, *rivals), key=lambda m: means[i, m])
         if means[i, best] < means[i, method] or not np.isfinite(means[i, method]):
             against = f"{fixed(means[i, best])} against {fixed(means[i, method])}"
-            lost.append(f"{i}: {title(best)} {against}, {_in_words(_contest(summary, i, best, method).p)}")
+            words = _in_words(corrected.get((i, best), np.nan), " after Holm’s correction")
+            lost.append(f"{i}: {title(best)} {against}, {words}")
     told = sum(c.won for c in contests)
     detail = f"it has the lowest mean on {len(instances) - len(lost)} of {len(instances)}"
     detail += f" ({'; '.join(lost)})" if lost else ""
@@ -188,10 +191,10 @@ def _all_won(contests: Sequence[Contest]) -> Verdict:
     return "yes" if all(contest.won for contest in contests) else "not told apart"
 
 
-def _in_words(p: float) -> str:
+def _in_words(p: float, corrected: str = "") -> str:
     if np.isnan(p):
         return "no test possible"
-    return f"{'told apart' if p < LEVEL else 'not told apart'} (p = {p:.2g})"
+    return f"{'told apart' if p < LEVEL else 'not told apart'} (p = {p:.2g}{corrected})"
 
 
 # What an experiment may name among its claims.
