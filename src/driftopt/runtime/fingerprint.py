@@ -2,9 +2,6 @@
 
 import functools
 import hashlib
-import inspect
-import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +10,7 @@ import jax
 import numpy as np
 
 import driftopt
+from driftopt.runtime.hashing import hashed, without_addresses
 
 FORMAT = 1  # of the part files; a new number makes old ones invisible
 # All of driftopt's code that a run's result depends on, as files and folders. Not `data`: what it loads is
@@ -37,21 +35,21 @@ COVERED = (
 
 
 def digest_of(*parts: Any) -> str:
-    """The SHA-256 of pytrees, settings and numbers: their data, structure, and the code behind them."""
-    sha = hashlib.sha256(code_version().encode())
+    """The SHA-256 of pytrees, settings and numbers: their data and structure, and driftopt's own code.
+
+    Code of others is not in it: see `traced_code` and `reachable_code`.
+    """
+    found: list[str | bytes] = [code_version()]
     for part in parts:
         leaves, structure = jax.tree.flatten(part)
-        sha.update(_without_addresses(str(structure)))
-        for kind in dict.fromkeys([type(part), *(node for node, _ in nodes(structure))]):
-            sha.update(_code(kind))
+        found += [without_addresses(str(structure)), type(part).__qualname__]
         for leaf in leaves:
             array = np.asarray(leaf)
             if array.dtype.kind == "O":
-                sha.update(_without_addresses(repr(leaf)))
+                found.append(without_addresses(repr(leaf)))
             else:
-                sha.update(f"{array.dtype}{array.shape}".encode())
-                sha.update(np.ascontiguousarray(array).tobytes())
-    return sha.hexdigest()
+                found += [f"{array.dtype}{array.shape}", np.ascontiguousarray(array).tobytes()]
+    return hashed(*found).hex()
 
 
 def nodes(structure: Any) -> Iterator[tuple[type, Any]]:
@@ -79,33 +77,3 @@ def covered_files(home: Path) -> list[Path]:
     """The files of driftopt, whose folder is `home`, that a run's result depends on."""
     named = [home / name for name in COVERED]
     return sorted(path for part in named for path in ([part] if part.is_file() else part.rglob("*.py")))
-
-
-def _code(kind: type) -> bytes:
-    """The text of the modules that define a user's class; in a notebook, its functions' own code."""
-    return b"".join(_own_code(base) for base in kind.__mro__)
-
-
-def _own_code(kind: type) -> bytes:
-    if kind.__module__.partition(".")[0] in ("driftopt", "builtins", "abc", "typing"):
-        return b""
-    try:
-        return inspect.getsource(sys.modules[kind.__module__]).encode()
-    except (OSError, TypeError, KeyError):
-        held = (value for _, value in sorted(vars(kind).items()))
-        found = (getattr(value, "fget", getattr(value, "__func__", value)) for value in held)
-        return b"".join(_compiled(value.__code__) for value in found if inspect.isfunction(value))
-
-
-def _compiled(code: Any) -> bytes:
-    """Instructions, names and constants; functions within functions are constants too."""
-    inner = (c for c in code.co_consts if inspect.iscode(c))
-    plain = [c for c in code.co_consts if not inspect.iscode(c)]
-    return (
-        code.co_code + f"{code.co_names}{code.co_varnames}{plain}".encode() + b"".join(map(_compiled, inner))
-    )
-
-
-def _without_addresses(text: str) -> bytes:
-    """Functions print with their address, which differs from run to run; what they do is in the code."""
-    return re.sub(r" at 0x[0-9a-f]+", "", text).encode()
