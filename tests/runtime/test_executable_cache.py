@@ -112,7 +112,7 @@ def test_a_flipped_bit_never_reaches_the_loader(folder, monkeypatch):
     monkeypatch.setattr(
         executable_cache.serialize_executable, "deserialize_and_load", lambda *a, **_: loaded.append(a)
     )
-    assert executable_cache._read(path, (), 1) is None
+    assert executable_cache._read(path, executable_cache._structures((), 2), 1) is None
     assert not loaded
 
 
@@ -233,7 +233,7 @@ def test_nothing_of_a_file_is_unpickled_by_us(folder, monkeypatch):
     monkeypatch.setattr(
         executable_cache.serialize_executable, "deserialize_and_load", lambda *a, **_: arguments.append(a)
     )
-    executable_cache._read(path, (METHOD,), 1)
+    executable_cache._read(path, executable_cache._structures((METHOD,), 2), 1)
     ((content, inputs, outputs),) = arguments
     assert content == path.read_bytes()[executable_cache.MARK :]
     assert inputs == jax.tree.structure(((METHOD,), {}))

@@ -13,7 +13,6 @@ from driftopt import methods, sweep
 from driftopt.drivers.simulation import simulate
 from driftopt.problems.synthetic import kink
 from driftopt.rng.seeds import lane_seed
-from driftopt.runtime.fingerprint import digest_of
 from driftopt.sweep import execution, grid, parts
 
 PROBLEMS = [kink(3, rng=1), kink(3, rng=2)]
@@ -152,20 +151,6 @@ def test_other_numbers_seeds_data_or_budget_are_other_work(tmp_path):
     for grids, problems, change in others:
         made = sweep.run(grids, problems, **(call | change))
         assert made.manifest["parts_found_finished"] == 0, change
-
-
-def test_a_problem_edited_in_a_notebook_is_other_work():
-    def typed(power: int) -> str:
-        space = {"__name__": "a notebook's cell"}
-        exec(  # no file holds the source
-            "class Mine:\n    def value(self, x, xi):\n        return [v ** POWER for v in x]".replace(
-                "POWER", str(power)
-            ),
-            space,
-        )
-        return digest_of(space["Mine"]())
-
-    assert typed(2) == typed(2) != typed(3)
 
 
 def test_a_full_disk_loses_nothing_finished(runs, tmp_path, monkeypatch):

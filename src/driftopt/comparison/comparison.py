@@ -58,6 +58,7 @@ def compare(
     fresh: bool = False,
     executor: Executor | None = None,
     progress: bool = False,
+    version: str | None = None,
 ) -> Comparison:
     """Tune each method on development runs, judge it on held-out runs, and test the differences.
 
@@ -79,6 +80,8 @@ def compare(
         fresh: run every part again, whatever the folder holds.
         executor: runs the parts; threads unless given.
         progress: show how far it is, on stderr.
+        version: names what your code does not show, a file it reads or a service it asks; change the text
+            when that changes, and no result from before is used again.
 
     Raises:
         ValueError: what was given does not fit together; the sentence says what was expected.
@@ -99,6 +102,7 @@ def compare(
         executor=executor,
         progress=progress,
         title="compare",
+        version=version,
     )
     scores, contrasts = judge(tuned)
     return Comparison(scores, contrasts, tuned, budget, _best_known(source))

@@ -1,6 +1,5 @@
 """A plain Python function as the problem of a sweep: runs go through `minimize`, one after the other."""
 
-import hashlib
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from driftopt.drivers.minimization import MinimizeError, minimize
 from driftopt.method import Method
 from driftopt.methods.grids import Grid
 from driftopt.runtime.fingerprint import digest_of
+from driftopt.runtime.reachable_code import Reached, reach
 from driftopt.space import Space
 from driftopt.sweep.kept_parts import Arrays
 from driftopt.sweep.parts import Settings, Source, Task
@@ -22,7 +22,7 @@ class FunctionTask(Task):
     """Runs of a method on a noisy function, each judged by fresh values at its reported decision."""
 
     fun: Callable[..., Any]
-    source: str  # the function's text, for the key
+    code: Reached  # what the function can reach
     label: str
     methods: tuple[str | Method, ...]  # one a configuration: a name of the registry, or the Method itself
     parameters: tuple[dict[str, Any], ...]
@@ -30,11 +30,16 @@ class FunctionTask(Task):
     evaluations: int
     seeds: tuple[int, ...]
     budget: int
+    version: str | None
 
     @property
     def key(self) -> str:
-        parts = (self.source, self.methods, repr(self.parameters), repr(self.space))
-        return digest_of(*parts, self.evaluations, self.seeds, self.budget)
+        rest = reach(self.methods, self.parameters, self.space).digest
+        return digest_of(self.code.digest, rest, self.evaluations, self.seeds, self.budget, self.version)
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        return self.code.unseen if self.version is None else ()
 
     def run(self) -> Arrays:
         shape = (1, len(self.seeds), len(self.parameters))
@@ -81,10 +86,7 @@ class FunctionSource(Source):
         self.fun, self.space, self.evaluations = fun, Space.build(x0, bounds=bounds), evaluations
         self.names = (getattr(fun, "__name__", "function"),)
         self.dim = self.space.dim
-        try:
-            self.text = inspect.getsource(inspect.getmodule(fun) or fun)  # pyright: ignore[reportArgumentType]
-        except (OSError, TypeError):
-            self.text = repr(self.names)
+        self.code = reach(fun)
 
     def task(
         self,
@@ -100,7 +102,7 @@ class FunctionSource(Source):
             space = Space.build(settings.x0, names=space.names, **space.given)
         return FunctionTask(
             self.fun,
-            self.text,
+            self.code,
             grid.label,
             tuple(grid.build if isinstance(grid.build, str) else grid.method(i) for i in configurations[0]),
             numbers,
@@ -108,10 +110,11 @@ class FunctionSource(Source):
             self.evaluations,
             tuple(seeds),
             settings.budget,
+            settings.version,
         )
 
     def width(self, instances: int, seeds: int) -> int:
         return 8  # a few runs a part: an interruption then costs little
 
     def checksums(self) -> dict[str, str]:
-        return {self.names[0]: hashlib.sha256(self.text.encode()).hexdigest()[:16]}
+        return {self.names[0]: self.code.digest[:16]}

@@ -57,10 +57,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
 QUICKER = {"xla_cpu_use_fusion_emitters": False}
 
 
-def compiled(backend: str, quick: bool = False) -> Any:
+def compiled(backend: str, quick: bool = False, code: str = "") -> Any:
     """The jitted program: one object for all threads, because each holds what was compiled through it."""
     with _COMPILING:
-        return _compiled(backend, quick)
+        return _compiled(backend, quick, code)
 
 
 _COMPILING = threading.Lock()
@@ -73,7 +73,7 @@ def options(backend: str, quick: bool) -> dict[str, Any]:
 
 
 @cache
-def _compiled(backend: str, quick: bool) -> Any:
+def _compiled(backend: str, quick: bool, code: str) -> Any:
     made = partial(_program)
     # The name tells JAX's cache which version of the code it comes from.
     made.__name__ = f"lanes_{fingerprint.digest_of()[:12]}"  # pyright: ignore[reportAttributeAccessIssue]

@@ -87,12 +87,12 @@ def run(
     quick = budget * seeds.size * width * dim < QUICK
     made = partial(_compiled, jax.default_backend(), quick and jax.default_backend() == "cpu")
     arguments = jax.tree.map(np.asarray, (numbers, problems, run_words(seeds), start))
-    x, curve, at = map(np.asarray, executable_cache.call(made, arguments, shape))
+    x, curve, at = map(np.asarray, executable_cache.call(made, arguments, shape, results=3))
     return x, curve[..., -1], at[..., -1], at, curve
 
 
 @cache
-def _compiled(backend: str, quick: bool) -> Any:
+def _compiled(backend: str, quick: bool, code: str) -> Any:
     def lanes(method: Any, problems: Any, keys: Any, start: Any, shape: Shape) -> Any:
         run = partial(_run, start=start, shape=shape)
         run = jax.vmap(run, (0, None, None))  # configurations

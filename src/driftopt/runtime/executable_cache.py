@@ -28,6 +28,7 @@ import jax
 from jax.experimental import serialize_executable
 
 from driftopt.runtime import files, fingerprint
+from driftopt.runtime.reachable_code import reach
 
 FILES = 256  # kept at most; the longest unused go first
 SECRET = "secret"  # the file beside the programs whose bytes mark them as ours
@@ -38,6 +39,7 @@ SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_part
 _folder: Path | None = None
 _loaded: dict[str, Any] = {}
 _building = threading.local()
+_thread = threading.local()
 
 
 def keep_in(folder: Path | None) -> None:
@@ -46,13 +48,24 @@ def keep_in(folder: Path | None) -> None:
     _folder = folder
 
 
-def call(jitted: Callable[[], Any], arguments: tuple[Any, ...], plan: Any) -> Any:
-    """jitted()(*arguments, plan), from a file where there is one; `plan` is static."""
-    if _folder is None or not _keepable(arguments):
-        return jitted()(*arguments, plan)
+def call(jitted: Callable[[str], Any], arguments: tuple[Any, ...], plan: Any, results: int = 2) -> Any:
+    """jitted(code)(*arguments, plan), from a file where there is one.
+
+    Args:
+        jitted: gives the function to call; one for each text, so that it is traced again for another one.
+        arguments: arrays and modules.
+        plan: static.
+        results: how many arrays come back.
+    """
+    code = "" if ours(arguments) else _code_behind(arguments)
+    if getattr(_thread, "tracing", False):
+        raise _Traced(jax.make_jaxpr(lambda *given: jitted(code).__wrapped__(*given, plan))(*arguments))
+    if _folder is None or code or not _keepable():
+        return jitted(code)(*arguments, plan)
     key = _key(arguments, plan)
     path = _folder / key
-    if key not in _loaded and (found := _read(path, arguments, plan.devices)) is not None:
+    trees = _structures(arguments, results)
+    if key not in _loaded and (found := _read(path, trees, plan.devices)) is not None:
         try:
             result = jax.block_until_ready(found(*arguments))
             _loaded[key] = found
@@ -60,14 +73,48 @@ def call(jitted: Callable[[], Any], arguments: tuple[Any, ...], plan: Any) -> An
         except jax.errors.JaxRuntimeError:
             pass  # a file that can be read and not run: the program is made again
     if key not in _loaded:
-        _loaded[key] = _make(jitted(), arguments, plan, path)
+        _loaded[key] = _make(jitted(""), arguments, plan, path, trees)
     return _loaded[key](*arguments)
 
 
-def _keepable(arguments: Any) -> bool:
+@contextmanager
+def code_named(code: str) -> Generator[None]:
+    """A block in which this names the code behind classes of others: under another they are traced anew."""
+    before = getattr(_thread, "code", "")
+    _thread.code = code
+    try:
+        yield
+    finally:
+        _thread.code = before
+
+
+def traced(run: Callable[[], Any]) -> Any:
+    """The jaxpr of the first program that `run` calls, traced anew; nothing is computed."""
+    _thread.tracing = True
+    try:
+        run()
+    except _Traced as stopped:
+        return stopped.jaxpr
+    finally:
+        _thread.tracing = False
+    raise RuntimeError("no program was called")
+
+
+class _Traced(Exception):
+    def __init__(self, jaxpr: Any):
+        super().__init__("traced, as asked")
+        self.jaxpr = jaxpr
+
+
+def _code_behind(arguments: Any) -> str:
+    """What the classes of others can reach: JAX would go on with what it traced when a global was another."""
+    seen = reach(*fingerprint.nodes(jax.tree.structure(arguments))).digest
+    return f"{getattr(_thread, 'code', '')} {seen}"
+
+
+def _keepable() -> bool:
     """Only on CPUs, where it was tried."""
-    jitted = not getattr(jax.config, "jax_disable_jit", False)
-    return jax.default_backend() == "cpu" and jitted and ours(arguments)
+    return jax.default_backend() == "cpu" and not getattr(jax.config, "jax_disable_jit", False)
 
 
 def ours(tree: Any) -> bool:
@@ -113,14 +160,14 @@ def machine() -> str:
     return repr((host, sorted(lines), devices, flags))
 
 
-def _read(path: Path, arguments: Any, devices: int) -> Any:
+def _read(path: Path, trees: tuple[Any, Any], devices: int) -> Any:
     """The program of a file, or None where it is absent, damaged or somebody else's."""
     try:
         content = _authentic(path)
         if content is None:
             return None
         program = serialize_executable.deserialize_and_load(
-            content, *_structures(arguments), execution_devices=jax.local_devices()[:devices]
+            content, *trees, execution_devices=jax.local_devices()[:devices]
         )
         os.utime(path)  # the longest unused go first
     except FileNotFoundError:
@@ -145,20 +192,20 @@ def _mark(secret: bytes, name: str, content: bytes) -> bytes:
     return hmac.digest(secret, name.encode() + content, "sha256")
 
 
-def _structures(arguments: Any) -> tuple[Any, Any]:
-    """The trees of a program's arguments and of its pair of results: known here, never read from a file."""
-    return jax.tree.structure((arguments, {})), jax.tree.structure((0, 0))
+def _structures(arguments: Any, results: int) -> tuple[Any, Any]:
+    """The trees of a program's arguments and results: known here, never read from a file."""
+    return jax.tree.structure((arguments, {})), jax.tree.structure((0,) * results)
 
 
-def _make(jitted: Any, arguments: Any, plan: Any, path: Path) -> Any:
+def _make(jitted: Any, arguments: Any, plan: Any, path: Path, trees: tuple[Any, Any]) -> Any:
     lowered = jitted.lower(*arguments, plan)
     with _watching() as found:
         program = lowered.compile()
     # What JAX found in its own cache lacks the parts that a file needs.
     if not found:
         try:
-            content, *trees = serialize_executable.serialize(program)
-            if tuple(trees) == _structures(arguments):
+            content, *found_trees = serialize_executable.serialize(program)
+            if tuple(found_trees) == trees:
                 _write(path, content)
         except files.UntrustedError as error:
             warnings.warn(f"compiled programs are not kept: {error}", stacklevel=2)

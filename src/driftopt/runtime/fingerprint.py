@@ -14,11 +14,13 @@ from driftopt.runtime.hashing import hashed, without_addresses
 
 FORMAT = 1  # of the part files; a new number makes old ones invisible
 # All of driftopt's code that a run's result depends on, as files and folders. Not `data`: what it loads is
-# hashed itself. Not `runtime` and the rest of `sweep`: they find, move and keep results, and change none. A
+# hashed itself. Not the rest of `runtime` and `sweep`: they find, move and keep results, and change none. A
 # demo, a page or a study may be edited without throwing kept programs and parts away.
 COVERED = (
+    "averages.py",
     "checks.py",
     "method.py",
+    "oracle.py",
     "oracle.py",
     "problem.py",
     "pytree.py",

@@ -17,15 +17,20 @@ def execute(
     parts: Sequence[Part], store: Store, executor: Executor | None, shown: Progress
 ) -> tuple[list[Arrays], int]:
     """The parts' arrays in order, and how many were found finished."""
-    found = [store.get(part.task.key) for part in parts]
+    keys = _keys(parts, store, shown)
+    found = [None if key is None else store.get(key) for key in keys]
     missing = [i for i, arrays in enumerate(found) if arrays is None]
+    reused = len(parts) - len(missing)
+    if reused:  # whatever the mode: old figures must not pass for new ones
+        shown.note(f"{reused} of {len(parts)} parts were finished before and are reused from {store.folder}")
     for i, arrays in enumerate(found):
         if arrays is not None:
             shown.skip(parts[i].queries)
 
     def finish(i: int, arrays: Arrays) -> None:
         found[i] = arrays
-        store.put(parts[i].task.key, arrays)
+        if (key := keys[i]) is not None:
+            store.put(key, arrays)
         shown.advance(parts[i].queries)
 
     try:
@@ -41,7 +46,19 @@ def execute(
         how = "; give the same command again to go on from there" if store.folder else ""
         shown.note(f"interrupted: {done} of {len(parts)} parts are finished and {kept}{how}")
         raise
-    return [arrays for arrays in found if arrays is not None], len(parts) - len(missing)
+    return [arrays for arrays in found if arrays is not None], reused
+
+
+def _keys(parts: Sequence[Part], store: Store, shown: Progress) -> list[str | None]:
+    """The name of each part's result; None where it is not kept, or may depend on what cannot be seen."""
+    if store.folder is None:
+        return [None] * len(parts)
+    if unseen := list(dict.fromkeys(sentence for part in parts for sentence in part.task.unseen)):
+        shown.note(
+            f"results are neither kept nor reused: they may depend on {'; on '.join(unseen[:3])}. "
+            "Give version=… (any text, changed whenever that changes) to keep them"
+        )
+    return [None if part.task.unseen else part.task.key for part in parts]
 
 
 def _compilations_first(parts: Sequence[Part], missing: Sequence[int]) -> list[tuple[int, Any]]:

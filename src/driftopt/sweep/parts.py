@@ -7,6 +7,7 @@ number of directions sets an array's shape) and, on CPUs, by batch: lanes of one
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
 from typing import Any
 
 import jax
@@ -14,13 +15,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from driftopt.drivers.plan import affordable, first_step
-from driftopt.drivers.simulation import simulate_many
+from driftopt.drivers.simulation import simulate, simulate_many
 from driftopt.drivers.stack import Stack, stack
 from driftopt.method import Method
 from driftopt.methods.grids import Grid
 from driftopt.problem import Problem
 from driftopt.rng.seeds import lane_seed
+from driftopt.runtime.executable_cache import code_named, ours, traced
 from driftopt.runtime.fingerprint import digest_of
+from driftopt.runtime.hashing import hashed
+from driftopt.runtime.reachable_code import Reached
+from driftopt.runtime.traced_code import trace_hash
 from driftopt.sweep.kept_parts import Arrays
 
 MEMORY = 1 << 30  # bytes that one part's evaluation may take
@@ -35,17 +40,24 @@ class Settings:
     x0: tuple[float, ...] | None = None
     evaluate_every: int | None = None
     metrics: bool = False  # the problem's own `metrics` at every reported decision
+    version: str | None = None  # names what no fingerprint sees: a file that is read, a service that is asked
 
 
 class Task(ABC):
-    """One part's work: `run` gives arrays over (instances, seeds, configurations), `key` names it."""
+    """One part's work: `run` gives arrays over (instances, seeds, configurations)."""
 
     @abstractmethod
     def run(self) -> Arrays: ...
 
     @property
     @abstractmethod
-    def key(self) -> str: ...
+    def key(self) -> str:
+        """The hash of all that the result depends on: data, numbers, seeds and code."""
+
+    @property
+    @abstractmethod
+    def unseen(self) -> tuple[str, ...]:
+        """What the result may depend on and the key cannot know; with any, no kept result is used."""
 
     @property
     def program(self) -> Any:
@@ -99,6 +111,7 @@ class Simulated(Source):
         self.problems = [jax.tree.map(np.asarray, problem) for problem in problems]
         self.stacked = stack(list(problems)).on_host()
         self.dim = int(jax.eval_shape(lambda p: p.x0, self.problems[0]).shape[0])
+        self._codes: dict[Any, Reached] = {}
 
     def task(
         self,
@@ -118,7 +131,17 @@ class Simulated(Source):
         problems = self.stacked.take(instances)
         # In whatever company, instance k has the random numbers of the k-th lane.
         own = tuple(tuple(lane_seed(seed, k) for seed in seeds) for k in instances)
-        return Simulation(method, problems, own, settings)
+        return Simulation(method, problems, own, settings, self._code(flat[0], settings))
+
+    def _code(self, method: Method, settings: Settings) -> Reached:
+        """The code behind one run of the method; driftopt's own is in every key already."""
+        problem = self.problems[0]
+        if ours((method, problem)):
+            return Reached("")
+        kind = type(method) if ours(method) else jax.tree.structure(method)
+        if (kind, settings) not in self._codes:
+            self._codes[kind, settings] = _traced(method, problem, settings)
+        return self._codes[kind, settings]
 
     def width(self, instances: int, seeds: int) -> int:
         # An exact evaluation may need a temporary as large as the instance's data, for one seed at a time.
@@ -137,10 +160,15 @@ class Simulation(Task):
     problems: Stack
     seeds: tuple[tuple[int, ...], ...]  # a row for each instance
     settings: Settings
+    code: Reached
 
     @property
     def key(self) -> str:
-        return digest_of(self.method, self.problems, self.seeds, self.settings)
+        return digest_of(self.method, self.problems, self.seeds, self.settings, self.code.digest)
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        return self.code.unseen if self.settings.version is None else ()
 
     @property
     def program(self) -> Any:
@@ -149,14 +177,9 @@ class Simulation(Task):
 
     def run(self) -> Arrays:
         s = self.settings
-        trace = simulate_many(
-            self.method,
-            self.problems,
-            budget=s.budget,
-            seeds=self.seeds,
-            x0=s.x0,
-            evaluate_every=s.evaluate_every,
-        )
+        given: dict[str, Any] = {"budget": s.budget, "x0": s.x0, "evaluate_every": s.evaluate_every}
+        with code_named(self.code.digest):
+            trace = simulate_many(self.method, self.problems, seeds=self.seeds, **given)
         result = {
             "x": np.asarray(trace.x, np.float32),
             "objective": np.asarray(trace.fun, np.float64),
@@ -167,19 +190,32 @@ class Simulation(Task):
             result["curve_at"] = np.asarray(trace.evaluated_at[:, 0], np.int64)
             result["curve"] = np.asarray(trace.objective, np.float32)
         if s.metrics:
-            result |= {
-                f"metric_{name}": value for name, value in _metrics(self.problems.together, trace.x).items()
-            }
+            measured = _metrics(self.problems.together, trace.x, self.code.digest)
+            result |= {f"metric_{name}": value for name, value in measured.items()}
         return result
 
 
-@jax.jit
-def _measure(problems: Any, x: Any) -> Any:
-    return jax.vmap(jax.vmap(jax.vmap(lambda p, x: p.metrics(x), (None, 0)), (None, 0)))(problems, x)
+def _traced(method: Method, problem: Problem, settings: Settings) -> Reached:
+    """The hash of what a run of the method computes, and of what is measured at its end."""
+    s = settings
+    given: dict[str, Any] = {"budget": s.budget, "x0": s.x0, "evaluate_every": s.evaluate_every}
+    found = [trace_hash(traced(lambda: simulate(method, problem, **given)))]
+    if s.metrics:
+        found.append(trace_hash(jax.make_jaxpr(lambda p: p.metrics(p.x0))(problem)))
+    return Reached(
+        hashed(*(one.digest for one in found)).hex(), tuple(name for one in found for name in one.unseen)
+    )
 
 
-def _metrics(problems: Any, x: np.ndarray) -> dict[str, np.ndarray]:
-    measured = _measure(problems, jnp.asarray(x))
+@cache
+def _measure(code: str) -> Any:
+    """The metrics of all lanes, compiled once for each version of the code behind them."""
+    one = jax.vmap(lambda p, x: p.metrics(x), (None, 0))
+    return jax.jit(jax.vmap(jax.vmap(one, (None, 0))))
+
+
+def _metrics(problems: Any, x: np.ndarray, code: str) -> dict[str, np.ndarray]:
+    measured = _measure(code)(problems, jnp.asarray(x))
     return {name: np.asarray(value, np.float64) for name, value in measured._asdict().items()}
 
 

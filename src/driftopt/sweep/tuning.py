@@ -71,6 +71,7 @@ def run(
     progress: bool = True,
     title: str = "sweep",
     chosen: Mapping[tuple[str, str], int] | None = None,
+    version: str | None = None,
 ) -> Runs:
     """Every configuration × seed × instance, or with `chosen` one configuration a method and instance.
 
@@ -78,6 +79,9 @@ def run(
     folder goes on where it stopped, unless `fresh` asks to run every part again. A configuration whose first
     step costs more than the budget is a row with the objective +inf. `metrics` adds what the problem's
     `metrics(x)` says of the reported decisions.
+
+    Results are found again by everything they depend on, your own code included. What no code shows, a file
+    or a service, is named by `version`: change the text when that changes.
     """
     source = _source(problems, names)
     if metrics and isinstance(source, Simulated) and not source.problems[0].metric_names:
@@ -86,7 +90,8 @@ def run(
         )
     grids, seeds = _check_grids(grids), _check_seeds("seeds", seeds)
     start = None if x0 is None else tuple(float(v) for v in checks.vector("x0", x0, source.dim))
-    settings = Settings(int(checks.count("budget", budget)), start, evaluate_every, metrics)
+    queries = int(checks.count("budget", budget))
+    settings = Settings(queries, start, evaluate_every, metrics, _check_version(version))
     parts: list[Part] = []
     for one in grids:
         picked = None if chosen is None else [chosen[one.label, name] for name in source.names]
@@ -123,6 +128,7 @@ def tune(
     progress: bool = True,
     title: str = "sweep",
     together: bool = False,
+    version: str | None = None,
 ) -> Tuned:
     """The paper's protocol: run the grids on development seeds, select, run the selected on held-out seeds.
 
@@ -130,7 +136,7 @@ def tune(
     must not share a seed: a configuration chosen on the noise it is judged by looks better than it is.
 
     `together` runs every configuration on both lists of seeds at once: more runs but half the compilations,
-    which pays for small grids. The outcome is the same.
+    which pays for small grids. The outcome is the same. `version` is that of `run`.
     """
     development, held_out = _check_seeds("development", development), _check_seeds("held_out", held_out)
     if common := sorted(set(development) & set(held_out)):
@@ -145,6 +151,7 @@ def tune(
         "fresh": fresh,
         "executor": executor,
         "progress": progress,
+        "version": version,
     }
     recorded: dict[str, Any] = {"evaluate_every": evaluate_every, "metrics": metrics}
     if together:
@@ -261,6 +268,12 @@ def _check_grids(grids: Sequence[Grid | Method]) -> list[Grid]:
     if len(set(labels)) != len(labels):
         raise ValueError(f"every grid needs its own label; got {', '.join(labels)}")
     return checked
+
+
+def _check_version(version: str | None) -> str | None:
+    if version is not None and not isinstance(version, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"version must be a text that names what the code does not show; got {version!r}")
+    return version
 
 
 def _check_seeds(name: str, seeds: Sequence[int]) -> list[int]:

@@ -1,0 +1,321 @@
+"""A result is computed or said to be reused: no change of code, of a global, of a version passes unseen."""
+
+import functools
+import importlib
+import os
+import subprocess
+import sys
+import textwrap
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import driftopt
+from driftopt import compare, methods, sweep
+from driftopt.methods.sgd import SGD
+from driftopt.problem import Problem
+from driftopt.pytree import module
+from driftopt.sweep import grid
+
+SHIFT = 0.0
+GRIDS = [grid("zo-sph", step=[0.05], radius=[0.5])]
+CALL = {"budget": 60, "seeds": [3], "progress": False}
+
+
+@module
+class Shifted(Problem):
+    """A user's problem that reads a global."""
+
+    scale: jax.Array
+
+    @property
+    def dim(self):
+        return 2
+
+    def draw(self, key, x):
+        return jax.random.normal(key)
+
+    def value(self, x, xi):
+        return self.objective(x) + 0.1 * xi
+
+    def objective(self, x):
+        return self.scale * jnp.sum((x - SHIFT) ** 2)
+
+
+PROBLEMS = [Shifted(jnp.asarray(1.0))]
+
+
+def reused(runs):
+    return runs.manifest["parts_found_finished"]
+
+
+# Problems and methods: what is traced
+
+
+def test_a_global_that_a_problem_reads_is_part_of_the_work(tmp_path, monkeypatch):
+    first = sweep.run(GRIDS, PROBLEMS, folder=tmp_path, **CALL)
+    assert reused(sweep.run(GRIDS, PROBLEMS, folder=tmp_path, **CALL)) == 1
+    monkeypatch.setattr(sys.modules[__name__], "SHIFT", 3.0)
+    changed = sweep.run(GRIDS, PROBLEMS, folder=tmp_path, **CALL)
+    assert reused(changed) == 0
+    assert changed.columns["objective"][0] > 2 * first.columns["objective"][0]
+    monkeypatch.setattr(sys.modules[__name__], "SHIFT", 0.0)
+    again = sweep.run(GRIDS, PROBLEMS, folder=tmp_path, **CALL)
+    assert reused(again) == 1
+    np.testing.assert_array_equal(again.x, first.x)
+
+
+def test_a_global_counts_without_a_folder_too(monkeypatch):
+    """JAX would go on with the program it has: the global's old value is in it."""
+    method = methods.get("zo-sph", step=0.05, radius=0.5)
+    before = driftopt.simulate(method, PROBLEMS[0], budget=60)
+    monkeypatch.setattr(sys.modules[__name__], "SHIFT", 3.0)
+    after = driftopt.simulate(method, PROBLEMS[0], budget=60)
+    assert after.fun == pytest.approx(float(PROBLEMS[0].objective(jnp.asarray(after.x))), rel=1e-5)
+    assert after.fun != before.fun
+
+
+def typed(power):
+    """A class as a notebook's cell makes it, in a namespace of its own."""
+    text = f"""
+    import jax, jax.numpy as jnp
+    from driftopt.problem import Problem
+    from driftopt.pytree import module
+    @module
+    class Mine(Problem):
+        scale: jax.Array
+        @property
+        def dim(self): return 2
+        def draw(self, key, x): return jax.random.normal(key)
+        def value(self, x, xi): return self.objective(x) + xi
+        def objective(self, x): return self.scale * jnp.sum(jnp.abs(x - 1) ** {power})
+    """
+    space = {}
+    exec(textwrap.dedent(text), space)
+    return [space["Mine"](jnp.asarray(1.0))]
+
+
+def test_a_class_made_in_a_notebook_is_known_by_what_it_computes(tmp_path):
+    sweep.run(GRIDS, typed(2), folder=tmp_path, **CALL)
+    assert reused(sweep.run(GRIDS, typed(2), folder=tmp_path, **CALL)) == 1
+    assert reused(sweep.run(GRIDS, typed(3), folder=tmp_path, **CALL)) == 0
+
+
+OFFSET = 1.0
+
+
+class Size(NamedTuple):
+    size: jax.Array
+
+
+def test_metrics_are_part_of_the_work(tmp_path, monkeypatch):
+    @module
+    class Measured(Shifted):
+        metric_names = ("size",)
+
+        def metrics(self, x):
+            return Size(jnp.sum(x) + OFFSET)
+
+    problems = [Measured(jnp.asarray(1.0))]
+    before = sweep.run(GRIDS, problems, folder=tmp_path, metrics=True, **CALL)
+    monkeypatch.setattr(sys.modules[__name__], "OFFSET", 2.0)
+    after = sweep.run(GRIDS, problems, folder=tmp_path, metrics=True, **CALL)
+    assert reused(after) == 0
+    np.testing.assert_allclose(after.columns["size"], before.columns["size"] + 1, rtol=1e-6)
+
+
+FACTOR = 1.0
+
+
+@module
+class Slower(SGD):
+    """A user's method that reads a global."""
+
+    def tell(self, state, values, noise=None):
+        return super().tell(state, values * FACTOR, noise)
+
+
+def test_a_method_of_somebody_else_is_known_by_what_it_computes(tmp_path, monkeypatch):
+    given = methods.get("zo-sph", step=0.05, radius=0.5)
+    mine = [Slower(**vars(given))]
+    sweep.run(mine, PROBLEMS, folder=tmp_path, **CALL)
+    assert reused(sweep.run(mine, PROBLEMS, folder=tmp_path, **CALL)) == 1
+    monkeypatch.setattr(sys.modules[__name__], "FACTOR", 0.5)
+    assert reused(sweep.run(mine, PROBLEMS, folder=tmp_path, **CALL)) == 0
+
+
+def test_the_division_into_parts_does_not_change_the_code_behind_them():
+    source = sweep.parts.Simulated(PROBLEMS, ["a"])
+    settings = sweep.parts.Settings(60)
+    one, two = (
+        source.task(grid("zo-sph", step=steps, radius=0.5), [list(range(len(steps)))], [0], [3], settings)
+        for steps in ([0.05], [0.05, 0.1])
+    )
+    assert one.code == two.code
+    assert one.code.digest
+
+
+def test_a_callback_to_what_cannot_be_seen_is_never_reused(tmp_path, capsys):
+    stream = iter(range(10**6))
+
+    @module
+    class Calling(Shifted):
+        def value(self, x, xi):
+            def ask():
+                return np.float32(0 * next(stream))
+
+            answer = jax.pure_callback(ask, jnp.zeros(()), vmap_method="sequential")
+            return self.objective(x) + answer
+
+    problems = [Calling(jnp.asarray(1.0))]
+    call = {**CALL, "budget": 8, "folder": tmp_path}
+    for _ in range(2):
+        assert reused(sweep.run(GRIDS, problems, **call)) == 0
+    said = capsys.readouterr().err
+    assert "neither kept nor reused" in said
+    assert "range_iterator" in said or "stream" in said
+
+
+SCRIPT = """
+import sys
+from test_reuse import GRIDS, PROBLEMS, CALL
+from driftopt import sweep
+print(sweep.run(GRIDS, PROBLEMS, folder=sys.argv[1], **CALL).manifest["parts_found_finished"])
+"""
+
+
+def test_a_second_process_reuses_what_the_first_kept(tmp_path):
+    for seed, expected in (("1", "0"), ("2", "1")):
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT, str(tmp_path)],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            cwd=os.path.dirname(__file__),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.strip() == expected
+    assert f"1 of 1 parts were finished before and are reused from {tmp_path}" in done.stderr
+
+
+# Functions: what they can reach
+
+
+def judge(fun, folder, **more):
+    given = {"budget": 20, "x0": [0.0], "development": 1, "held_out": 2, "evaluations": 3}
+    made = compare(fun, {"zo-sph": {"step": 0.05, "radius": 0.5}}, folder=folder, **given, **more)
+    return made.tuned.manifest["held_out"]["parts_found_finished"], made.score("zo-sph").mean
+
+
+def test_what_a_function_calls_is_part_of_the_work(tmp_path, monkeypatch):
+    """The example that printed old figures as new: noisy calls simulator.target, which is changed."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (tmp_path / "the_user.py").write_text(
+        "import the_simulator\n"
+        "def noisy(x, rng):\n"
+        "    return float((x[0] - the_simulator.target()) ** 2 + rng.normal())\n"
+    )
+    found = []
+    for target in (2, 2, 200):
+        (tmp_path / "the_simulator.py").write_text(f"def target():\n    return {target}\n")
+        for name in ("the_user", "the_simulator"):
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        found.append(judge(importlib.import_module("the_user").noisy, tmp_path / "results"))
+    assert [reuse for reuse, _ in found] == [0, 1, 0]
+    assert found[0][1] == found[1][1]
+    assert found[2][1] > 1000
+
+
+TARGET = 2.0
+
+
+def by_global(x):
+    return float((x[0] - TARGET) ** 2)
+
+
+def test_a_global_that_a_function_reads_is_part_of_the_work(tmp_path, monkeypatch):
+    assert judge(by_global, tmp_path)[0] == 0
+    monkeypatch.setattr(sys.modules[__name__], "TARGET", 200.0)
+    assert judge(by_global, tmp_path)[0] == 0
+    monkeypatch.setattr(sys.modules[__name__], "TARGET", 2.0)
+    assert judge(by_global, tmp_path)[0] == 1
+
+
+class Called:
+    def __init__(self, target):
+        self.target = target
+
+    def __call__(self, x):
+        return float((x[0] - self.target) ** 2)
+
+    def named(self, x):
+        return self(x)
+
+
+def closing(target):
+    def noisy(x):
+        return float((x[0] - target) ** 2)
+
+    return noisy
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        closing,
+        lambda target: lambda x: float((x[0] - target) ** 2),
+        lambda target: functools.partial(lambda x, target: float((x[0] - target) ** 2), target=target),
+        Called,
+        lambda target: Called(target).named,
+    ],
+    ids=["closure", "lambda", "partial", "object", "method"],
+)
+def test_every_kind_of_function_is_known_by_what_it_holds(tmp_path, make):
+    assert [judge(make(target), tmp_path)[0] for target in (2.0, 2.0, 200.0)] == [0, 1, 0]
+
+
+def test_a_file_that_a_function_reads_is_named_by_the_version(tmp_path):
+    data = tmp_path / "target.txt"
+
+    def reading(x):
+        return float((x[0] - float(data.read_text())) ** 2)
+
+    data.write_text("2")
+    assert judge(reading, tmp_path, version="2026-01")[0] == 0
+    assert judge(reading, tmp_path, version="2026-01")[0] == 1
+    data.write_text("200")
+    reuse, mean = judge(reading, tmp_path, version="2026-02")
+    assert reuse == 0
+    assert mean > 1000
+    with pytest.raises(ValueError, match="version must be a text"):
+        judge(reading, tmp_path, version=3)
+
+
+def test_what_cannot_be_seen_is_not_reused_unless_it_has_a_version(tmp_path, capsys):
+    service = (0.0 for _ in iter(int, 1))
+
+    def asking(x):
+        return float(x[0] ** 2 + next(service))
+
+    assert [judge(asking, tmp_path)[0] for _ in range(2)] == [0, 0]
+    said = capsys.readouterr().err
+    assert "they may depend on" in said
+    assert "service (builtins.generator), whose state cannot be seen" in said
+    assert "version=" in said
+    assert [judge(asking, tmp_path, version="a")[0] for _ in range(2)] == [0, 1]
+
+
+def test_fresh_uses_no_kept_result_and_replaces_it(tmp_path, capsys):
+    judge(by_global, tmp_path)
+    (file,) = (tmp_path / "parts").iterdir()
+    before = file.stat().st_mtime_ns
+    assert judge(by_global, tmp_path, fresh=True)[0] == 0
+    assert "reused" not in capsys.readouterr().err
+    assert file.stat().st_mtime_ns > before
+    assert judge(by_global, tmp_path)[0] == 1
+    assert f"1 of 1 parts were finished before and are reused from {tmp_path}" in capsys.readouterr().err
