@@ -14,6 +14,8 @@ HOME = Path(driftopt.__file__).parent
 HARMLESS = {
     "driftopt.runtime": "finds and keeps what is computed",
     "driftopt.data": "the numbers it loads are leaves of a problem, and hashed as such",
+    "driftopt.report": "words and pages about what was computed",
+    "driftopt.packages": "says which optional packages are missing",
     "driftopt.plugins": "finds methods and problems of other packages, which are hashed themselves",
     "driftopt.sweep.grids": "the methods it builds are hashed",
     "driftopt.sweep.kept_parts": "keeps what is computed",
