@@ -10,7 +10,7 @@ from driftopt.cli import main
 @pytest.fixture
 def driftopt(monkeypatch, capsys):
     """Run the command in this process: (exit code, stdout, stderr), on a terminal wide enough not to wrap."""
-    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("COLUMNS", "240")
 
     def run(*words):
         monkeypatch.setattr(sys, "argv", ["driftopt", *map(str, words)])
