@@ -14,7 +14,7 @@ import pytest
 
 import driftopt
 from driftopt import methods
-from driftopt.drivers import compiled_loop
+from driftopt.drivers import compiled_loop, observed_loop
 from driftopt.problems import LocationShift, StrategicClassification, synthetic
 from driftopt.pytree import module, static
 from driftopt.runtime import executable_cache, jax_settings, paths
@@ -62,6 +62,21 @@ def test_a_kept_program_runs_without_being_traced(folder, monkeypatch):
     assert len(kept(folder)) == 1
     forget(monkeypatch)
     np.testing.assert_array_equal(run().x, expected.x)
+
+
+def test_a_program_of_the_second_loop_is_kept_too(folder, monkeypatch):
+    """Methods that see more than values run in a loop whose programs give three arrays."""
+    rgd = methods.get("rgd", **methods.entry("rgd").example)
+    problem = synthetic.location_shift(2)
+    expected = run(rgd, problem)
+    assert len(kept(folder)) == 1
+    monkeypatch.setattr(executable_cache, "_loaded", {})
+
+    def refuse(*_):
+        raise AssertionError("a kept program was traced again")
+
+    monkeypatch.setattr(observed_loop, "_compiled", refuse)
+    np.testing.assert_array_equal(run(rgd, problem).x, expected.x)
 
 
 def test_another_seed_and_other_numbers_share_a_program(folder):
@@ -336,7 +351,7 @@ import jax, numpy as np, sys
 from pathlib import Path
 jax.config.update("jax_num_cpu_devices", 2)
 from driftopt.runtime import executable_cache
-from driftopt.drivers import compiled_loop
+from driftopt.drivers import compiled_loop, observed_loop
 executable_cache.keep_in(Path(sys.argv[1]))
 if sys.argv[2] == "again":
     compiled_loop._compiled = None

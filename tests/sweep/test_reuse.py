@@ -68,9 +68,10 @@ def test_a_global_that_a_problem_reads_is_part_of_the_work(tmp_path, monkeypatch
     np.testing.assert_array_equal(again.x, first.x)
 
 
-def test_a_global_counts_without_a_folder_too(monkeypatch):
+@pytest.mark.parametrize("name", ["zo-sph", "rgd"], ids=["sees values", "sees ξ"])
+def test_a_global_counts_without_a_folder_too(monkeypatch, name):
     """JAX would go on with the program it has: the global's old value is in it."""
-    method = methods.get("zo-sph", step=0.05, radius=0.5)
+    method = methods.get(name, **methods.entry(name).example)
     before = driftopt.simulate(method, PROBLEMS[0], budget=60)
     monkeypatch.setattr(sys.modules[__name__], "SHIFT", 3.0)
     after = driftopt.simulate(method, PROBLEMS[0], budget=60)
