@@ -113,7 +113,8 @@ class Auto(Method):
         shrink = jnp.where(count > dim, jnp.exp(-jnp.clip(excess, -1, 1) / count), 1)
         step = STEP / pairs**0.5 * radius * (1 + BOOST * jnp.clip(-excess, 0, 1))
         x = state.x - jnp.where(centre, 0, step * difference / deviation) * direction
-        mean = state.mean + (POWER + 1) / (count + POWER) * (x - state.mean)
+        # The first mean is x itself: a last bit between them would be a direction for the slope.
+        mean = jnp.where(count == 1, x, state.mean + (POWER + 1) / (count + POWER) * (x - state.mean))
         after = State(
             state.key,
             state.told + 1,
