@@ -7,6 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
@@ -31,6 +32,7 @@ def walk(call):
     for module in pkgutil.walk_packages(driftopt.__path__, "driftopt."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)  # else class bodies would count as calls
+    forget()
     visited = []
 
     def entered(frame, event, _):
@@ -48,6 +50,15 @@ def walk(call):
         sys.setprofile(None)
         threading.setprofile(None)
     return visited
+
+
+def forget():
+    """What an earlier test left in memory, without which the walk is that of a new process."""
+    jax.clear_caches()
+    held = [vars(module) for name, module in list(sys.modules.items()) if name.startswith("driftopt.")]
+    for value in [value for names in held for value in list(names.values())]:
+        if callable(clear := getattr(value, "cache_clear", None)):
+            clear()
 
 
 def check(call, heading, part=None):

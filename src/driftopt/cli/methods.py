@@ -9,6 +9,8 @@ def methods() -> None:
     from driftopt import methods as registry
 
     table = Table("name", "sees", "finds", "parameters", "what it is", "package")
+    for whole in (table.columns[0], table.columns[-1]):
+        whole.no_wrap = True  # a name cut in two is none
     for name in registry.names():
         line = registry.entry(name)
         parameters = ", ".join(line.parameters)
