@@ -71,7 +71,14 @@ def specify(
         points=points,
         repeats=repeats,
         provider=_provider(name),
+        begun=_begun(space, float(built.radius)),
     )
+
+
+def _begun(space: Space, radius: float) -> list[float] | None:
+    """Where the walk begins: half a trial inside the bounds; None where that is the start."""
+    begun = space.begin(radius)
+    return None if np.array_equal(begun, space.start) else begun.tolist()
 
 
 def _provider(name: str) -> str:

@@ -20,7 +20,8 @@ class MethodState(Host):
     """A `Host` that follows the log's steps, each exactly once."""
 
     def __init__(self, spec: Spec):
-        self._space, self._begun = spec.space, spec.space.begin(spec.radius)
+        self._space = spec.space
+        self._begun = spec.start if spec.begun is None else np.array(spec.begun)
         methods.entry(spec.method, spec.provider)  # names the package where it is not installed
         super().__init__(methods.get(spec.method, **spec.params), self._begun, spec.seed)
         self.taken = 0

@@ -37,6 +37,7 @@ class Spec:
     points: int
     repeats: int
     provider: str = OWN  # the package that brings the method
+    begun: list[float] | None = None  # where the walk begins, if not at x0: studies of old began there
 
     @property
     def dim(self) -> int:
@@ -70,6 +71,8 @@ class Spec:
         stored = asdict(self)
         if self.provider == OWN:  # what driftopt brings itself is not said: older versions read on
             del stored["provider"]
+        if self.begun is None:
+            del stored["begun"]
         return json.dumps(stored, allow_nan=False)
 
     @classmethod
