@@ -1,11 +1,15 @@
 """The command line: what it prints, what it writes, and how it refuses."""
 
+import itertools
+import json
 import subprocess
 import sys
 
 import pytest
 
 from driftopt import methods, theory
+from driftopt.cli import app
+from driftopt.methods.parameters import meaning
 
 NUMBERS = ["--dim", "12", "--lipschitz", "1", "--noise", "0.5", "--gap", "1", "--epsilon", "0.1"]
 PROBLEM = {"dim": 12, "lipschitz": 1, "noise": 0.5, "gap": 1, "epsilon": 0.1}
@@ -15,9 +19,41 @@ def test_methods_lists_the_registry(driftopt):
     code, out, _ = driftopt("methods")
     assert code == 0
     for name in methods.names():
-        line = next(line for line in out.splitlines() if f" {name} " in line)
+        line, below = next(
+            pair for pair in itertools.pairwise(out.splitlines()) if pair[0].startswith(f"  {name} ")
+        )
         assert methods.entry(name).summary in line
-        assert ", ".join(methods.entry(name).parameters) in line
+        assert ", ".join(methods.entry(name).parameters) in below
+
+
+def test_the_list_of_methods_fits_on_a_narrow_terminal(driftopt, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = driftopt("methods")
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert {line.split()[0] for line in lines if line[:3].strip()} >= set(methods.names())
+    assert "…" not in out
+
+
+def test_methods_as_json_leaves_nothing_out(driftopt):
+    _, out, _ = driftopt("methods", "--json")
+    described = {one["name"]: one for one in json.loads(out)}
+    assert tuple(described) == methods.names()
+    for name, one in described.items():
+        line = methods.entry(name)
+        assert (one["summary"], one["finds"], one["package"]) == (line.summary, line.finds, line.provider)
+        assert one["sees"] == line.sees.words
+        assert tuple(parameter["name"] for parameter in one["parameters"]) == line.parameters
+        assert all(parameter["meaning"] for parameter in one["parameters"])
+
+
+def test_one_method_with_what_its_parameters_mean(driftopt):
+    code, out, _ = driftopt("methods", "auto")
+    assert code == 0
+    assert meaning("auto", "radius") in out
+    code, _, err = driftopt("methods", "autos")
+    assert code == 2
+    assert "did you mean auto" in err
 
 
 @pytest.mark.parametrize(
@@ -69,13 +105,13 @@ def test_a_mistake_is_a_sentence_and_exit_code_two(driftopt, words, sentence):
 
 
 def test_help_and_version_are_quick_to_load():
-    """One process for the two: neither imports JAX."""
+    """One process for the two: neither imports JAX, nor even NumPy."""
     code = (
         "import sys; sys.argv = ['driftopt', '--help']\n"
         "from driftopt.cli import main\n"
         "try: main()\n"
         "except SystemExit as stop: assert not stop.code\n"
-        "assert 'jax' not in sys.modules and 'matplotlib' not in sys.modules"
+        "assert 'jax' not in sys.modules and 'numpy' not in sys.modules"
     )
     helped = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert helped.returncode == 0, helped.stderr
@@ -90,12 +126,32 @@ def _version():
     return driftopt.__version__
 
 
-@pytest.mark.parametrize("command", ["plan", "demo", "reproduce", "compare"])
-def test_help_offers_nothing_that_nobody_would_give(driftopt, command):
-    code, out, _ = driftopt(command, "--help")
+def commands(parent=app, words=()):
+    """Every command, with the words that call it: (), ("study",), ("study", "ask"), …"""
+    found = {words: parent}
+    for name in parent:
+        if not name.startswith("-"):
+            found |= commands(parent[name], (*words, name))
+    return found
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_help_says_all_there_is_and_offers_nothing_that_nobody_would_give(driftopt, words):
+    code, out, _ = driftopt(*words, "--help")
     assert code == 0
     assert "--empty-" not in out
     assert "--no-" not in out
+    command = commands()[words]
+    text = command.help.partition("Args:")[0]  # the docstring's, with its examples
+    assert plain(text) in plain(out)
+    if command.default_command is not None:
+        arguments = command.assemble_argument_collection(parse_docstring=True)
+        assert [one.name for one in arguments if not one.parameter.help] == []
+
+
+def plain(text):
+    """The words alone, as Markdown shows them."""
+    return " ".join(text.replace("```text", "").replace("`", "").split())
 
 
 def test_reproduce_takes_words_with_commas_or_spaces(monkeypatch, driftopt, tmp_path):

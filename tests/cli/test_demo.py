@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from driftopt import methods
-from driftopt.cli import demo
+from driftopt.cli import demo_runs as demo
 from driftopt.drivers.simulation import simulate_many
 from driftopt.drivers.stack import stack
 from driftopt.problems.synthetic import two_wells

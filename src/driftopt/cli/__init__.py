@@ -1,4 +1,4 @@
-"""The command line: argument parsing only. Commands live one file a command and load when called."""
+"""The command line: argument parsing only, one file a command. What a command needs loads when it runs."""
 
 import os
 import sys
@@ -6,6 +6,7 @@ import sys
 from cyclopts import App, CycloptsError
 
 import driftopt
+from driftopt.cli import compare, data, demo, methods, plan, reproduce, study
 from driftopt.packages import MissingPackage
 
 # Set before NumPy loads: our linear algebra is small, and BLAS's threads would only take cores from JAX.
@@ -14,21 +15,30 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 app = App(
     name="driftopt",
     version=driftopt.__version__,
-    help="Optimisation when the decision changes the data.",
+    help="""Optimisation when the decision changes the data.
+
+    ```text
+    driftopt demo                   a first look, in 15 seconds
+    driftopt methods                what there is, and what each needs
+    driftopt study create --help    prices or thresholds on a live system
+    driftopt compare FILE.toml      methods on your own problem
+    ```
+
+    `driftopt COMMAND --help` says more of each.
+    """,
     suppress_keyboard_interrupt=False,  # `main` says so, and ends at once
 )
-# A help line here is what `driftopt --help` shows without importing the command.
-app.command("driftopt.cli.methods:methods", name="methods", help="List the methods.")
-app.command("driftopt.cli.plan:plan", name="plan", help="Say what the theorems ask for.")
-app.command(
-    "driftopt.cli.demo:demo", name="demo", help="Run the paper's methods and auto on a small problem."
-)
-app.command("driftopt.cli.data:app", name="data", help="Fetch and check the real data.")
-app.command(
-    "driftopt.cli.reproduce:reproduce", name="reproduce", help="Run the paper's whole experiment section."
-)
-app.command("driftopt.cli.compare:compare", name="compare", help="Compare methods on your own problem.")
-app.command("driftopt.cli.study:app", name="study", help="Ask and tell on a live system, through a database.")
+# A command's docstring is its help. None of these modules loads JAX or NumPy before its command runs.
+for command in (
+    methods.methods,
+    plan.plan,
+    demo.demo,
+    data.app,
+    reproduce.reproduce,
+    compare.compare,
+    study.app,
+):
+    app.command(command)
 
 
 def main() -> None:
@@ -43,6 +53,5 @@ def main() -> None:
     except KeyboardInterrupt:
         print("driftopt: interrupted", file=sys.stderr, flush=True)
         sys.stdout.flush()
-        os._exit(
-            130
-        )  # a tidy exit may crash in threads that JAX was just starting; everything kept is on disk
+        # A tidy exit may crash in threads that JAX was just starting; everything kept is on disk.
+        os._exit(130)

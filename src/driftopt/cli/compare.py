@@ -2,9 +2,8 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
+from driftopt.cli.arguments import Flag, Repeated
 
 
 def compare(
@@ -12,10 +11,18 @@ def compare(
     /,
     *,
     out: Path | None = None,
-    fresh: Annotated[bool, Parameter(negative=())] = False,
-    allow_module: Annotated[list[str] | None, Parameter(negative=())] = None,
+    fresh: Flag = False,
+    allow_module: Repeated = None,
 ) -> None:
     """Compare methods on your own problem, from a TOML file, with intervals and tests.
+
+    Methods are tuned on development runs, scored on others, and ranked; a difference that may be luck is
+    called undecided. Interrupted, the same command goes on from the finished parts.
+
+    ```text
+    driftopt compare my_problem.toml
+    driftopt compare my_problem.toml --out results/again --fresh
+    ```
 
     Args:
         file: TOML that says what to compare: problem, methods with the values to try, budget;

@@ -2,18 +2,28 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
-from driftopt.data import cache, registry
+app = App(
+    name="data",
+    help="""Fetch and check the real data, which is no part of the package.
 
-app = App(name="data", help="Real data: list it, fetch it, find it, verify it. Never part of the repository.")
+    ```text
+    driftopt data list
+    driftopt data fetch credit
+    driftopt data fetch prices --from FOLDER
+    ```
+    """,
+)
 
 
 @app.command(name="list")
 def list_files() -> None:
     """List the known files, whether the cache holds them, and their licences."""
+    from driftopt.data import registry
+
     for file in registry.FILES:
         print(f"{file.name:24}{_state(file):12}{file.group:9}{file.about}; {file.licence}")
 
@@ -38,13 +48,17 @@ def fetch(
 
 @app.command
 def path() -> None:
-    """Print the cache folder; DRIFTOPT_DATA overrides it."""
+    """Print the cache folder; the environment variable DRIFTOPT_DATA names another."""
+    from driftopt.data import cache
+
     print(cache.folder())
 
 
 @app.command
 def verify() -> None:
     """Compare the checksum of every file in the cache; exit code 1 if one is wrong."""
+    from driftopt.data import registry
+
     states = {file.name: _state(file) for file in registry.FILES}
     for name, state in states.items():
         print(f"{name:24}{state}")
@@ -52,7 +66,9 @@ def verify() -> None:
         sys.exit(1)
 
 
-def _state(file: registry.DataFile) -> str:
+def _state(file: Any) -> str:
+    from driftopt.data import cache
+
     if not cache.present(file):
         return "absent"
     return "present" if cache.digest(cache.location(file)) == file.sha256 else "wrong"

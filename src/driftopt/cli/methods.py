@@ -1,18 +1,99 @@
 """`driftopt methods`: every method, what it sees and finds, its parameters and which package brings it."""
 
+import json as encoder
+from itertools import groupby
+from typing import Any
 
-def methods() -> None:
-    """List the methods: what each sees of a query, what it finds, its parameters, what it is, its package."""
+from driftopt.cli.arguments import Flag
+
+
+def methods(name: str | None = None, /, *, json: Flag = False) -> None:
+    """List the methods, or describe one of them.
+
+    Methods are listed by what they see of a query and what they come to; most see noisy values alone. Below
+    each stand its parameters; `driftopt methods NAME` says what they mean, and what they are unless given.
+
+    ```text
+    driftopt methods
+    driftopt methods auto
+    driftopt methods --json
+    ```
+
+    Args:
+        name: One method, with its parameters, their defaults and meanings.
+        json: Print the same as JSON, nothing left out.
+    """
+    from driftopt.methods import registry
+
+    chosen = registry.names() if name is None else (name,)
+    if json:
+        described = [_as_data(one) for one in chosen]
+        print(encoder.dumps(described if name is None else described[0], ensure_ascii=False, default=str))
+    elif name is None:
+        _print_all()
+    else:
+        _print_one(name)
+
+
+def _as_data(name: str) -> dict[str, Any]:
+    from driftopt.methods.parameters import described
+    from driftopt.methods.registry import entry
+
+    line = entry(name)
+    parameters = [
+        {"name": one.name, "meaning": one.meaning}
+        | ({"required": True} if one.required else {"default": one.default})
+        for one in described(name)
+    ]
+    facts = {"name": name, "summary": line.summary, "sees": line.sees.words, "finds": line.finds}
+    return facts | {"package": line.provider, "parameters": parameters}
+
+
+def _print_all() -> None:
+    """A section for each kind of oracle, in two columns: they fit on a narrow terminal."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    from driftopt import methods as registry
+    from driftopt.methods.registry import entry, names
+    from driftopt.plugins import OWN
 
-    table = Table("name", "sees", "finds", "parameters", "what it is", "package")
-    for whole in (table.columns[0], table.columns[-1]):
-        whole.no_wrap = True  # a name cut in two is none
-    for name in registry.names():
-        line = registry.entry(name)
-        parameters = ", ".join(line.parameters)
-        table.add_row(name, line.sees.words, line.finds, parameters, line.summary, line.provider)
-    Console().print(table)
+    console = Console(highlight=False)
+    width = max(map(len, names()))
+
+    def kind(name: str) -> tuple[str, str]:
+        return entry(name).sees.words, entry(name).finds
+
+    order = list(dict.fromkeys(map(kind, names())))  # as they first appear
+    for (sees, finds), group in groupby(sorted(names(), key=lambda one: order.index(kind(one))), key=kind):
+        console.print(f"[bold]sees {sees}; finds {_a(finds)}[/bold]")
+        table = Table(box=None, show_header=False, padding=(0, 0, 0, 2))
+        table.add_column(no_wrap=True, min_width=width + 2)  # a name cut in two is none
+        table.add_column()
+        for name in group:
+            line = entry(name)
+            brought = "" if line.provider == OWN else f" (package {line.provider})"
+            about = Text(f"{line.summary}{brought}\n")
+            table.add_row(name, about.append(", ".join(line.parameters), style="dim"))
+        console.print(table)
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
+def _print_one(name: str) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from driftopt.methods.parameters import described
+    from driftopt.methods.registry import entry
+
+    line, console = entry(name), Console(highlight=False)
+    console.print(f"[bold]{name}[/bold]: {line.summary}", soft_wrap=True)
+    console.print(f"sees {line.sees.words}; finds {_a(line.finds)}; package {line.provider}\n")
+    table = Table("parameter", "default", "meaning", box=None, pad_edge=False)
+    for one in described(name):
+        table.add_row(one.name, "needed" if one.required else Text(str(one.default)), Text(one.meaning))
+    console.print(table)

@@ -1,10 +1,8 @@
 """`driftopt plan`: the theorems as arithmetic."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from cyclopts import Parameter
-
-Flag = Annotated[bool, Parameter(negative=())]  # off unless given: no --no-…
+from driftopt.cli.arguments import Flag
 
 
 def plan(
@@ -23,6 +21,13 @@ def plan(
     compare: Flag = False,
 ) -> None:
     """Say what the theorems ask for: block, step, radius and the number of queries.
+
+    A theorem answers: how many queries until the reported point is (δ, ε)-stationary, and with which numbers.
+
+    ```text
+    driftopt plan --dim 9 --lipschitz 1 --noise 1 --gap 1 --epsilon 0.1 --delta 1
+    driftopt plan --dim 9 --lipschitz 1 --noise 1 --gap 1 --epsilon 0.1 --smooth 2
+    ```
 
     Args:
         dim: d, the length of a decision.

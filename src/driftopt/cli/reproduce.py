@@ -2,17 +2,15 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from cyclopts import Parameter
-
-Words = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())]
+from driftopt.cli.arguments import Flag, Words
 
 
 def reproduce(
     *,
     out: Path | None = None,
-    quick: Annotated[bool, Parameter(negative=())] = False,
+    quick: Flag = False,
     only: Literal["strategic", "pricing"] | None = None,
     splits: Words = None,
     weeks: Words = None,
@@ -20,13 +18,19 @@ def reproduce(
     seeds: int | None = None,
     development: int | None = None,
     budget: int | None = None,
-    fresh: Annotated[bool, Parameter(negative=())] = False,
+    fresh: Flag = False,
     data: Literal["auto", "real", "stand-in"] = "auto",
 ) -> None:
     """Run the paper's whole experiment section and say how its numbers compare.
 
     Writes tables, figures, results and report.html into one folder. Interrupted, the same command goes on
     from the finished parts. What is not the paper's own protocol is called quick or partial in every output.
+
+    ```text
+    driftopt reproduce
+    driftopt reproduce --quick
+    driftopt reproduce --only pricing --weeks 2022-08 --methods zo-o2nc-2pt auto
+    ```
 
     Args:
         out: The folder for everything that is made: results/full, results/quick or results/partial unless

@@ -1,8 +1,4 @@
-"""`driftopt study …`: live studies for people who live in cron and the shell.
-
-Exit codes: 0 done · 2 a mistake in the command · 3 nothing to ask now, try again later · 4 the budget is
-spent · 5 a trial was told twice, differently · 1 anything else.
-"""
+"""`driftopt study …`: live studies for people who live in cron and the shell."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,27 +6,42 @@ from typing import Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from driftopt.cli import study_io as io
+from driftopt.cli.arguments import Flag, Number, Repeated
 
-app = App(name="study", help="Live studies: ask and tell over days, through a database.")
+app = App(
+    name="study",
+    help="""Ask and tell on a live system, over days, through a database.
 
-# A list of numbers may begin with a minus sign.
-Numbers = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
-Number = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
-Flag = Annotated[bool, Parameter(negative=())]
+    ```text
+    driftopt study create shop.db prices --x0 9.9,4.5 --budget 60 --radius 0.3
+    driftopt study ask shop.db prices           deploy what it prints
+    driftopt study tell shop.db prices 1 12.5   a week later, what was measured
+    driftopt study recommend shop.db prices
+    ```
+
+    Exit codes: 0 done; 2 a mistake in the command; 3 nothing to ask now, try again later; 4 the budget is
+    spent; 5 a trial was told twice, differently; 1 anything else.
+    """,
+)
+
+Url = Annotated[str, Parameter(help="A database URL, or the path of an SQLite file.")]
+Name = Annotated[str, Parameter(help="The study's name.")]
+Id = Annotated[int, Parameter(help="The trial's number.")]
+Json = Annotated[bool, Parameter(negative=(), show_default=False, help="Answer in JSON.")]
 
 
 @app.command
 def create(
-    url: str,
-    name: str,
+    url: Url,
+    name: Name,
     *,
-    x0: Numbers = None,
+    x0: Number = None,
     budget: int | None = None,
     radius: float | None = None,
     names: str | None = None,
     method: str | None = None,
-    param: list[str] | None = None,
-    bounds: Numbers = None,
+    param: Repeated = None,
+    bounds: Number = None,
     direction: Literal["minimize", "maximize"] = "minimize",
     rng: int | None = None,
     parallel: int = 1,
@@ -44,9 +55,13 @@ def create(
 ) -> None:
     """Begin a study.
 
+    ```text
+    driftopt study create shop.db prices --x0 9.9,4.5 --budget 60 --radius 0.3
+    driftopt study create shop.db fees --x0 0.1,0.2 --bounds 0:1 --budget 60
+    driftopt study create --json shop.db prices < study.json
+    ```
+
     Args:
-        url: A database URL or the path of an SQLite file.
-        name: The study's name.
         x0: The decision in force today: numbers, comma-separated.
         budget: How many deployments may be made in all.
         radius: How far a deployed decision may stray from the present one, in the units of x.
@@ -110,23 +125,25 @@ def create(
 
 @app.command
 def ask(
-    url: str,
-    name: str,
+    url: Url,
+    name: Name,
     *,
     count: int = 1,
     purpose: Literal["method", "confirm", "stationarity"] = "method",
     holder: str | None = None,
-    json: Flag = False,
+    json: Json = False,
 ) -> None:
     """Take the next deployment; exit code 3 when there is none now, 4 when the budget is spent.
 
+    ```text
+    driftopt study ask shop.db prices
+    driftopt study ask shop.db prices --purpose confirm
+    ```
+
     Args:
-        url: A database URL or the path of an SQLite file.
-        name: The study's name.
         count: Take up to so many at once; with --json the answer is then a list.
         purpose: To optimise, to confirm the recommendation, or to measure how stationary it is.
         holder: Who deploys it; the machine and process unless given.
-        json: Answer in JSON.
     """
     from driftopt.study import Study
 
@@ -138,21 +155,24 @@ def ask(
 
 @app.command
 def tell(
-    url: str,
-    name: str,
-    id: int | None = None,
+    url: Url,
+    name: Name,
+    id: Id | None = None,
     value: Number = None,
     *,
     sem: Number = None,
-    x_deployed: Numbers = None,
+    x_deployed: Number = None,
     json: Flag = False,
 ) -> None:
     """Answer a deployment; exit code 5 when it was told otherwise before. Needs no JAX, so it is quick.
 
+    ```text
+    driftopt study tell shop.db prices 1 12.5
+    driftopt study tell shop.db prices 1 12.5 --sem 0.4 --x-deployed 9.99,4.49
+    echo '{"id": 1, "value": 12.5}' | driftopt study tell shop.db prices --json
+    ```
+
     Args:
-        url: A database URL or the path of an SQLite file.
-        name: The study's name.
-        id: The trial's number.
         value: What was measured; nan says that it failed.
         sem: The value's standard error, if known.
         x_deployed: What was really deployed, where it differs: numbers, comma-separated.
@@ -182,8 +202,12 @@ def tell(
 
 
 @app.command
-def fail(url: str, name: str, id: int, reason: str = "", *, json: Flag = False) -> None:
-    """Say that a deployment gave no answer; its point will be asked again."""
+def fail(url: Url, name: Name, id: Id, reason: str = "", *, json: Json = False) -> None:
+    """Say that a deployment gave no answer; its point will be asked again.
+
+    Args:
+        reason: Why, in a few words, for the log.
+    """
     from driftopt.study import Study
 
     with io.exits(json), Study.open(url, name) as study:
@@ -192,8 +216,8 @@ def fail(url: str, name: str, id: int, reason: str = "", *, json: Flag = False) 
 
 
 @app.command
-def show(url: str, name: str, *, json: Flag = False) -> None:
-    """The study on one page."""
+def show(url: Url, name: Name, *, json: Json = False) -> None:
+    """Show the study on one page: progress, recommendation, open and failed trials."""
     from rich.console import Console
 
     from driftopt.study import Study
@@ -207,8 +231,8 @@ def show(url: str, name: str, *, json: Flag = False) -> None:
 
 
 @app.command
-def recommend(url: str, name: str, *, json: Flag = False) -> None:
-    """The decision to deploy, with what is known of its improvement over the start."""
+def recommend(url: Url, name: Name, *, json: Json = False) -> None:
+    """Print the decision to deploy, with what is known of its improvement over the start."""
     from driftopt.study import Study
 
     with io.exits(json), Study.open(url, name) as study:
@@ -222,16 +246,17 @@ def recommend(url: str, name: str, *, json: Flag = False) -> None:
 
 @app.command
 def stationarity(
-    url: str,
-    name: str,
+    url: Url,
+    name: Name,
     *,
     confidence: float = 0.95,
     value_range: str | None = None,
-    json: Flag = False,
+    json: Json = False,
 ) -> None:
-    """How stationary the recommendation is, from deployments asked with --purpose stationarity.
+    """Say how stationary the recommendation is, from deployments asked with --purpose stationarity.
 
     Args:
+        confidence: The level of the bound.
         value_range: low:high, which no value can leave: 0:1 for a rate. The level then holds for rare events
             too.
     """
@@ -245,8 +270,12 @@ def stationarity(
 
 
 @app.command
-def export(url: str, name: str, path: Path, *, json: Flag = False) -> None:
-    """Write every trial to a .csv, .json or .parquet file."""
+def export(url: Url, name: Name, path: Path, *, json: Json = False) -> None:
+    """Write every trial to a .csv, .json or .parquet file.
+
+    Args:
+        path: The file; its ending says which kind.
+    """
     from driftopt.study import Study
 
     with io.exits(json), Study.open(url, name) as study:
@@ -255,8 +284,12 @@ def export(url: str, name: str, path: Path, *, json: Flag = False) -> None:
 
 
 @app.command
-def plot(url: str, name: str, path: Path, *, json: Flag = False) -> None:
-    """Draw values, decisions and control over time into a .png, .pdf or .svg file."""
+def plot(url: Url, name: Name, path: Path, *, json: Json = False) -> None:
+    """Draw values, decisions and control over time into a .png, .pdf or .svg file.
+
+    Args:
+        path: The file; its ending says which kind.
+    """
     from driftopt.study import Study
 
     with io.exits(json), Study.open(url, name) as study:

@@ -295,7 +295,7 @@ FIELD: Mapping[str, Entry] = {
     ),
     "zo-ogvr-v": Entry(
         _ogvr(Recorded),
-        "the same from past values alone (our variant)",
+        "zo-ogvr from past values alone (our variant)",
         (*PARAMETERS, "first", "trust", "window"),
         {**_SOON, "first": 2, "window": 3},
     ),
@@ -310,7 +310,7 @@ FIELD: Mapping[str, Entry] = {
     ),
     "gzo-hs": Entry(
         _guided_old,
-        "the same, with the guide from past ξ",
+        "gzo-ns with the guide from past ξ",
         (*_GUIDED, "window"),
         {**_SOON, "window": 3, "free": 0.2},
     ),
@@ -332,7 +332,7 @@ FIELD: Mapping[str, Entry] = {
     ),
     "gfm+": Entry(
         _gfm_plus,
-        "the same with recursive variance reduction (Chen, Xu and Luo 2023)",
+        "gfm with recursive variance reduction (Chen, Xu and Luo 2023)",
         ("radius", "step", "period", "pairs", "fresh_pairs", "output"),
         {"radius": 0.5, "step": 0.01, "period": 4, "pairs": 2},
     ),

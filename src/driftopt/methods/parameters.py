@@ -4,6 +4,8 @@ Where a method gives a word a meaning of its own, its `build` function says so u
 """
 
 import inspect
+from dataclasses import dataclass
+from typing import Any
 
 from docstring_parser import DocstringStyle, parse
 
@@ -64,6 +66,31 @@ def meaning(name: str, parameter: str) -> str:
             "function that builds the method"
         )
     return text
+
+
+@dataclass(frozen=True)
+class Described:
+    """One parameter of a method: its default, or that it must be given, and what it means."""
+
+    name: str
+    required: bool
+    default: Any
+    meaning: str  # empty where a package describes nothing
+
+
+def described(name: str) -> list[Described]:
+    """Every parameter of a method, in the method's order."""
+    entry = registry.entry(name)
+    own = inspect.getdoc(entry.build) or ""
+    return [
+        Described(
+            parameter,
+            parameter not in entry.defaults,
+            entry.defaults.get(parameter),
+            _own(own, parameter) or MEANINGS.get(parameter, ""),
+        )
+        for parameter in entry.parameters
+    ]
 
 
 def _own(docstring: str, parameter: str) -> str | None:
