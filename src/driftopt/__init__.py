@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from driftopt import data, methods, problems, pytree, stationarity, sweep, theory
     from driftopt.comparison.comparison import compare
-    from driftopt.drivers.minimization import MinimizeError, MinimizeInterrupted, minimize, scipy_method
+    from driftopt.drivers.function_run import MinimizeError, MinimizeInterrupted
+    from driftopt.drivers.minimization import minimize, scipy_method
     from driftopt.drivers.problem_check import check
     from driftopt.drivers.result import MinimizeResult
     from driftopt.drivers.simulation import simulate, simulate_many
@@ -50,7 +51,8 @@ __all__ = [
 _HOMES = {
     "driftopt.comparison.comparison": ["compare"],
     "driftopt.method": ["Method"],
-    "driftopt.drivers.minimization": ["MinimizeError", "MinimizeInterrupted", "minimize", "scipy_method"],
+    "driftopt.drivers.function_run": ["MinimizeError", "MinimizeInterrupted"],
+    "driftopt.drivers.minimization": ["minimize", "scipy_method"],
     "driftopt.problem": ["Problem"],
     "driftopt.drivers.result": ["MinimizeResult"],
     "driftopt.drivers.problem_check": ["check"],

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from driftopt.drivers.minimization import MinimizeError, minimize
+from driftopt.drivers.function_run import MinimizeError
+from driftopt.drivers.minimization import minimize
 from driftopt.method import Method
 from driftopt.methods.grids import Grid
 from driftopt.runtime.fingerprint import digest_of

@@ -18,6 +18,7 @@ import numpy as np
 from jax import Array, lax
 from jax.sharding import Mesh, PartitionSpec
 
+from driftopt.drivers.compiler_options import options
 from driftopt.drivers.host import farthest
 from driftopt.drivers.plan import Plan
 from driftopt.method import Method
@@ -42,19 +43,8 @@ def program(
 
     # NumPy's arrays are divided among devices without a program for every shape.
     method, problems, start = jax.tree.map(np.asarray, (method, problems, start))
-    made = partial(compiled, jax.default_backend(), plan.quick)
-    return executable_cache.call(made, (jax.tree.map(fill, method), problems, run_words(seeds), start), plan)
-
-
-# On CPUs LLVM's first level is enough: higher ones unroll these short loops until they are slower, and
-# compile four times longer. YNNPACK's sums over a few coordinates take ten times as long as XLA's own.
-# On GPUs trying out matrix products costs seconds, and only the rare exact evaluation has one.
-OPTIONS: dict[str, dict[str, Any]] = {
-    "cpu": {"xla_backend_optimization_level": 1, "xla_cpu_experimental_ynn_fusion_type": ""},
-    "gpu": {"xla_gpu_autotune_level": 0},
-}
-# What short runs leave out: see the plan's QUICK.
-QUICKER = {"xla_cpu_use_fusion_emitters": False}
+    arguments = (jax.tree.map(fill, method), problems, run_words(seeds), start)
+    return executable_cache.call(partial(compiled, jax.default_backend(), plan.quick), arguments, plan)
 
 
 def compiled(backend: str, quick: bool = False, code: str = "") -> Any:
@@ -66,27 +56,12 @@ def compiled(backend: str, quick: bool = False, code: str = "") -> Any:
 _COMPILING = threading.Lock()
 
 
-def options(backend: str, quick: bool) -> dict[str, Any]:
-    """The compiler's options for a backend, those of them that this version knows."""
-    asked = OPTIONS.get(backend, {}) | (QUICKER if quick else {})
-    return {name: value for name, value in asked.items() if _known({name: value})}
-
-
 @cache
 def _compiled(backend: str, quick: bool, code: str) -> Any:
-    made = partial(_program)
+    lanes = partial(_program)
     # The name tells JAX's cache which version of the code it comes from.
-    made.__name__ = f"lanes_{fingerprint.digest_of()[:12]}"  # pyright: ignore[reportAttributeAccessIssue]
-    return jax.jit(made, static_argnames="plan", compiler_options=options(backend, quick))
-
-
-def _known(option: Any) -> bool:
-    """Whether this version of XLA has the option: they come and go."""
-    try:
-        jax.jit(lambda: 0, compiler_options=option).lower().compile()
-    except jax.errors.JaxRuntimeError:
-        return False
-    return True
+    lanes.__name__ = f"lanes_{fingerprint.digest_of()[:12]}"  # pyright: ignore[reportAttributeAccessIssue]
+    return jax.jit(lanes, static_argnames="plan", compiler_options=options(backend, quick))
 
 
 def _program(method: Method, problems: Problem, keys: Any, start: Any, plan: Plan) -> tuple[Array, Array]:

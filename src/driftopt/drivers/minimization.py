@@ -6,55 +6,23 @@ differently, and its noise may depend on the point.
 
 import inspect
 from collections.abc import Callable, Mapping
-from math import isfinite
 from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from driftopt import averages, checks, methods
-from driftopt.answers import Answer, Answers
+from driftopt import checks, methods
+from driftopt.answers import Answers
 from driftopt.drivers.contract import check_points
-from driftopt.drivers.host import Host
-from driftopt.drivers.observed_host import ObservedHost, Watched, within
+from driftopt.drivers.function_run import FunctionRun, MinimizeInterrupted
+from driftopt.drivers.observed_host import ObservedHost, within
 from driftopt.drivers.plan import affordable, first_step
 from driftopt.drivers.quick_host import quick_host
-from driftopt.drivers.result import MinimizeResult
 from driftopt.method import Method
 from driftopt.methods import defaults
 from driftopt.oracle import Formula, Model, check_minimize
 from driftopt.rng.seeds import as_seed
 from driftopt.space import Space
-
-MESSAGES = {
-    0: "The budget is spent.",
-    1: "The function failed.",
-    2: "Interrupted.",
-    3: "The method has diverged: a number would have overflowed.",
-    99: "`callback` raised `StopIteration`.",
-}
-
-
-class MinimizeError(RuntimeError):
-    """The function failed or gave no finite number; `result` holds everything up to that query."""
-
-    def __init__(self, message: str, result: OptimizeResult):
-        super().__init__(message)
-        self.result = result
-
-    def __reduce__(self) -> Any:
-        return type(self), (str(self), self.result)  # or no process pool can bring it back
-
-
-class MinimizeInterrupted(KeyboardInterrupt):
-    """Ctrl-C; `result` holds everything up to the last query."""
-
-    def __init__(self, result: OptimizeResult):
-        super().__init__("minimize was interrupted")
-        self.result = result
-
-    def __reduce__(self) -> Any:
-        return type(self), (self.result,)
 
 
 def minimize(
@@ -125,7 +93,7 @@ def minimize(
         raise ValueError("with `loss=` the function draws one ξ at a time: leave vectorized out")
     settle = checks.shape("settle", settle)
     space, answers = Space.build(x0, bounds=bounds), Answers.build(direction=direction)
-    run = _Run(fun, args, space, answers, vectorized, settle)
+    run = FunctionRun(fun, args, space, answers, vectorized, settle)
     total = int(checks.count("budget", budget))
     if final_queries not in range(total):
         raise ValueError(f"final_queries must be a whole number from 0 to budget - 1, got {final_queries!r}")
@@ -174,161 +142,13 @@ def _described(method: str | Method) -> dict[str, Any]:
     return {"method": method, **methods.entry(method).defaults}
 
 
-class _Run:
-    """One run's oracle and everything spent on it."""
-
-    host: Host | ObservedHost
-    begun: np.ndarray  # where the method's walk began
-    params: dict[str, Any]
-
-    def __init__(self, fun: Any, args: Any, space: Space, answers: Answers, vectorized: bool, settle: int):
-        self.space, self._answers, self._memory = space, answers, answers.begin()
-        self._fun, self._args, self._vectorized, self._settle = fun, args, vectorized, settle
-        self.spent, self._ends = 0, [0]  # queries spent, and how many they were after each iteration
-        self._points, self._values = np.empty((0, space.dim)), np.empty(0)  # behind the first `spent`: room
-        self.final: np.ndarray | None = None
-
-    def iterate(self) -> int:
-        """One iteration; returns the queries it cost."""
-        host, seed = self.host, self.params["seed"]
-        points = self.space.deploy(host.points, (seed, host.told))
-        if isinstance(host, ObservedHost):
-            self._query(np.repeat(points, host.samples, axis=0))
-            host.tell(self._fun.take()[self._settle - 1 :: self._settle])
-        else:
-            samples = self._scheduled(points) if host.method.scheduled else self._rows(points, host.repeats)
-            self._memory, means = self._answers.take(self._memory, samples)
-            host.tell(means)
-        self._ends.append(self.spent)
-        if host.diverged:
-            raise MinimizeError(
-                f"after {self.spent} queries the method has diverged: a number would have overflowed; lower "
-                "the step or leave it out, or give values in larger units",
-                self.result(3),
-            )
-        return self.spent - self._ends[-2]
-
-    def _rows(self, points: np.ndarray, repeats: int) -> np.ndarray:
-        """(repeats, p) fresh values at the points."""
-        values = self._query(np.tile(points, (repeats, 1)) if repeats > 1 else points)
-        return values[None] if repeats == 1 else values.reshape(repeats, len(points))
-
-    def _scheduled(self, points: np.ndarray) -> np.ndarray:
-        """(1, p) means, where this iteration has a batch of its own; 0 at a point that has none."""
-        samples = np.broadcast_to(self.host.method.samples(self.host.told, self.space.dim), len(points))
-        values = self._query(np.repeat(points, samples, axis=0))
-        each = np.split(values, np.cumsum(samples)[:-1])
-        return np.array([[part.mean() if part.size else 0.0 for part in each]])
-
-    def watch(self, loss: Formula, keep: bool) -> None:
-        """From now on the function draws ξ, and its value is F(x; ξ)."""
-        self._fun = Watched(self._fun, loss, keep)
-
-    def confirm(self, count: int) -> int:
-        """Spend `count` queries at the reported decision."""
-        self.final = self._each(np.tile(self.x, (count, 1)))
-        return count
-
-    @property
-    def x(self) -> np.ndarray:
-        return self.space.report(self.host.recommend(), self.begun)
-
-    @property
-    def latest(self) -> float:
-        """The mean value of the last iteration: noisy, around the iterate, no estimate of f(x)."""
-        return float(averages.mean(self._values[self._ends[-2] : self._ends[-1]]))
-
-    def result(self, status: int) -> OptimizeResult:
-        """Everything so far in SciPy's form."""
-        final = self.final
-        mean = None if final is None else float(averages.mean(final))
-        sem = None if final is None or final.size < 2 else averages.standard_error(final)
-        history = {
-            "x": self._points[: self.spent].copy(),
-            "value": self._values[: self.spent].copy(),
-            "iteration": np.searchsorted(self._ends[1:], np.arange(self.spent), side="right"),
-        }
-        return MinimizeResult(
-            x=self.x,
-            fun=mean,
-            fun_sem=sem,
-            nfev=self.spent,
-            nit=self.host.told,
-            success=status == 0,
-            status=status,
-            message=MESSAGES[status],
-            params=self.params,
-            history=history,
-        )
-
-    def _query(self, points: np.ndarray) -> np.ndarray:
-        """The values at all points, each held for `settle` queries of which the last is used."""
-        if self._settle == 1:
-            return self._each(points)
-        return self._each(np.repeat(points, self._settle, axis=0))[self._settle - 1 :: self._settle]
-
-    def _each(self, points: np.ndarray) -> np.ndarray:
-        """The values at all points; each is kept as soon as it is there, so that a failure loses none."""
-        values = self._room(points)
-        if self._vectorized:
-            values[:] = self._checked(self._call(points), points)
-            self.spent += len(points)
-            return values
-        for i, point in enumerate(points):
-            answer = self._call(point)
-            # The common case first: this line runs for every query.
-            plain = isinstance(answer, float) and isfinite(answer)
-            values[i] = answer if plain else self._checked(answer, None)[0]
-            self.spent += 1
-        return values
-
-    def _room(self, points: np.ndarray) -> np.ndarray:
-        """Write the points down and give where their values go: both count once `spent` passes them."""
-        end = self.spent + len(points)
-        if end > len(self._values):
-            more = max(end, 1024)  # at least as much again, so that a long run seldom moves its history
-            self._points = np.concatenate([self._points, np.empty((more, self.space.dim))])
-            self._values = np.concatenate([self._values, np.empty(more)])
-        self._points[self.spent : end] = points
-        return self._values[self.spent : end]
-
-    def _call(self, point: np.ndarray) -> Any:
-        try:
-            return self._fun(point.copy(), *self._args)
-        except Exception as error:
-            raise self._failure(f"raised {type(error).__name__}: {error}") from error
-
-    def _checked(self, answer: Any, points: np.ndarray | None) -> np.ndarray:
-        """The answer for one point, or for all `points` at once, as finite numbers."""
-        try:
-            array = np.asarray(answer)
-        except Exception as error:
-            raise self._failure(f"gave {answer!r}, which is no number") from error
-        if array.dtype.kind not in "iufb":
-            raise self._failure(f"gave {answer!r}, which is no real number")
-        array, count = array.astype(float).ravel(), 1 if points is None else len(points)
-        if array.size != count:
-            raise self._failure(f"gave {array.size} values, expected {count}")
-        if not np.isfinite(array).all():  # quick where all is well
-            refused = np.array([self._answers.judge(Answer(value)) is not None for value in array.tolist()])
-            bad, query = int(refused.argmax()), self.spent + 1
-            if points is not None:
-                self._room(points[~refused])[:] = array[~refused]
-                self.spent += int((~refused).sum())
-            raise self._failure(f"gave {array[bad]}; values must be finite", query + bad)
-        return array
-
-    def _failure(self, what: str, query: int | None = None) -> MinimizeError:
-        return MinimizeError(f"query {query or self.spent + 1}: the function {what}", self.result(1))
-
-
-def _reporter(callback: Callable[..., Any] | None) -> Callable[[_Run], bool]:
+def _reporter(callback: Callable[..., Any] | None) -> Callable[[FunctionRun], bool]:
     """Call the user's callback in the style it asks for; True means stop."""
     if callback is None:
         return lambda run: False
     whole = "intermediate_result" in inspect.signature(callback).parameters
 
-    def report(run: _Run) -> bool:
+    def report(run: FunctionRun) -> bool:
         so_far = OptimizeResult(x=run.x, fun=run.latest, nfev=run.spent, nit=run.host.told)
         try:
             callback(intermediate_result=so_far) if whole else callback(so_far.x)

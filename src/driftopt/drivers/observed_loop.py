@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array, lax
 
 from driftopt import checks
-from driftopt.drivers.compiled_loop import options
+from driftopt.drivers.compiler_options import options
 from driftopt.drivers.host import farthest
 from driftopt.drivers.plan import QUICK, affordable, first_step
 from driftopt.method import Method
@@ -85,9 +85,9 @@ def run(
     every = budget if evaluate_every is None else int(checks.count("evaluate_every", evaluate_every))
     shape = Shape(dim, method.points(dim), most, budget, min(every, budget), settle)
     quick = budget * seeds.size * width * dim < QUICK
-    made = partial(_compiled, jax.default_backend(), quick and jax.default_backend() == "cpu")
+    program = partial(_compiled, jax.default_backend(), quick and jax.default_backend() == "cpu")
     arguments = jax.tree.map(np.asarray, (numbers, problems, run_words(seeds), start))
-    x, curve, at = map(np.asarray, executable_cache.call(made, arguments, shape, results=3))
+    x, curve, at = map(np.asarray, executable_cache.call(program, arguments, shape, results=3))
     return x, curve[..., -1], at[..., -1], at, curve
 
 

@@ -21,7 +21,6 @@ COVERED = (
     "checks.py",
     "method.py",
     "oracle.py",
-    "oracle.py",
     "problem.py",
     "pytree.py",
     "rng",

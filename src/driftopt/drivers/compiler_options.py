@@ -1,0 +1,30 @@
+"""What the loops tell XLA: how hard to optimise, by backend and by how long the runs are."""
+
+from typing import Any
+
+import jax
+
+# On CPUs LLVM's first level is enough: higher ones unroll these short loops until they are slower, and
+# compile four times longer. YNNPACK's sums over a few coordinates take ten times as long as XLA's own.
+# On GPUs trying out matrix products costs seconds, and only the rare exact evaluation has one.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "cpu": {"xla_backend_optimization_level": 1, "xla_cpu_experimental_ynn_fusion_type": ""},
+    "gpu": {"xla_gpu_autotune_level": 0},
+}
+# What short runs leave out: see the plan's QUICK.
+QUICKER = {"xla_cpu_use_fusion_emitters": False}
+
+
+def options(backend: str, quick: bool) -> dict[str, Any]:
+    """The compiler's options for a backend, those of them that this version knows."""
+    asked = OPTIONS.get(backend, {}) | (QUICKER if quick else {})
+    return {name: value for name, value in asked.items() if _known({name: value})}
+
+
+def _known(option: Any) -> bool:
+    """Whether this version of XLA has the option: they come and go."""
+    try:
+        jax.jit(lambda: 0, compiler_options=option).lower().compile()
+    except jax.errors.JaxRuntimeError:
+        return False
+    return True
