@@ -1,4 +1,4 @@
-"""Connections and transactions on SQLite and PostgreSQL.
+"""Transactions on SQLite and PostgreSQL, and which studies a database holds.
 
 There is one writer to a study at a time; readers see a snapshot.
 """
@@ -13,13 +13,11 @@ from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 import sqlalchemy as sa
-from sqlalchemy import event, exc
-from sqlalchemy.pool import StaticPool
+from sqlalchemy import exc
 
-from driftopt.study import schema
+from driftopt.study import connections, schema
 from driftopt.study.errors import DatabaseRefused, FormatError, NoSuchStudy, StudyExists
 
 T = TypeVar("T")
@@ -57,11 +55,13 @@ class Database:
 
     def __init__(self, url: str | os.PathLike[str]):
         self.url = as_url(url)
-        self.label = _without_secrets(self.url)
+        self.label = connections.without_secrets(self.url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self._pid = os.getpid()
-        self._engine = _sqlite(self.url) if self.sqlite else _postgres(self.url)
-        weakref.finalize(self, _dispose, self._engine, self._pid)
+        self._engine = (
+            connections.sqlite(self.url, SAY_AFTER) if self.sqlite else connections.postgres(self.url)
+        )
+        weakref.finalize(self, connections.dispose, self._engine, self._pid)
 
     @property
     def engine(self) -> sa.Engine:
@@ -104,9 +104,9 @@ class Database:
     def _check_file(self, connection: sa.Connection) -> None:
         """What is written into a file that has no name any more is lost: it must not be acknowledged."""
         opened = connection.info.get("file")
-        if opened is not None and opened != _identity(self.url.database):
+        if opened is not None and opened != connections.identity(self.url.database):
             connection.invalidate()
-            raise _gone(self.url.database)
+            raise connections.gone(self.url.database)
 
     def read(self, work: Callable[[sa.Connection], T]) -> T:
         """Run `work` on a snapshot."""
@@ -254,22 +254,6 @@ class Database:
             )
 
 
-def _without_secrets(url: sa.URL) -> str:
-    """The URL as it may be shown: no password, wherever it stands."""
-    secret = [key for key in url.query if any(word in key.lower() for word in ("pass", "secret", "token"))]
-    hidden = url.update_query_dict(dict.fromkeys(secret, "***")) if secret else url
-    return hidden.render_as_string(hide_password=True)
-
-
-def _postgres(url: sa.URL) -> sa.Engine:
-    try:
-        return sa.create_engine(url, pool_pre_ping=True)
-    except ModuleNotFoundError as error:
-        raise ValueError(f"url needs the package {error.name}: pip install 'driftopt[postgres]'") from None
-    except exc.SQLAlchemyError:
-        raise ValueError(f"url: there is no driver {url.drivername!r}; use postgresql://") from None
-
-
 class _Unknown(Exception):
     """The connection broke during a commit: nobody knows whether it was made."""
 
@@ -281,72 +265,3 @@ class _Unknown(Exception):
 def _words(error: exc.SQLAlchemyError) -> str:
     """The driver's own words on one line, which hold no password."""
     return " ".join(str(getattr(error, "orig", None) or error).split())
-
-
-def _identity(path: str | None) -> tuple[int, int] | None:
-    """Which file it is, whatever its name; None: there is none."""
-    try:
-        found = os.stat(path or "")
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _gone(path: str | None) -> DatabaseRefused:
-    return DatabaseRefused(
-        f"{path} was deleted or replaced while it was open: nothing was recorded. Put it back, or open the "
-        "study anew"
-    )
-
-
-def _dispose(engine: sa.Engine, pid: int) -> None:
-    """A database that is dropped gives its connections back, but never those of a parent process."""
-    if pid == os.getpid():
-        engine.dispose()
-
-
-def _sqlite(url: sa.URL) -> sa.Engine:
-    path = url.database
-    memory = path in (None, "", ":memory:")
-    pool: dict[str, Any] = {"poolclass": StaticPool} if memory else {}
-    engine = sa.create_engine(url, connect_args={"timeout": SAY_AFTER, "check_same_thread": False}, **pool)
-
-    first: list[tuple[int, int] | None] = []  # the file that was opened; another of its name is not it
-
-    def connecting(_: Any, __: Any, cargs: list[Any], cparams: dict[str, Any]) -> None:
-        if first and first[0] != _identity(path):
-            raise _gone(path)  # SQLite would make a new file
-        if path and not memory and (options := _only_to_look(path)):
-            cargs[:] = [f"file:{quote(os.path.abspath(path))}?{options}"]
-            cparams["uri"] = True
-
-    def connected(dbapi_connection: Any, record: Any) -> None:
-        # SQLAlchemy's begin event opens transactions, not the driver's guess at when one is needed.
-        dbapi_connection.isolation_level = None
-        dbapi_connection.execute("PRAGMA synchronous=FULL")
-        dbapi_connection.execute("PRAGMA foreign_keys=ON")
-        first.extend([] if first or memory else [_identity(path)])
-        record.info["file"] = first[0] if first else None
-
-    def begun(connection: sa.Connection) -> None:
-        # A write lock from the start: a read lock upgraded later could fail at once, whatever the timeout.
-        write = connection.get_execution_options().get("driftopt_write", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
-
-    event.listen(engine, "do_connect", connecting)
-    event.listen(engine, "connect", connected)
-    event.listen(engine, "begin", begun)
-    return engine
-
-
-def _only_to_look(path: str) -> str:
-    """SQLite's options for a file that this user may read and not write; empty where he may.
-
-    Reading in WAL mode writes a file beside the database, unless it is said that nobody else writes: true
-    while no log is waiting to be taken in.
-    """
-    folder = os.path.dirname(os.path.abspath(path))
-    if not os.path.exists(path) or (os.access(path, os.W_OK) and os.access(folder, os.W_OK)):
-        return ""
-    waiting = os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
-    return "mode=ro" if waiting else "mode=ro&immutable=1"

@@ -1,0 +1,102 @@
+"""Connections to SQLite files and PostgreSQL servers, as a study needs them.
+
+SQLite: a write lock from a transaction's start, a full flush at its end, the file watched for being replaced.
+"""
+
+import os
+from typing import Any
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from sqlalchemy import event, exc
+from sqlalchemy.pool import StaticPool
+
+from driftopt.study.errors import DatabaseRefused
+
+
+def sqlite(url: sa.URL, timeout: float) -> sa.Engine:
+    """Connections to an SQLite file that wait `timeout` seconds for another writer."""
+    path = url.database
+    memory = path in (None, "", ":memory:")
+    pool: dict[str, Any] = {"poolclass": StaticPool} if memory else {}
+    engine = sa.create_engine(url, connect_args={"timeout": timeout, "check_same_thread": False}, **pool)
+
+    first: list[tuple[int, int] | None] = []  # the file that was opened; another of its name is not it
+
+    def connecting(_: Any, __: Any, cargs: list[Any], cparams: dict[str, Any]) -> None:
+        if first and first[0] != identity(path):
+            raise gone(path)  # SQLite would make a new file
+        if path and not memory and (options := _only_to_look(path)):
+            cargs[:] = [f"file:{quote(os.path.abspath(path))}?{options}"]
+            cparams["uri"] = True
+
+    def connected(dbapi_connection: Any, record: Any) -> None:
+        # SQLAlchemy's begin event opens transactions, not the driver's guess at when one is needed.
+        dbapi_connection.isolation_level = None
+        dbapi_connection.execute("PRAGMA synchronous=FULL")
+        dbapi_connection.execute("PRAGMA foreign_keys=ON")
+        first.extend([] if first or memory else [identity(path)])
+        record.info["file"] = first[0] if first else None
+
+    def begun(connection: sa.Connection) -> None:
+        # A write lock from the start: a read lock upgraded later could fail at once, whatever the timeout.
+        write = connection.get_execution_options().get("driftopt_write", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    event.listen(engine, "do_connect", connecting)
+    event.listen(engine, "connect", connected)
+    event.listen(engine, "begin", begun)
+    return engine
+
+
+def postgres(url: sa.URL) -> sa.Engine:
+    """Connections to a PostgreSQL server, each tried before it is used again."""
+    try:
+        return sa.create_engine(url, pool_pre_ping=True)
+    except ModuleNotFoundError as error:
+        raise ValueError(f"url needs the package {error.name}: pip install 'driftopt[postgres]'") from None
+    except exc.SQLAlchemyError:
+        raise ValueError(f"url: there is no driver {url.drivername!r}; use postgresql://") from None
+
+
+def dispose(engine: sa.Engine, pid: int) -> None:
+    """A database that is dropped gives its connections back, but never those of a parent process."""
+    if pid == os.getpid():
+        engine.dispose()
+
+
+def identity(path: str | None) -> tuple[int, int] | None:
+    """Which file it is, whatever its name; None: there is none."""
+    try:
+        found = os.stat(path or "")
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def gone(path: str | None) -> DatabaseRefused:
+    """What to say where a file is no longer the one that was opened."""
+    return DatabaseRefused(
+        f"{path} was deleted or replaced while it was open: nothing was recorded. Put it back, or open the "
+        "study anew"
+    )
+
+
+def _only_to_look(path: str) -> str:
+    """SQLite's options for a file that this user may read and not write; empty where he may.
+
+    Reading in WAL mode writes a file beside the database, unless it is said that nobody else writes: true
+    while no log is waiting to be taken in.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.exists(path) or (os.access(path, os.W_OK) and os.access(folder, os.W_OK)):
+        return ""
+    waiting = os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
+    return "mode=ro" if waiting else "mode=ro&immutable=1"
+
+
+def without_secrets(url: sa.URL) -> str:
+    """The URL as it may be shown: no password, wherever it stands."""
+    secret = [key for key in url.query if any(word in key.lower() for word in ("pass", "secret", "token"))]
+    hidden = url.update_query_dict(dict.fromkeys(secret, "***")) if secret else url
+    return hidden.render_as_string(hide_password=True)
