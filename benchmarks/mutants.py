@@ -1,122 +1,45 @@
-"""Mutation testing: change one operator or number, and see whether the tests of its room notice.
+"""Mutation testing: change one operator, number or condition, and see whether the tests of its room notice.
 
-    python -m benchmarks.mutants --rooms stationarity methods --sample 40 --seed 0
+    python -m benchmarks.mutants --sample 75 --seed 0 --jobs 2
 
-Each mutant is a copy of the package with one change, run against the tests of its own room, the quick ones
-first, until one fails ("killed") or all pass ("survived"). The tools that exist run the whole suite for every
-mutant or keep a cache beside the source; here a mutant costs one short pytest run, chosen by room, and the
-source is never touched.
+Each mutant is a copy of the package with one change (`changed_lines.py`), run against the tests of its own room
+(`room_tests.py`) until one fails ("killed") or all have passed ("survived"). Tests that run the changed line come
+first, the quick ones before the long; the others of the room follow. Which test runs which line is measured once.
+Changes are drawn among the lines that tests of the room run at all; how many are elsewhere is printed.
 
-A mutant that survives is either a test that is missing or a change that means nothing:
-`benchmarks/explained_mutants.txt` holds the latter, one `file: before -> after  # reason` a line.
+What is judged is written to a file at once, and the same command goes on where it stopped; `--again` judges the
+survivors once more, after tests were written.
+
+A mutant that survives is either a test that is missing or a change that means nothing: `explained_mutants.txt`
+holds the latter, each with its reason.
 """
 
 import argparse
 import ast
-import copy
 import json
-import os
 import random
-import shutil
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
-ROOT = Path(__file__).parents[1]
-SOURCE = ROOT / "src" / "driftopt"
-# A room's files, and the tests that must notice: quick ones first.
-ROOMS: dict[str, tuple[str, ...]] = {
-    "stationarity": ("tests/stationarity", "src/driftopt/stationarity"),
-    "averages.py": ("tests/drivers/test_averages.py", "src/driftopt/averages.py"),
-    "space": ("tests/space", "src/driftopt/space", "tests/drivers/test_minimization.py"),
-    "answers": ("tests/answers", "src/driftopt/answers"),
-    "methods": ("tests/methods",),
-    "drivers": ("tests/drivers",),
-    "study": ("tests/study/test_conformance.py", "tests/study/test_replay.py", "tests/study/test_safety.py"),
+from benchmarks.changed_lines import Mutant, mutants
+from benchmarks.room_tests import SOURCE, Trial, load_libraries, run_all
+
+# A room's tests, and what is left out of them: processes that are killed, servers, what takes minutes and asks
+# for no result.
+ROOMS: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {
+    "methods": (("tests/methods", "src/driftopt/methods"), frozenset()),
+    "drivers": (("tests/drivers", "src/driftopt/drivers"), frozenset()),
+    "stationarity": (("tests/stationarity", "src/driftopt/stationarity"), frozenset()),
+    "study": (
+        ("tests/study", "src/driftopt/study"),
+        frozenset({"test_crash.py", "test_swarm.py", "postgres"}),
+    ),
 }
-SWAPS: dict[type[ast.AST], type[ast.AST]] = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Div,
-    ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.And: ast.Or, ast.Or: ast.And, ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Mutant:
-    path: Path
-    line: int
-    before: str
-    after: str
-    text: str  # the whole changed file
-
-    def __str__(self) -> str:
-        return f"{self.path.relative_to(SOURCE)}:{self.line}: {self.before} -> {self.after}"
-
-
-def mutants(path: Path) -> Iterator[Mutant]:
-    """Every single change of one file: operators, comparisons, numbers, conditions that are turned round."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for index, node in enumerate(ast.walk(tree)):
-        for change in _changes(node):
-            other = copy.deepcopy(tree)
-            place = next(n for i, n in enumerate(ast.walk(other)) if i == index)
-            before = ast.unparse(place)
-            change(place)
-            after = ast.unparse(place)
-            if before != after:
-                yield Mutant(path, getattr(node, "lineno", 0), before, after, ast.unparse(other))
-
-
-def _changes(node: ast.AST) -> Iterator:
-    if isinstance(node, ast.BinOp | ast.AugAssign | ast.BoolOp) and type(node.op) in SWAPS:
-        yield lambda n: setattr(n, "op", SWAPS[type(n.op)]())
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPS:
-        yield lambda n: n.ops.__setitem__(0, SWAPS[type(n.ops[0])]())
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        yield lambda n: setattr(n, "value", n.value + 1)
-    if isinstance(node, ast.Constant) and type(node.value) is bool:
-        yield lambda n: setattr(n, "value", not n.value)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        yield lambda n: setattr(n, "op", ast.UAdd())
-    if isinstance(node, ast.If | ast.IfExp | ast.While):
-        yield lambda n: setattr(n, "test", ast.UnaryOp(ast.Not(), n.test))
-
-
-def killed(mutant: Mutant, tests: tuple[str, ...], limit: float) -> str | None:
-    """The first test that fails, "time" where they take too long, or None where all pass."""
-    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
-        package = Path(folder) / "driftopt"
-        shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
-        (package / mutant.path.relative_to(SOURCE)).write_text(mutant.text, encoding="utf-8")
-        # Doctests are those of the copy.
-        chosen = [test.replace("src/driftopt", str(package)) for test in tests]
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-x",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "--no-header",
-            *chosen,
-        ]
-        paths = os.pathsep.join([folder, str(ROOT / "tests")])
-        environment = {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
-        try:
-            done = subprocess.run(
-                command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=limit, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return "time"
-    if done.returncode == 0:
-        return None
-    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return failed[0][:120] if failed else "the tests could not run"
+EXPLAINED = Path(__file__).with_name("explained_mutants.txt")
+Measured = dict[str, dict[str, Any]]  # of each test the seconds and the lines; "" is what importing runs
 
 
 def main() -> int:
@@ -124,37 +47,134 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rooms", nargs="+", choices=ROOMS, default=list(ROOMS))
-    parser.add_argument("--sample", type=int, default=300, help="mutants in all, drawn at random")
+    parser.add_argument("--only", nargs="+", default=[""], help="files whose path contains one of these")
+    parser.add_argument("--sample", type=int, default=75, help="mutants a room, drawn at random")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit", type=float, default=900, help="seconds for one mutant's tests")
-    parser.add_argument("--out", type=Path, default=Path("results/mutants.jsonl"))
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--again", action="store_true", help="judge the survivors once more")
+    parser.add_argument("--out", type=Path, default=Path("results/mutants"), help="a folder")
     given = parser.parse_args()
-    pool = [(room, mutant) for room in given.rooms for path in _files(room) for mutant in mutants(path)]
-    drawn = random.Random(given.seed).sample(pool, min(given.sample, len(pool)))
+    given.out.mkdir(parents=True, exist_ok=True)
+    load_libraries((given.out / "compiled").absolute())
+    survivors = 0
+    for room in given.rooms:
+        survivors += _judge_room(room, given)
+    return int(survivors > 0)
+
+
+def _judge_room(room: str, given: argparse.Namespace) -> int:
+    """The number of survivors that nothing explains."""
+    record = given.out / f"{room}.jsonl"
+    fates = _fates(record)
+    drawn, elsewhere = _drawn(room, given, measured := _measured(room, given.out))
+    whole = sum(test["seconds"] for test in measured.values())
     explained = _explained()
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    counts = {"killed": 0, "explained": 0, "survived": 0}
-    with given.out.open("a", encoding="utf-8") as log:
-        for room, mutant in drawn:
-            by = killed(mutant, ROOMS[room], given.limit)
-            key = f"{mutant.path.relative_to(SOURCE)}: {mutant.before} -> {mutant.after}"
-            fate = "killed" if by else "explained" if key in explained else "survived"
-            counts[fate] += 1
-            print(f"{fate:9} {mutant}" + (f"   [{by}]" if by else ""), flush=True)
-            log.write(json.dumps({"room": room, "mutant": str(mutant), "fate": fate, "by": by}) + "\n")
+    todo = [
+        mutant
+        for mutant in drawn
+        if mutant.name not in fates
+        or (given.again and fates[mutant.name] == "survived" and mutant.name not in explained)
+    ]
+    print(
+        f"{room}: {len(drawn)} mutants, {len(drawn) - len(todo)} judged before; {elsewhere} lines off the tests'"
+    )
+    trials = (
+        (
+            mutant,
+            _trial(room, measured, {_short(mutant.path): mutant.text()}, _order(mutant, measured), whole),
+        )
+        for mutant in todo
+    )
+    with record.open("a", encoding="utf-8") as log:
+        for mutant, outcome in run_all(trials, given.jobs):
+            fate = "killed" if outcome["failed"] else "survived"
+            fates[mutant.name] = fate
+            by = f"   [{outcome['failed']}]" if outcome["failed"] else ""
+            print(
+                f"{time.strftime('%H:%M:%S')} {outcome['seconds']:5.0f} s {fate:8} {mutant.name}{by}",
+                flush=True,
+            )
+            log.write(json.dumps({"mutant": mutant.name, "fate": fate, **outcome}) + "\n")
             log.flush()
-    print(f"{len(pool)} mutants are possible, {len(drawn)} were tried: {counts}")
-    return int(counts["survived"] > 0)
+    counts = Counter(
+        "explained" if fates[mutant.name] == "survived" and mutant.name in explained else fates[mutant.name]
+        for mutant in drawn
+    )
+    print(f"{room}: " + ", ".join(f"{number} {fate}" for fate, number in sorted(counts.items())), flush=True)
+    return counts["survived"]
+
+
+def _trial(
+    room: str, measured: Measured, changed: dict[str, str], order: dict[str, int], whole: float
+) -> Trial:
+    tests, left_out = ROOMS[room]
+    return Trial(room, tests, changed, order, left_out, limit=120 + 6 * whole)
+
+
+def _measured(room: str, out: Path) -> Measured:
+    """Which test runs which lines; measured once and kept. The room without any change must pass its tests."""
+    kept = out / f"{room}-lines.json"
+    if not kept.exists():
+        tests, left_out = ROOMS[room]
+        [(_, found)] = run_all([(None, Trial(room, tests, left_out=left_out, measured=True))], 1)
+        if found["failed"]:
+            raise SystemExit(f"{room}: {found['failed']} fails without any change\n{found.get('output', '')}")
+        kept.write_text(json.dumps(found["tests"]), encoding="utf-8")
+        # Changed files lose their comments and layout: no test may notice that.
+        same = {_short(path): ast.unparse(ast.parse(path.read_text("utf-8"))) for path in _files(room)}
+        whole = sum(test["seconds"] for test in found["tests"].values())
+        [(_, control)] = run_all([(None, _trial(room, found["tests"], same, {}, whole))], 1)
+        if control["failed"]:
+            kept.unlink()
+            raise SystemExit(f"{room}: {control['failed']} fails without comments\n{control['output']}")
+        print(
+            f"{room}: {len(found['tests'])} tests, {found['seconds']:.0f} s, again {control['seconds']:.0f} s"
+        )
+    return json.loads(kept.read_text(encoding="utf-8"))
+
+
+def _drawn(room: str, given: argparse.Namespace, measured: Measured) -> tuple[list[Mutant], int]:
+    """The sample, and how many mutants are on lines that no test runs."""
+    files = [path for path in _files(room) if any(part in _short(path) for part in given.only)]
+    possible = [mutant for path in files for mutant in mutants(path, SOURCE)]
+    random.Random(f"{given.seed} {room}").shuffle(possible)
+    reached = [mutant for mutant in possible if any(_runs(test, mutant) for test in measured.values())]
+    return reached[: given.sample], len(possible) - len(reached)
+
+
+def _order(mutant: Mutant, measured: Measured) -> dict[str, int]:
+    """Tests that run the line, then those that run the file, then the others; the quick first in each."""
+    short = _short(mutant.path)
+
+    def rank(name: str) -> tuple[int, float]:
+        test = measured[name]
+        nearness = 0 if _runs(test, mutant) else 1 if short in test["lines"] else 2
+        return nearness, test["seconds"]
+
+    return {name: i for i, name in enumerate(sorted(measured, key=rank))}
+
+
+def _runs(test: dict[str, Any], mutant: Mutant) -> bool:
+    first, last = mutant.lines
+    return any(first <= line <= last for line in test["lines"].get(_short(mutant.path), ()))
+
+
+def _short(path: Path) -> str:
+    return path.relative_to(SOURCE).as_posix()
 
 
 def _files(room: str) -> list[Path]:
-    place = SOURCE / room
-    return [place] if place.is_file() else sorted(place.rglob("*.py"))
+    return sorted((SOURCE / room).rglob("*.py"))
+
+
+def _fates(record: Path) -> dict[str, str]:
+    """The last word on each mutant."""
+    lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
+    return {one["mutant"]: one["fate"] for one in map(json.loads, lines)}
 
 
 def _explained() -> set[str]:
-    path = ROOT / "benchmarks" / "explained_mutants.txt"
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    lines = EXPLAINED.read_text(encoding="utf-8").splitlines() if EXPLAINED.exists() else []
     return {line.partition("  #")[0].strip() for line in lines if line and not line.startswith("#")}
 
 
