@@ -2,16 +2,17 @@
 
     python -m benchmarks.mutants --sample 75 --seed 0 --jobs 2
 
-Each mutant is a copy of the package with one change (`changed_lines.py`), run against the tests of its own room
-(`room_tests.py`) until one fails ("killed") or all have passed ("survived"). Tests that run the changed line come
-first, the quick ones before the long; the others of the room follow. Which test runs which line is measured once.
-Changes are drawn among the lines that tests of the room run at all; how many are elsewhere is printed.
+Each mutant is a copy of the package with one change (`changed_lines.py`), run against the tests of its own
+room (`room_tests.py`) until one fails ("killed") or all have passed ("survived"). Tests that run the changed
+line come first, the quick ones before the long; the others of the room follow. Which test runs which line is
+measured once. Changes are drawn among the lines that tests of the room run at all; how many changes are
+elsewhere is printed.
 
-What is judged is written to a file at once, and the same command goes on where it stopped; `--again` judges the
-survivors once more, after tests were written.
+What is judged is written to a file at once, and the same command goes on where it stopped; `--again` judges
+the survivors once more, after tests were written.
 
-A mutant that survives is either a test that is missing or a change that means nothing: `explained_mutants.txt`
-holds the latter, each with its reason.
+A mutant that survives is either a test that is missing or a change that means nothing:
+`explained_mutants.txt` holds the latter, each with its reason.
 """
 
 import argparse
@@ -19,7 +20,6 @@ import ast
 import json
 import random
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -27,17 +27,9 @@ from typing import Any
 from benchmarks.changed_lines import Mutant, mutants
 from benchmarks.room_tests import SOURCE, Trial, load_libraries, run_all
 
-# A room's tests, and what is left out of them: processes that are killed, servers, what takes minutes and asks
-# for no result.
-ROOMS: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {
-    "methods": (("tests/methods", "src/driftopt/methods"), frozenset()),
-    "drivers": (("tests/drivers", "src/driftopt/drivers"), frozenset()),
-    "stationarity": (("tests/stationarity", "src/driftopt/stationarity"), frozenset()),
-    "study": (
-        ("tests/study", "src/driftopt/study"),
-        frozenset({"test_crash.py", "test_swarm.py", "postgres"}),
-    ),
-}
+ROOMS = ("methods", "drivers", "stationarity", "study")
+# Processes that are killed, servers: minutes of work, and what they ask is asked by others as well.
+LEFT_OUT = frozenset({"test_crash.py", "test_swarm.py", "postgres"})
 EXPLAINED = Path(__file__).with_name("explained_mutants.txt")
 Measured = dict[str, dict[str, Any]]  # of each test the seconds and the lines; "" is what importing runs
 
@@ -46,7 +38,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rooms", nargs="+", choices=ROOMS, default=list(ROOMS))
+    parser.add_argument("--rooms", nargs="+", default=list(ROOMS), help="folders of the package")
     parser.add_argument("--only", nargs="+", default=[""], help="files whose path contains one of these")
     parser.add_argument("--sample", type=int, default=75, help="mutants a room, drawn at random")
     parser.add_argument("--seed", type=int, default=0)
@@ -63,83 +55,75 @@ def main() -> int:
 
 
 def _judge_room(room: str, given: argparse.Namespace) -> int:
-    """The number of survivors that nothing explains."""
+    """The number of survivors that nothing explains, among all that were ever judged."""
     record = given.out / f"{room}.jsonl"
-    fates = _fates(record)
-    drawn, elsewhere = _drawn(room, given, measured := _measured(room, given.out))
-    whole = sum(test["seconds"] for test in measured.values())
-    explained = _explained()
-    todo = [
-        mutant
-        for mutant in drawn
-        if mutant.name not in fates
-        or (given.again and fates[mutant.name] == "survived" and mutant.name not in explained)
-    ]
-    print(
-        f"{room}: {len(drawn)} mutants, {len(drawn) - len(todo)} judged before; {elsewhere} lines off the tests'"
-    )
-    trials = (
-        (
-            mutant,
-            _trial(room, measured, {_short(mutant.path): mutant.text()}, _order(mutant, measured), whole),
-        )
-        for mutant in todo
-    )
+    measured, fates, explained = _measured(room, given.out), _fates(record), _explained()
+    if given.again:
+        todo = [m for m in _possible(room, given) if fates.get(m.name) == "survived"]
+        todo = [mutant for mutant in todo if mutant.name not in explained]
+    else:
+        todo = [m for m in _drawn(room, given, measured) if m.name not in fates]
+    print(f"{room}: {len(fates)} mutants were judged before, {len(todo)} follow", flush=True)
+    trials = ((mutant, _trial(room, measured, mutant)) for mutant in todo)
     with record.open("a", encoding="utf-8") as log:
         for mutant, outcome in run_all(trials, given.jobs):
-            fate = "killed" if outcome["failed"] else "survived"
-            fates[mutant.name] = fate
+            fates[mutant.name] = fate = "killed" if outcome["failed"] else "survived"
             by = f"   [{outcome['failed']}]" if outcome["failed"] else ""
-            print(
-                f"{time.strftime('%H:%M:%S')} {outcome['seconds']:5.0f} s {fate:8} {mutant.name}{by}",
-                flush=True,
-            )
+            print(f"{outcome['seconds']:5.0f} s {fate:8} {mutant.name}{by}", flush=True)
             log.write(json.dumps({"mutant": mutant.name, "fate": fate, **outcome}) + "\n")
             log.flush()
-    counts = Counter(
-        "explained" if fates[mutant.name] == "survived" and mutant.name in explained else fates[mutant.name]
-        for mutant in drawn
-    )
+    counts = Counter("explained" if name in explained else fate for name, fate in fates.items())
     print(f"{room}: " + ", ".join(f"{number} {fate}" for fate, number in sorted(counts.items())), flush=True)
     return counts["survived"]
 
 
-def _trial(
-    room: str, measured: Measured, changed: dict[str, str], order: dict[str, int], whole: float
-) -> Trial:
-    tests, left_out = ROOMS[room]
-    return Trial(room, tests, changed, order, left_out, limit=120 + 6 * whole)
+def _trial(room: str, measured: Measured, mutant: Mutant) -> Trial:
+    changed = {_short(mutant.path): mutant.text()}
+    return Trial(_tests(room), changed, _order(mutant, measured), LEFT_OUT, limit=_limit(measured))
+
+
+def _limit(measured: Measured) -> float:
+    """Seconds, after which a change has made something endless."""
+    return 120 + 6 * sum(test["seconds"] for test in measured.values())
+
+
+def _tests(room: str) -> tuple[str, ...]:
+    """The tests of a room, and its doctests."""
+    return f"tests/{room}", f"src/driftopt/{room}"
 
 
 def _measured(room: str, out: Path) -> Measured:
-    """Which test runs which lines; measured once and kept. The room without any change must pass its tests."""
+    """Which test runs which lines, measured once and kept; all must pass without any change."""
     kept = out / f"{room}-lines.json"
     if not kept.exists():
-        tests, left_out = ROOMS[room]
-        [(_, found)] = run_all([(None, Trial(room, tests, left_out=left_out, measured=True))], 1)
+        [(_, found)] = run_all([(None, Trial(_tests(room), left_out=LEFT_OUT, measured=True))], 1)
         if found["failed"]:
             raise SystemExit(f"{room}: {found['failed']} fails without any change\n{found.get('output', '')}")
-        kept.write_text(json.dumps(found["tests"]), encoding="utf-8")
         # Changed files lose their comments and layout: no test may notice that.
         same = {_short(path): ast.unparse(ast.parse(path.read_text("utf-8"))) for path in _files(room)}
-        whole = sum(test["seconds"] for test in found["tests"].values())
-        [(_, control)] = run_all([(None, _trial(room, found["tests"], same, {}, whole))], 1)
+        trial = Trial(_tests(room), same, left_out=LEFT_OUT, limit=_limit(found["tests"]))
+        [(_, control)] = run_all([(None, trial)], 1)
         if control["failed"]:
-            kept.unlink()
             raise SystemExit(f"{room}: {control['failed']} fails without comments\n{control['output']}")
+        kept.write_text(json.dumps(found["tests"]), encoding="utf-8")
         print(
             f"{room}: {len(found['tests'])} tests, {found['seconds']:.0f} s, again {control['seconds']:.0f} s"
         )
     return json.loads(kept.read_text(encoding="utf-8"))
 
 
-def _drawn(room: str, given: argparse.Namespace, measured: Measured) -> tuple[list[Mutant], int]:
-    """The sample, and how many mutants are on lines that no test runs."""
+def _possible(room: str, given: argparse.Namespace) -> list[Mutant]:
     files = [path for path in _files(room) if any(part in _short(path) for part in given.only)]
-    possible = [mutant for path in files for mutant in mutants(path, SOURCE)]
+    return [mutant for path in files for mutant in mutants(path, SOURCE)]
+
+
+def _drawn(room: str, given: argparse.Namespace, measured: Measured) -> list[Mutant]:
+    """The sample, among the mutants on lines that a test runs."""
+    possible = _possible(room, given)
     random.Random(f"{given.seed} {room}").shuffle(possible)
     reached = [mutant for mutant in possible if any(_runs(test, mutant) for test in measured.values())]
-    return reached[: given.sample], len(possible) - len(reached)
+    print(f"{room}: {len(possible)} mutants are possible, {len(reached)} of them on lines that tests run")
+    return reached[: given.sample]
 
 
 def _order(mutant: Mutant, measured: Measured) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """The tests of a room, run in a fork of this process against a copy of the package with one file changed.
 
-A fork saves the seconds in which JAX, SciPy and pytest are imported; JAX has not computed anything before it. The
-programs that JAX compiles are kept and shared, for a change leaves nearly all of them as they were.
+A fork saves the seconds in which JAX, SciPy and pytest are imported; JAX has not computed anything before it.
+The programs that JAX compiles are kept and shared, for a change leaves nearly all of them as they were.
 """
 
 import contextlib
@@ -14,6 +14,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -22,11 +23,13 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "driftopt"
+TAIL = 3000  # of the output of tests that fail, in characters
 # What the package and its tests import: loaded once, before the forks.
 LIBRARIES = (
-    "cyclopts", "hypothesis", "hypothesis.strategies", "jax", "jax.numpy", "jax.experimental.serialize_executable",
-    "numpy", "platformdirs", "psycopg", "pytest", "rich.console", "rich.table", "scipy.optimize", "scipy.special",
-    "scipy.stats", "sqlalchemy", "sqlalchemy.dialects.postgresql", "sqlalchemy.dialects.sqlite",
+    "cyclopts", "hypothesis", "hypothesis.strategies", "jax", "jax.numpy",
+    "jax.experimental.serialize_executable", "numpy", "platformdirs", "psycopg", "pytest", "rich.console",
+    "rich.table", "scipy.optimize", "scipy.special", "scipy.stats", "sqlalchemy",
+    "sqlalchemy.dialects.postgresql", "sqlalchemy.dialects.sqlite",
 )  # fmt: skip
 
 
@@ -34,10 +37,11 @@ LIBRARIES = (
 class Trial:
     """One run of tests: in which order, and what came out."""
 
-    room: str
     tests: tuple[str, ...]  # files and folders, relative to the root
     changed: dict[str, str] = field(default_factory=dict[str, str])  # path below the package: its text
-    order: dict[str, int] = field(default_factory=dict[str, int])  # the rank of a test; the others come last
+    order: dict[str, int] = field(
+        default_factory=dict[str, int]
+    )  # the rank of a test; those not named, being new, come first
     left_out: frozenset[str] = frozenset()
     measured: bool = False  # which lines does each test run?
     limit: float = 3600.0  # seconds
@@ -103,8 +107,10 @@ def _start(tag: Any, trial: Trial) -> Running:
         warnings.simplefilter("ignore")  # JAX warns of forks; it has no threads yet
         process = os.fork()
     if process == 0:
-        with contextlib.suppress(BaseException):
+        try:
             _in_child(trial, folder)
+        except BaseException:
+            (folder / "output.txt").write_text(traceback.format_exc(), encoding="utf-8")
         os._exit(0)
     return Running(trial, tag, process, folder, time.monotonic())
 
@@ -121,7 +127,8 @@ def _outcome(one: Running) -> dict[str, Any] | None:
         return {"failed": "the time limit", "seconds": seconds}
     result = one.folder / "result.json"
     if not result.exists():
-        return {"failed": "the process died", "seconds": seconds}
+        output = (one.folder / "output.txt").read_text(encoding="utf-8", errors="replace")[-TAIL:]
+        return {"failed": "the process died", "seconds": seconds, "output": output}
     return {**json.loads(result.read_text(encoding="utf-8")), "seconds": seconds}
 
 
@@ -145,12 +152,13 @@ def _in_child(trial: Trial, folder: Path) -> None:
     watch = Watch(trial, folder)
     # Doctests are those of the copy.
     tests = [name.replace("src/driftopt", str(folder / "driftopt")) for name in trial.tests]
-    options = ["-q", "-p", "no:cacheprovider", "--no-header", f"--basetemp={folder / 'tests'}"]
-    code = pytest.main([*options, *([] if trial.measured else ["-x"]), *tests], plugins=[watch])
+    quiet = ["-q", "--no-header", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    apart = ["-p", "no:cacheprovider", f"--basetemp={folder / 'tests'}"]
+    code = pytest.main([*quiet, *apart, *([] if trial.measured else ["-x"]), *tests], plugins=[watch])
     failed = watch.failed or (None if code == 0 else f"pytest's exit status {int(code)}")
     found: dict[str, Any] = {"failed": failed, "ran": watch.ran}
     if failed:
-        found["output"] = (folder / "output.txt").read_text(encoding="utf-8", errors="replace")[-3000:]
+        found["output"] = (folder / "output.txt").read_text(encoding="utf-8", errors="replace")[-TAIL:]
     if trial.measured:
         found["tests"] = watch.measured()
     (folder / "part.json").write_text(json.dumps(found), encoding="utf-8")
@@ -178,12 +186,10 @@ class Watch:
     def name(self, item: Any) -> str:
         """The same in every copy."""
         package = self.folder / "driftopt"
-        inside = item.path.is_relative_to(package)
-        file = (
-            f"src/driftopt/{item.path.relative_to(package)}"
-            if inside
-            else item.path.relative_to(ROOT).as_posix()
-        )
+        if item.path.is_relative_to(package):
+            file = f"src/driftopt/{item.path.relative_to(package).as_posix()}"
+        else:
+            file = item.path.relative_to(ROOT).as_posix()
         return f"{file}::{item.nodeid.partition('::')[2]}"
 
     def pytest_collection_modifyitems(self, config: Any, items: list[Any]) -> None:
@@ -191,8 +197,7 @@ class Watch:
         config.hook.pytest_deselected(items=left_out)
         gone = {id(item) for item in left_out}
         kept = [item for item in items if id(item) not in gone]
-        last = len(self.trial.order)
-        items[:] = sorted(kept, key=lambda item: self.trial.order.get(self.name(item), last))
+        items[:] = sorted(kept, key=lambda item: self.trial.order.get(self.name(item), -1))
 
     def _is_left_out(self, name: str) -> bool:
         return any(part in name for part in self.trial.left_out)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import norm
+from scipy.stats import t as student_t
 
 from driftopt.stationarity import asymptotic, from_pairs
 from support.noisy_slopes import RADIUS, WILD, pareto, student
@@ -77,6 +78,36 @@ def test_the_allowance_for_what_was_not_met():
     bound, error = asymptotic.bound(np.full((50, 1), 3.0), 0.95)
     assert float(bound) == pytest.approx(3 * (1 + np.log(20) / 50))
     assert float(error) == pytest.approx(0)
+
+
+@pytest.mark.parametrize("confidence", [0.6, 0.95, 0.999])
+@pytest.mark.parametrize("slope", [0.0, 2.0])
+def test_the_bound_solves_its_equation(slope, confidence):
+    """θ² − max(U, 0) = t √(4 λ θ²/n + 2 tr(Σ²)/(n(n−1))) for what is left without the allowance."""
+    n, d = 30, 3
+    g = np.random.default_rng(8).standard_normal((n, d)) + slope * np.array([1.0, 0.0, 0.0])
+    bound, error = asymptotic.bound(g, confidence)
+    unmet = 0.5 * np.linalg.norm(g, axis=1).max() * np.log(1 / (1 - confidence)) / n  # E|⟨u, v⟩| = 1/2 in 3-d
+    square = (float(bound) - unmet) ** 2
+    seen = max((g.sum(axis=0) @ g.sum(axis=0) - (g * g).sum()) / (n * (n - 1)), 0)
+    sigma = np.cov(g, rowvar=False)
+    largest, floor = np.linalg.eigvalsh(sigma)[-1], 2 * np.trace(sigma @ sigma) / (n * (n - 1))
+    allowed = student_t.ppf(confidence, n - 1) * np.sqrt(4 * largest * square / n + floor)
+    assert square - seen == pytest.approx(allowed, rel=1e-9)
+    assert float(error) == pytest.approx(np.sqrt(4 * largest * seen / n + floor), rel=1e-9)
+
+
+def test_hills_index_is_that_of_what_the_slope_leaves():
+    """By hand in two dimensions, where the mean gradient explains a part of every difference."""
+    rng, n = np.random.default_rng(9), 60
+    u = rng.standard_normal((n, 2))
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    differences = u @ np.array([3.0, -1.0]) + rng.standard_t(2, n)
+    slope = sum(2 * a * row for a, row in zip(differences, u, strict=True)) / n
+    left = sorted((abs(a - slope @ row) for a, row in zip(differences, u, strict=True)), reverse=True)
+    k = round(n**0.5)
+    expected = 1 / np.mean(np.log(np.array(left[:k]) / left[k]))
+    assert float(asymptotic.tail_index(differences, u)) == pytest.approx(expected)
 
 
 def test_hills_index_of_a_known_tail():
