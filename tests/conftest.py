@@ -34,7 +34,9 @@ LONG = (
     "docs/test_studies.py",
     "drivers/test_finite.py",
     "drivers/test_minimization.py",
+    "drivers/test_minimization_failures.py",
     "drivers/test_simulation.py",
+    "drivers/test_simulation_door.py",
     "methods/test_auto.py",
     "methods/test_estimators.py",
     "paper/test_reproduction.py",
@@ -49,6 +51,7 @@ LONG = (
     "study/test_swarm.py",
     "sweep/test_cluster.py",
     "sweep/test_sweep.py",
+    "test_instances.py",
     "test_plugins.py",
 )
 

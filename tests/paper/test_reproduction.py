@@ -1,4 +1,4 @@
-"""The protocol is the paper's, and the outputs are deterministic, resumable and say what they are."""
+"""What `reproduce` writes is deterministic, resumable, and says what it is."""
 
 import json
 import os
@@ -8,10 +8,8 @@ import numpy as np
 import polars
 import pytest
 
-from driftopt.data.cache import DataError
 from driftopt.paper import (
     appearance,
-    best_decisions,
     protocol,
     published,
     reproduction,
@@ -19,7 +17,6 @@ from driftopt.paper import (
     tables,
 )
 from driftopt.paper.findings import findings
-from driftopt.paper.scope import Scope
 from driftopt.paper.summary import Result
 from driftopt.sweep import execution, parts
 from support.paper_runs import QUICK, reproduce
@@ -28,126 +25,6 @@ from support.paper_runs import QUICK, reproduce
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory):
     return reproduce(tmp_path_factory.mktemp("made"))
-
-
-# The protocol
-
-
-@pytest.fixture(scope="module")
-def full():
-    """The full protocol on generated data."""
-    return protocol.strategic(data="stand-in"), protocol.pricing(data="stand-in")
-
-
-def test_the_grids_budgets_and_runs_are_the_papers(full):
-    strategic, pricing = full
-    assert [len(g) for g in strategic.grids][:6] == [45, 45, 45, 45, 180, 180]
-    assert [len(g) for g in pricing.grids][:6] == [60, 60, 60, 60, 180, 180]
-    assert (strategic.budget, pricing.budget) == (30_000, 5_000)
-    assert (len(strategic.development), len(strategic.held_out)) == (5, 20)
-    assert (len(pricing.development), len(pricing.held_out)) == (3, 10)
-    assert strategic.instances == ("101", "102", "103", "104")
-    assert len(pricing.instances) == 4
-    np.testing.assert_array_equal(strategic.problems[0].x0, np.ones(12))
-    np.testing.assert_array_equal(pricing.problems[0].x0, np.full(30, 0.5))
-
-
-@pytest.mark.parametrize("quick", [False, True])
-def test_development_and_held_out_seeds_never_meet(quick):
-    for build in (protocol.strategic, protocol.pricing):
-        e = build(scope=Scope(quick=quick), data="stand-in")
-        assert not set(e.development) & set(e.held_out)
-        assert max(e.development) < protocol.FIRST_HELD_OUT_SEED <= min(e.held_out)
-
-
-def test_only_coordinate_differences_with_batch_100_cannot_run_on_prices(full):
-    for experiment, dear in zip(full, ({}, {"zo-co": 20}), strict=True):
-        dim = experiment.problems[0].dim
-        found = {}
-        for grid in experiment.grids:
-            able = [parts.feasible(grid.method(i), dim, experiment.budget) for i in range(len(grid))]
-            if not all(able):
-                found[grid.label] = able.count(False)
-        assert found == dear
-
-
-def test_generated_data_say_so_and_real_data_can_be_demanded(full, monkeypatch, tmp_path):
-    assert all(not experiment.real for experiment in full)
-    assert all(experiment.caveat == "on generated data, not the paper’s" for experiment in full)
-    monkeypatch.setenv("DRIFTOPT_DATA", str(tmp_path))
-    monkeypatch.setenv("PIP_INDEX_URL", "file:///nowhere")
-    with pytest.raises(ValueError, match="data must be one of auto, real, stand-in"):
-        protocol.strategic(data="imaginary")
-    monkeypatch.setattr(protocol, "load_week", _no_week)
-    with pytest.raises(DataError, match="not in"):
-        protocol.pricing(data="real")
-    assert not protocol.pricing(data="auto", weeks=["2022-08"]).real
-
-
-def _no_week(week, *, allow_fetch=False):
-    raise DataError(f"prices_{week}.csv is not in the cache")
-
-
-def test_other_splits_run_without_figures_of_the_paper_and_are_named():
-    e = protocol.strategic(splits=["101", "105"], data="stand-in")
-    assert e.instances == ("101", "105")
-    assert e.changes == ("splits 101 and 105",)
-    assert e.size.startswith("PARTIAL run (splits 101 and 105), 5 development and 20 held-out runs")
-    assert "105" not in published.STRATEGIC
-    assert "105" not in best_decisions.STRATEGIC
-
-
-@pytest.mark.parametrize("splits", [["one"], ["-1"], ["1.5"], [str(2**32)]])
-def test_a_split_is_a_seed(splits):
-    with pytest.raises(ValueError, match="a split is a whole number such as 101"):
-        protocol.strategic(splits=splits, data="stand-in")
-
-
-def test_a_week_that_is_not_published_is_refused():
-    with pytest.raises(ValueError, match="week must be one of"):
-        protocol.pricing(weeks=["2022-99"], data="stand-in")
-    with pytest.raises(ValueError, match="every split once"):
-        protocol.strategic(splits=["101", "0101"], data="stand-in")
-
-
-def test_a_part_of_the_protocol_says_what_it_is():
-    scope = Scope(methods=("zo-og", "auto"), development=2, held_out=3, budget=1200)
-    e = protocol.strategic(scope=scope, data="stand-in")
-    assert [grid.label for grid in e.grids] == ["zo-og", "auto"]
-    assert [len(grid) for grid in e.grids] == [45, 1]
-    assert (len(e.development), len(e.held_out), e.budget, e.evaluate_every) == (2, 3, 1200, 20)
-    assert e.kind == (
-        "PARTIAL run (methods zo-og and auto alone; two development runs; three held-out runs; "
-        "a budget of 1,200 queries)"
-    )
-    assert e.published == {}  # its figures are of another budget
-    assert "with 1,200 queries a run, not the paper’s number" in e.caveat
-    assert protocol.pricing(scope=scope, data="stand-in").published_elsewhere == {}
-    with pytest.raises(ValueError, match=r"no grid for 'zo-sgd', only for zo-co.*driftopt compare"):
-        protocol.strategic(scope=Scope(methods=("zo-sgd",)), data="stand-in")
-    with pytest.raises(ValueError, match="budget must be a whole number >= 1"):
-        Scope(budget=0)
-    with pytest.raises(ValueError, match="at least one method"):
-        Scope(methods=())
-
-
-def test_the_published_figures_tell_the_papers_story():
-    for split in published.STRATEGIC.values():
-        assert min(split["train_loss"], key=lambda m: split["train_loss"][m].mean) == "zo-o2nc-2pt"
-        assert set(split) == {"train_loss", "test_accuracy", "test_loss", "test_auc"}
-    for week in published.PRICING.values():
-        assert min(week["objective"], key=lambda m: week["objective"][m].mean) == "zo-o2nc-2pt"
-    beats = [
-        all(
-            week["objective"]["zo-o2nc-1pt"].mean < week["objective"][m].mean
-            for m in ("zo-co", "zo-sph", "zo-ga", "zo-og")
-        )
-        for week in published.PRICING.values()
-    ]
-    assert beats.count(True) == 3
-
-
-# The outputs
 
 
 TABLES = [

@@ -1,7 +1,6 @@
 """The report in a real browser: tables there, curves drawn and alive, nothing fetched from the network."""
 
 import re
-import shutil
 
 import numpy as np
 import pytest
@@ -11,42 +10,12 @@ from driftopt.report.curves import Curve, Panel
 from driftopt.report.styles import STYLES
 from driftopt.report.table import Cell, Row, Table, cells
 from support import paper_runs
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-DRIVER = shutil.which("chromedriver")
+from support.browser import complaints, requested, resize
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory):
     return paper_runs.reproduce(tmp_path_factory.mktemp("report"), only="strategic")
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory):
-    if CHROMIUM is None or DRIVER is None:
-        pytest.skip(
-            "no Chromium with its driver on this machine (Debian: apt-get install chromium chromium-driver)"
-        )
-    webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium")
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-dev-shm-usage",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--window-size=1200,1000",
-        f"--user-data-dir={tmp_path_factory.mktemp('profile')}",
-    ):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture
@@ -118,12 +87,8 @@ def test_names_toggle_curves_axes_switch_and_hovering_tells_values(shown):
 
 def test_nothing_is_fetched_and_nothing_fails(shown):
     assert shown.execute_script("return performance.getEntriesByType('resource').map(e => e.name)") == []
-    assert [entry for entry in shown.get_log("browser") if entry["level"] == "SEVERE"] == []
-    requests = [e["message"] for e in shown.get_log("performance") if "requestWillBeSent" in e["message"]]
-    addresses = {
-        url for m in requests for url in re.findall(r'"documentURL":"([^"]+)"|"url":"(http[^"]+)"', m)
-    }
-    assert not [url for pair in addresses for url in pair if url.startswith("http")]
+    assert complaints(shown) == []
+    assert not [address for address in requested(shown) if address.startswith("http")]
 
 
 DRAG = """
@@ -176,12 +141,11 @@ SIZES = """
 
 
 @pytest.fixture
-def resize(browser):
+def at_width(browser):
     """The page at another width, as a phone or a screen shows it."""
 
-    def change(width: int, height: int, mobile: bool) -> None:
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    def change(width: int) -> None:
+        resize(browser, width, 900)
         # A frame for the observers of sizes, and one for what they draw.
         browser.execute_async_script(
             "requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(arguments[0], 0)))"
@@ -194,8 +158,8 @@ def resize(browser):
 @pytest.mark.parametrize(
     ("width", "columns"), [(390, 1), (1280, 2), (2560, 4)], ids=["phone", "laptop", "wall"]
 )
-def test_it_fits_every_screen_and_its_text_has_one_size(shown, resize, width, columns):
-    resize(width, 900, width < 500)
+def test_it_fits_every_screen_and_its_text_has_one_size(shown, at_width, width, columns):
+    at_width(width)
     assert shown.execute_script("return document.documentElement.scrollWidth") <= width
     assert len({round(size, 1) for size in shown.execute_script(SIZES)}) == 1
     assert shown.execute_script(SIZES)[0] == pytest.approx(12, abs=0.5)
@@ -208,22 +172,22 @@ def test_it_fits_every_screen_and_its_text_has_one_size(shown, resize, width, co
     assert max(drawn) <= width_of_panels
 
 
-def test_one_panel_has_the_same_text_as_four(browser, resize, tmp_path):
+def test_one_panel_has_the_same_text_as_four(browser, at_width, tmp_path):
     curve = Curve(np.arange(5), np.linspace(3, 1, 5), np.linspace(2.5, 0.5, 5), np.linspace(3.5, 1.5, 5))
     panel = Panel("only one", {"mine": curve}, None, (0.0, 4.0))
     section = pages.Section("s", "One", "", [panel], "objective", 4, [])
     (tmp_path / "one.html").write_text(pages.render(page_with(section)))
     browser.get((tmp_path / "one.html").as_uri())
-    resize(1600, 900, False)
+    at_width(1600)
     assert {round(size) for size in browser.execute_script(SIZES)} == {12}
     assert browser.execute_script("return document.querySelector('.panel svg').clientWidth") > 1400
 
 
-def test_a_table_that_is_cut_says_so(shown, resize):
+def test_a_table_that_is_cut_says_so(shown, at_width):
     cue = "return getComputedStyle(document.querySelector('#strategic caption'), '::after').content"
-    resize(390, 900, True)
+    at_width(390)
     assert "more to the right" in shown.execute_script(cue)
-    resize(2200, 900, False)
+    at_width(2200)
     assert shown.execute_script(cue) == "none"
 
 

@@ -1,4 +1,7 @@
-"""Kept programs: found again by a second process, never where the code behind them may have changed."""
+"""Kept programs: found again by a second process, never where the code behind them may have changed.
+
+Longer than 300 lines: every test here needs the one folder, the one small run and the same forgetting.
+"""
 
 import os
 import stat

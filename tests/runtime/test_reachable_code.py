@@ -1,4 +1,7 @@
-"""What a function can reach: every change is seen, nothing else is, and what cannot be seen is named."""
+"""What a function can reach: every change is seen, nothing else is, and what cannot be seen is named.
+
+Longer than 300 lines: what must be seen and what must not is one list, read side by side.
+"""
 
 import functools
 import importlib

@@ -1,16 +1,12 @@
-"""What a study promises, held to on every store."""
+"""What the log of a study promises, held to on every store: nothing told is lost, doubled or changed."""
 
-import json
 import math
 
 import numpy as np
-import polars as pl
 import pytest
 import sqlalchemy as sa
 
-from driftopt.stationarity import from_pairs
 from driftopt.study import (
-    BudgetSpent,
     Conflict,
     FormatError,
     NoSuchStudy,
@@ -18,9 +14,7 @@ from driftopt.study import (
     Study,
     StudyExists,
     UnknownTrial,
-    evaluation,
 )
-from driftopt.study.trial import STATES
 from support.study_worlds import PLAIN, bowl, drive, states
 
 WEEK = 7 * 86400.0
@@ -290,172 +284,3 @@ def test_a_value_from_elsewhere_is_recorded_and_asked_again(url):
     assert np.array_equal(told.x_deployed, elsewhere)
     assert "away from the asked point" in told.reason
     assert near.x_deployed is not None
-
-
-def test_the_budget_is_never_passed_whatever_fails(url, clock):
-    study = Study.create(url, "a", budget=11, max_failures=2, control_every=3, clock=clock, **PLAIN)
-
-    def misfortune(turn):
-        trial = study.ask()
-        clock.now += 2 * WEEK
-        if turn % 3 == 0:
-            study.fail(trial.id, "down")
-        elif turn % 3 == 1:
-            study.tell(trial.id, math.nan)
-
-    for turn in range(9):
-        misfortune(turn)
-    with pytest.raises(BudgetSpent):
-        list(map(misfortune, range(9, 100)))
-    assert len(study.trials()) <= 11
-    with pytest.raises(BudgetSpent):
-        study.ask()
-
-
-def test_maximizing_is_minimizing_the_negative(url):
-    up = drive(Study.create(url, "up", budget=12, direction="maximize", **PLAIN), lambda t: -bowl(t))
-    down = drive(Study.create(url, "down", budget=12, **PLAIN))
-    assert np.array_equal(up.recommend().x, down.recommend().x)
-    assert up.trials()[0].value == -down.trials()[0].value
-
-
-def test_control_watches_the_world_and_moves_nothing(url, clock):
-    study = Study.create(url, "a", budget=40, control_every=3, clock=clock, **PLAIN)
-
-    def world(trial):
-        clock.now += 86400.0
-        return 5.0 + 0.25 * (clock.now / 86400) if trial.kind == "control" else bowl(trial)
-
-    drive(study, world)
-    kinds = [trial.kind for trial in study.trials()]
-    assert [k for k, kind in enumerate(kinds) if kind == "control"] == list(range(0, 40, 4))
-    assert all(np.array_equal(t.x, study.spec.start) for t in study.trials(kind="control"))
-    drift = study.summary().drift
-    assert drift.n == 10
-    assert drift.slope == pytest.approx(0.25, rel=1e-6)
-    plain = drive(Study.create(url, "b", budget=30, **{**PLAIN, "params": study.spec.params}))
-    assert np.array_equal(study.recommend().x, plain.recommend().x)
-
-
-@pytest.mark.parametrize("direction", ["minimize", "maximize"])
-def test_improvement_is_measured_by_fresh_deployments(url, direction):
-    sign = 1 if direction == "minimize" else -1
-    study = Study.create(url, "a", budget=60, reserve=20, direction=direction, **PLAIN)
-    drive(study, lambda trial: sign * bowl(trial))
-    assert study.recommend().improvement is None
-    with pytest.raises(BudgetSpent, match="20 of them in reserve"):
-        study.ask()
-    drive(study, lambda trial: sign * bowl(trial), purpose="confirm")
-    found = study.recommend()
-    gain = found.improvement
-    assert (gain.recommended.n, gain.start.n) == (10, 10)
-    truth = study.spec.start @ study.spec.start - found.x @ found.x
-    assert 0 < gain.sem < 0.1
-    assert abs(gain.mean - truth) < 6 * gain.sem
-    assert len(study.trials()) == 60
-
-
-def test_a_new_recommendation_is_not_confirmed_by_old_values(url):
-    study = Study.create(url, "a", budget=40, **PLAIN)
-    for _ in range(6):
-        trial = study.ask(purpose="confirm")
-        study.tell(trial.id, bowl(trial))
-    assert study.recommend().improvement is not None
-    for trial in study.ask_many(2):
-        study.tell(trial.id, bowl(trial))
-    assert study.recommend().improvement is None
-
-
-def test_extra_deployments_that_fail_or_expire_are_asked_again(url, clock):
-    study = Study.create(url, "a", budget=40, clock=clock, **PLAIN)
-    first, second = study.ask_many(2, purpose="confirm")
-    study.fail(first.id, "down")
-    clock.now += WEEK
-    again, more = study.ask_many(2, purpose="confirm")
-    assert [(t.point, t.sample) for t in (again, more)] == [(0, 0), (0, 1)]
-    assert states(study)[second.id] == "expired"
-
-
-def test_a_start_on_a_bound_is_left(sqlite_url):
-    """The start is recommended until something is learned; then the recommendation moves."""
-    world = {"budget": 40, "bounds": [(0, 50)], "radius": 5.0, "rng": 1, "names": ["price"]}
-    study = Study.create(sqlite_url, "a", x0=[0.0], **world)
-    assert study.recommend().x.tolist() == [0.0]
-    drive(study, lambda trial: abs(trial.x[0] - 25.0))
-    assert 0.1 < study.recommend().x[0] <= 50
-    assert all(0 <= trial.x[0] <= 50 for trial in study.trials())
-    again = Study.open(sqlite_url, "a")
-    assert again.recommend().x.tolist() == study.recommend().x.tolist()
-
-
-def test_stationarity_of_the_recommendation(url):
-    study = Study.create(url, "a", budget=200, reserve=100, **PLAIN)
-    with pytest.raises(ValueError, match="0 pairs are told"):
-        study.stationarity()
-    drive(study)
-    drive(study, lambda trial: bowl(trial, noise=0.0), purpose="stationarity")
-    report = study.stationarity()
-    truth = 2 * np.linalg.norm(study.recommend().x)
-    assert report.queries == 100
-    assert report.epsilon >= truth
-    assert report.squared_norm == pytest.approx(truth**2, rel=0.5)
-    assert "Goldstein stationary at 95 % (100 queries)" in report.sentence
-
-
-def test_stationarity_where_events_are_rare(url, clock):
-    """Without a range there is no bound from zeros; with one, from two pairs on, in order of completion."""
-    study = Study.create(url, "a", budget=60, reserve=56, clock=clock, **PLAIN)
-    drive(study)
-    trials = study.ask_many(4, purpose="stationarity")
-    with pytest.raises(ValueError, match="0 pairs are told at the present recommendation and 2 are needed"):
-        study.stationarity(value_range=(0, 1))
-    for trial, value in zip(reversed(trials), [0.0, 0.0, 0.0, 1.0], strict=True):
-        clock.now += 1
-        study.tell(trial.id, value)
-    found = study.stationarity(value_range=(0, 1))
-    pairs = [evaluation.direction(study.spec, point) for point in (1, 0)]  # the second was complete first
-    wanted = from_pairs([0, 1], [0, 0], pairs, radius=study.spec.radius, value_range=(0, 1))
-    assert found == wanted
-    with pytest.raises(ValueError, match="2 pairs are told at the present recommendation and 10 are needed"):
-        study.stationarity()
-    drive(study, lambda trial: 0.0, purpose="stationarity")
-    assert study.stationarity().epsilon is None
-    assert study.stationarity(value_range=(0, 1)).epsilon > 0
-    with pytest.raises(ValueError, match="value_range must hold for every value"):
-        study.stationarity(value_range=(0, 0.5))
-
-
-def test_the_summary_counts_every_state(url, clock):
-    study = Study.create(url, "a", budget=20, clock=clock, **PLAIN)
-    first, second = study.ask(), study.ask(holder="you")
-    study.fail(first.id, "down")
-    study.tell(study.ask().id, 1.0)
-    summary = study.summary()
-    assert summary.states == {**dict.fromkeys(STATES, 0), "pending": 1, "complete": 1, "failed": 1}
-    assert (summary.spent, summary.answered, summary.size, summary.iterations) == (3, 1, 2, 0)
-    assert [(h.id, h.holder) for h in summary.out] == [(second.id, "you")]
-    json.dumps(summary.as_dict)
-
-
-@pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
-def test_export_keeps_every_trial(url, tmp_path, suffix):
-    study = Study.create(url, "a", budget=6, names=["p", "q"], **PLAIN)
-    study.fail(study.ask().id, "no, stock")
-    drive(study)
-    path = study.export(tmp_path / f"trials.{suffix}")
-    if suffix == "json":
-        rows = json.loads(path.read_text())["trials"]
-    else:
-        table = pl.read_csv(path) if suffix == "csv" else pl.read_parquet(path)
-        rows = table.to_dicts()
-    trials = study.trials()
-    assert [row["id"] for row in rows] == [t.id for t in trials]
-    assert [row["value"] for row in rows] == [t.value for t in trials]
-    assert [[row["x:p"], row["x:q"]] for row in rows] == [t.x.tolist() for t in trials]
-    assert rows[0]["reason"] == "no, stock"
-
-
-def test_export_says_what_it_can_write(url, tmp_path):
-    study = Study.create(url, "a", budget=6, **PLAIN)
-    with pytest.raises(ValueError, match=r"\.csv, \.json, \.parquet"):
-        study.export(tmp_path / "trials.xlsx")

@@ -16,6 +16,7 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--window-size=1200,1000",
 )
 
 

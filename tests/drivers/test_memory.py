@@ -1,0 +1,81 @@
+"""Worlds with memory: what moves between deployments, and decisions held until it is at rest."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import driftopt
+from driftopt import methods
+from driftopt.rng.seeds import as_key, query_key, run_keys
+from support.worlds import Slow, shifting
+
+
+def test_a_world_with_memory_moves_one_deployment_after_the_other():
+    """The loop's world against a plain Python loop over the same noise, query by query."""
+    problem, seed = shifting(kind=Slow), 9
+    method = methods.get("zo-sph", radius=0.4, step=0.05, batch=2)
+    trace = driftopt.simulate(method, problem, budget=60, rng=seed)
+    assert not np.allclose(trace.x, driftopt.simulate(method, shifting(), budget=60, rng=seed).x, atol=1e-3)
+
+    key, oracle = run_keys(as_key(seed))
+    state, world, query = method.init(key, jnp.zeros(3)), problem.begin(oracle), 0
+    for _ in range(60 // 4):
+        points, totals = method.ask(state), np.zeros(2)
+        for _ in range(2):
+            for i in range(2):
+                world, xi = problem.advance(world, problem.noise(query_key(oracle, query)), points[i])
+                totals[i] += problem.value(points[i], xi)
+                query += 1
+        state = method.tell(state, jnp.asarray(totals / 2, jnp.float32))
+    np.testing.assert_allclose(trace.x, state.x, rtol=1e-4, atol=1e-5)
+
+
+def test_settle_holds_each_decision_and_looks_at_the_last(method):
+    """In a world that forgets at once, settle = 3 is the plain run on every third query's noise.
+
+    All are paid.
+    """
+    problem, seed, cost = shifting(), 2, int(method.queries(3))
+    method = method.for_budget(20 * cost)
+    held = driftopt.simulate(method, problem, budget=3 * 20 * cost, rng=seed, settle=3)
+    assert held.queries == 3 * 20 * cost
+    key, oracle = run_keys(as_key(seed))
+    state, tell = method.init(key, jnp.zeros(3)), jax.jit(method.tell)
+    observe = jax.jit(lambda number, x: problem.observe(problem.noise(query_key(oracle, number)), x))
+    for query in range(0, 20 * cost, cost):
+        points = method.ask(state)
+        values = [observe(3 * (query + i) + 2, point) for i, point in enumerate(points)]
+        state = tell(state, jnp.stack(values))
+    np.testing.assert_allclose(held.x, method.recommend(state), rtol=1e-3, atol=1e-4)
+
+
+def test_settling_lets_a_slow_world_come_to_rest():
+    """At rest after 20 deployments the values are those of the law at rest.
+
+    Same mean, by a z-score's margin.
+    """
+    problem = shifting(kind=Slow)
+    x = jnp.asarray([0.3, -0.2, 0.1])
+    world = problem.begin(jax.random.key(0))
+    for _ in range(60):
+        world, _ = problem.advance(world, jnp.zeros(3), x)
+    np.testing.assert_allclose(world, problem.base + problem.shift @ x, atol=1e-5)
+
+
+def test_minimize_settles_too():
+    calls = []
+
+    def fun(x):
+        calls.append(x.copy())
+        return float(x @ x) + 100.0 * (len(calls) % 3 != 0)
+
+    params = {"step": 0.05}
+    held = driftopt.minimize(
+        fun, [1.0, 0.5], budget=60, method="zo-sph", radius=0.2, params=params, settle=3, rng=1
+    )
+    plain = driftopt.minimize(
+        lambda x: float(x @ x), [1.0, 0.5], budget=20, method="zo-sph", radius=0.2, params=params, rng=1
+    )
+    assert held.nfev == len(calls) == 60
+    np.testing.assert_array_equal(held.x, plain.x)
+    np.testing.assert_array_equal(np.array(calls)[::3], np.array(calls)[2::3])
