@@ -13,6 +13,7 @@ from driftopt.drivers import observed_loop
 from driftopt.drivers.plan import affordable, first_step
 from driftopt.oracle import Sight
 from driftopt.rng.seeds import as_key, lane_seed, query_key, run_keys
+from support.bowl import bowl
 from support.worlds import Slow, shifting
 
 RUN = {"budget": 200, "evaluate_every": 64}
@@ -135,9 +136,9 @@ def test_a_problem_that_cannot_show_it_is_named(any_method):
     slow = shifting(kind=Slow)
     if any_method.sees is Sight.MODEL:
         with pytest.raises(
-            ValueError, match=r"sees ξ and a model of its law: Slow has none; define model\(\)"
+            ValueError, match=r"sees ξ and a model of its law: Bowl has none; define model\(\)"
         ):
-            driftopt.simulate(any_method, slow, budget=200)
+            driftopt.simulate(any_method, bowl(), budget=200)
     elif any_method.sees is Sight.SAME_SAMPLE:
         with pytest.raises(ValueError, match="same noise, which a world with memory cannot show"):
             driftopt.simulate(any_method, slow, budget=200)
@@ -172,6 +173,7 @@ def test_minimize_with_a_formula_is_the_simulation(any_name):
         radius=entry.example.get("radius"),
         params=params,
         loss=formula,
+        model=problem.model() if method.sees is Sight.MODEL else None,
         rng=6,
     )
     simulated = driftopt.simulate(method, problem, rng=6, **RUN)

@@ -9,7 +9,7 @@ from driftopt.drivers.host import Host
 from driftopt.methods import output_rules
 from support.field_transcription import FIELD
 from support.numpy_transcription import TRANSCRIPTIONS
-from support.recorded_world import X0, walk
+from support.recorded_world import X0, coordinates, walk
 
 ANSWERS = 23  # not a multiple of the block, so that a run ends within one
 EVERY = TRANSCRIPTIONS | FIELD
@@ -34,7 +34,8 @@ def agrees(name, params, transcription):
     method = methods.get(name, **params)
     if name in FIELD:  # these see more than a host can show: a world of their own shows it
         noise, points, told, iterates, report = walk(method)
-        run = transcription(X0, noise, told, **{**methods.entry(name).defaults, **params})
+        given = {**methods.entry(name).defaults, **params}
+        run = transcription(X0[: coordinates(method)], noise, told, **given)
         warmup = method.warmup
     else:
         noise, points, values, iterates, report, warmup = recorded_run(name, params)
@@ -96,9 +97,29 @@ def test_a_slightly_wrong_number_is_noticed(name, number):
     params = CASES_OF[name]
 
     def wrong(x0, noise, values, **given):
-        return EVERY[name](x0, noise, values, **{**given, number: given[number] * (1 + 1e-7)})
+        seen = max(1e-7, 100 * EVERY[name](x0, noise, values, **given).close)  # what can be told apart
+        return EVERY[name](x0, noise, values, **{**given, number: given[number] * (1 + seen)})
 
     assert not agrees(name, params, wrong)
+
+
+NEITHER = [
+    (name, number)
+    for name in methods.names()
+    if not {"radius", "step"} & set(CASES_OF[name])
+    for number, value in CASES_OF[name].items()
+    if isinstance(value, float)
+]
+
+
+@pytest.mark.parametrize(("name", "number"), NEITHER)
+def test_a_wrong_number_is_noticed_where_decisions_are_few(name, number):
+    """A method that walks on a grid does not see small changes: half of a number it must see."""
+
+    def wrong(x0, noise, values, **given):
+        return EVERY[name](x0, noise, values, **{**given, number: given[number] / 2})
+
+    assert not agrees(name, CASES_OF[name], wrong)
 
 
 def test_option_two_spends_its_first_answer_on_the_initialisation_query():

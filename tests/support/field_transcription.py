@@ -4,9 +4,13 @@ For each iteration a transcription gets the mean values, the ξ behind them (`se
 and the formula F with its gradient. The names of arguments are the registry's.
 """
 
+import itertools
+
+import jax
 import numpy as np
 from scipy.optimize import root
 
+from driftopt.rng.threefry import normal
 from support.numpy_transcription import Run, _report
 
 
@@ -217,6 +221,111 @@ def rrm(x0, noise, seen, *, batch, iterations, low, high):
     return Run(np.array(iterates[:-1])[:, None], np.array(iterates), x, close=1e-6)
 
 
+def perfgd(x0, noise, seen, *, step, batch, window, low, high):
+    """Izzo, Ying and Zou (2021): retraining's gradient, and after d steps the part through Ξ too."""
+    x, past = np.array(x0), []
+    iterates = [x]
+    for now in seen:
+        xis = now.xi[0]
+        mean = xis.mean(axis=0)
+        past.insert(0, (x, mean))
+        g = np.mean([now.gradient(x, xi) for xi in xis], axis=0)
+        if len(past) > len(x):
+            moved = np.array([a - x for a, _ in past[1 : window + 1]]).T
+            shifted = np.array([b - mean for _, b in past[1 : window + 1]]).T
+            slope = shifted @ np.linalg.pinv(moved, rcond=1e-3)
+            covariance = np.cov(xis.T, ddof=0)
+            size = len(covariance)
+            covariance = covariance + (1e-6 * np.trace(covariance) / size + 1e-12) * np.eye(size)
+            scores = [now.loss(x, xi) * np.linalg.solve(covariance, xi - mean) for xi in xis]
+            g = g + slope.T @ np.mean(scores, axis=0)
+        x = np.clip(x - step * g, low, high)
+        iterates.append(x)
+    return Run(np.array(iterates[:-1])[:, None], np.array(iterates), x, close=1e-8)
+
+
+def _lines(x, y):
+    """b and A of y ≈ b + A x."""
+    solution = np.linalg.lstsq(np.column_stack([np.ones(len(x)), x]), y, rcond=None)[0]
+    return solution[0], solution[1:].T
+
+
+def two_stage(x0, noise, seen, *, radius, budget, iterations, low, high):
+    """Miller, Perdomo and Zrnic (2021), for a location family."""
+    x, points, iterates = np.array(x0), [], [np.array(x0)]
+    for draw, now in zip(noise, seen, strict=True):
+        asked = np.concatenate([x + radius * draw, np.tile(x, (budget - len(draw), 1))])
+        points.append(asked)
+        xis, half = np.concatenate(now.xi), budget // 2
+        _, shift = _lines(asked[:half] - x, xis[:half])
+
+        def slope(z, x=x, base=xis[half:], shift=shift, now=now):
+            moved = base + shift @ (z - x)
+            parts = [now.gradient(z, xi) + shift.T @ now.data_gradient(z, xi) for xi in moved]
+            return np.mean(parts, axis=0)
+
+        x = np.clip(root(slope, x, tol=1e-12).x, low, high)
+        iterates.append(x)
+    return Run(np.array(points), np.array(iterates), x, close=1e-5)
+
+
+def plug_in(x0, noise, seen, *, radius, model, budget, draws, iterations, low, high):
+    """Lin and Zrnic (2024) with ξ ~ N(b + Ax, Σ); the draws' standard normal numbers are the method's own."""
+    x, points, iterates = np.array(x0), [], [np.array(x0)]
+    keys = jax.random.split(jax.random.fold_in(jax.random.key(3), np.uint32(2**32 - 1)), draws)
+    z = np.asarray(jax.vmap(lambda key: normal(key, (len(x),)))(keys), np.float64)
+    for draw, now in zip(noise, seen, strict=True):
+        asked = x + radius * draw
+        points.append(asked)
+        xis = np.concatenate(now.xi)
+        base, shift = _lines(asked, xis)
+        rest = xis - base - asked @ shift.T
+        covariance = rest.T @ rest / len(rest)
+        covariance += (1e-6 * np.trace(covariance) / len(x) + 1e-12) * np.eye(len(x))
+        around = z @ np.linalg.cholesky(covariance).T
+
+        def slope(w, base=base, shift=shift, around=around, now=now):
+            drawn = base + shift @ w + around
+            return np.mean([now.gradient(w, xi) + shift.T @ now.data_gradient(w, xi) for xi in drawn], axis=0)
+
+        x = np.clip(root(slope, x, tol=1e-12).x, low, high)
+        iterates.append(x)
+    return Run(np.array(points), np.array(iterates), x, close=1e-5)
+
+
+def confidence(x0, noise, seen, *, low, high, sensitivity, complexity, tolerance, batch, grid, budget):
+    """Jagadeesan, Zrnic and Mendler-Dünner (2022), Algorithm 1, on a grid.
+
+    The net grows as it is deployed.
+    """
+    axis = np.linspace(low, high, grid)
+    decisions = np.array(list(itertools.product(axis, repeat=len(x0))))
+    here = int(np.argmin(np.sum((decisions - x0) ** 2, axis=1)))
+    active, phase, best = np.ones(len(decisions), bool), 0, decisions[here]
+    covered, deployed, kept = np.zeros(len(decisions), bool), [], []
+    points, iterates = [], [decisions[here]]
+    for draw, now in zip(noise, seen, strict=True):
+        points.append([decisions[here]])
+        kept.append(now.xi[0])
+        gamma = tolerance / 2**phase
+        wanted = np.ceil((2 * complexity + 3 * np.sqrt(np.log(budget))) ** 2 / (gamma**2 * batch))
+        if len(kept) >= wanted:
+            away = sensitivity * np.linalg.norm(decisions - decisions[here], axis=1)
+            means = [[np.mean([now.loss(x, xi) for xi in xis]) for x in decisions] for xis in kept]
+            deployed.append((np.mean(means, axis=0), away))
+            upper = np.min([risk + far for risk, far in deployed], axis=0)
+            lower = np.max([risk - far for risk, far in deployed], axis=0)
+            winner = int(np.argmin(np.where(active, upper, np.inf)))
+            active &= (lower <= upper.min() + 2 * gamma) | (np.arange(len(active)) == winner)
+            covered |= away <= gamma
+            best = decisions[winner]
+            if not (active & ~covered).any():
+                phase, covered, deployed = phase + 1, np.zeros(len(decisions), bool), []
+            here, kept = int(np.argmax(np.where(active & ~covered, draw, -1))), []
+        iterates.append(decisions[here])
+    return Run(np.array(points), np.array(iterates), best)
+
+
 FIELD = {
     "zo-ogvr": ogvr(recorded=False),
     "zo-ogvr-v": ogvr(recorded=True),
@@ -231,4 +340,8 @@ FIELD = {
     "hlf-szo": hlf,
     "rgd": rgd,
     "rrm": rrm,
+    "perfgd": perfgd,
+    "two-stage": two_stage,
+    "plug-in": plug_in,
+    "pcb": confidence,
 }

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from driftopt.drivers.plan import affordable
+from driftopt.methods.models import LinearGaussian
 from driftopt.oracle import Observed, Sight
 
 X0 = np.array([0.4, -1.1, 0.7, 0.05])
@@ -27,7 +28,12 @@ def loss(x, xi):
 
 
 def gradient(x, xi):
-    return x - xi + np.array([x[0] / np.sqrt(1 + x[0] ** 2), np.cos(x[1]), 0, 0])
+    return x - xi + np.array([x[0] / np.sqrt(1 + x[0] ** 2), np.cos(x[1]), 0, 0])[: len(x)]
+
+
+def data_gradient(x, xi):
+    """∂F/∂ξ."""
+    return xi - x
 
 
 class Seen(NamedTuple):
@@ -37,6 +43,7 @@ class Seen(NamedTuple):
     xi: list  # p arrays (n_i, 4)
     loss: object = loss
     gradient: object = gradient
+    data_gradient: object = data_gradient
 
 
 class Walk(NamedTuple):
@@ -47,12 +54,21 @@ class Walk(NamedTuple):
     report: np.ndarray
 
 
+def coordinates(method):
+    """4, or 2 for a method that refuses so many."""
+    try:
+        method.points(len(X0))
+    except ValueError:
+        return 2
+    return len(X0)
+
+
 def walk(method, seed=3, answers=23, most=None):
     """Drive a method of any sight in float64; keep its noise, points, answers and iterates."""
-    rng, dim = np.random.default_rng(seed), len(X0)
+    rng, dim = np.random.default_rng(seed), coordinates(method)
     budget = sum(int(np.sum(method.samples(t, dim))) for t in range(answers))
     most = most or affordable(method, dim, budget).most
-    noise, points, seen, iterates = [], [], [], [X0]
+    noise, points, seen = [], [], []
     with jax.enable_x64(True):
         key = jax.random.key(seed)
         taken = np.zeros((method.points(dim), most), bool)
@@ -64,8 +80,15 @@ def walk(method, seed=3, answers=23, most=None):
             shown_loss,
             jax.grad(shown_loss),
         )
-        x0 = jnp.asarray(X0, jnp.float64)
+        x0 = jnp.asarray(X0[:dim], jnp.float64)
         state = method.init(key, x0, zeros) if method.sees.observes else method.init(key, x0)
+        iterates = [np.asarray(state.x)]
+
+        @jax.jit
+        def observed(state, values, asked, xi, taken, drawn):
+            shown = Observed(values, asked, xi, taken, shown_loss, jax.grad(shown_loss), LinearGaussian())
+            return method.tell(state, shown, drawn)
+
         for t in range(answers):
             drawn = jax.tree.map(lambda a: np.asarray(a, np.float64), method.noise(key, t, dim))
             asked = np.asarray(method.ask(state, drawn))
@@ -74,15 +97,15 @@ def walk(method, seed=3, answers=23, most=None):
             fresh = 0.3 * rng.standard_normal((len(asked), most, dim))
             if method.sees is Sight.SAME_SAMPLE:
                 fresh = fresh[streams]
-            xi = (BASE + asked @ SHIFT.T)[:, None] + fresh
+            xi = (BASE[:dim] + asked @ SHIFT[:dim, :dim].T)[:, None] + fresh
             each = [np.array([loss(asked[i], one) for one in xi[i, :n]]) for i, n in enumerate(samples)]
             values = np.array([part.mean() if part.size else 0.0 for part in each])
             taken = np.arange(most) < samples[:, None]
-            told = values
             if method.sees.observes:
                 hidden = np.where(taken[..., None], xi, np.nan)  # what was not drawn must not be used
-                told = Observed(values, asked, hidden, taken, shown_loss, jax.grad(shown_loss))
-            state = method.tell(state, told, drawn)
+                state = observed(state, values, asked, hidden, taken, drawn)
+            else:
+                state = method.tell(state, values, drawn)
             noise.append(drawn)
             points.append(asked)
             seen.append(Seen(values, [xi[i, :n] for i, n in enumerate(samples)]))

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from driftopt.methods.models import LinearGaussian
 from driftopt.problem import Problem
 from driftopt.pytree import module
 from driftopt.rng.threefry import normal
@@ -28,6 +29,9 @@ class Shifting(Problem):
 
     def value(self, x, xi):
         return 0.5 * jnp.sum((x - xi) ** 2) + 0.5 * jnp.sum(x**2)
+
+    def model(self):
+        return LinearGaussian()
 
     def objective(self, x):
         mean = self.base.astype(x.dtype) + self.shift.astype(x.dtype) @ x

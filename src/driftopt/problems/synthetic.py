@@ -15,6 +15,8 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from driftopt import checks
+from driftopt.methods.models import LinearGaussian
+from driftopt.oracle import Model
 from driftopt.problem import Optimum, Problem
 from driftopt.pytree import module
 from driftopt.rng.seeds import as_seed
@@ -75,6 +77,10 @@ class LocationShift(Problem):
         """The performatively stable point: ((1 + ρ)I − A) x = b."""
         base, shift = np.asarray(self.base, float), np.asarray(self.shift, float)
         return self._known(np.linalg.solve((1 + float(self.ridge)) * np.eye(self.dim) - shift, base))
+
+    def model(self) -> Model:
+        """ξ ~ N(b + A x, Σ), with b, A and Σ unknown."""
+        return LinearGaussian()
 
     def _known(self, x: np.ndarray) -> Optimum:
         """The exact objective at x in float64."""

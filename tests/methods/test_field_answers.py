@@ -1,0 +1,142 @@
+"""What the methods of reference come to: the stable point or the optimum, to statistical accuracy.
+
+Every problem has closed forms for both. A method's decisions over independent runs are compared with the
+point that it should find by z-scores in all coordinates; the same decisions must reject the other point.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.stats import norm
+
+import driftopt
+from driftopt import methods
+from driftopt.methods.models import LinearGaussian
+from driftopt.problem import Optimum, Problem
+from driftopt.problems import synthetic
+from driftopt.pytree import module
+from driftopt.rng.threefry import normal
+
+RUNS = 24
+PROBLEMS = {"location-shift": synthetic.location_shift(3, rng=3)}
+STABLE = {"rgd": ({"step": 0.2, "batch": 50}, 5000), "rrm": ({"batch": 200, "iterations": 20}, 5000)}
+OPTIMAL = {
+    "perfgd": ({"step": 0.3, "batch": 300, "window": 60}, 18_000),
+    "two-stage": ({"radius": 1.0, "iterations": 12}, 1500),
+    "plug-in": ({"radius": 1.0, "draws": 300, "iterations": 12}, 1500),
+}
+
+
+def decisions(name, numbers, budget, problem, runs=RUNS):
+    trace = driftopt.simulate_many(
+        methods.get(name, **numbers), driftopt.stack([problem]), budget=budget, seeds=range(runs)
+    )
+    return np.asarray(trace.x, float)[0, :, 0]
+
+
+def zscore(x, point):
+    """The largest in absolute value over coordinates."""
+    return float(np.max(np.abs(x.mean(axis=0) - point) / (x.std(axis=0, ddof=1) / np.sqrt(len(x)))))
+
+
+def bound(problem):
+    return norm.isf(0.5e-6 / (problem.dim * len(PROBLEMS) * (len(STABLE) + len(OPTIMAL))))
+
+
+every = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS.keys())
+
+
+@every
+@pytest.mark.parametrize("name", STABLE)
+def test_retraining_finds_the_stable_point(name, problem):
+    numbers, budget = STABLE[name]
+    x = decisions(name, numbers, budget, problem)
+    assert methods.entry(name).finds == "stable point"
+    assert zscore(x, problem.stable_point().x) < bound(problem)
+    assert zscore(x, problem.optimum().x) > bound(problem), "it does not find the optimum"
+
+
+@every
+@pytest.mark.parametrize("name", OPTIMAL)
+def test_methods_that_reckon_with_the_reaction_find_the_optimum(name, problem):
+    numbers, budget = OPTIMAL[name]
+    x = decisions(name, numbers, budget, problem)
+    assert methods.entry(name).finds != "stable point"
+    assert zscore(x, problem.optimum().x) < bound(problem)
+    assert zscore(x, problem.stable_point().x) > bound(problem), "it does not find the stable point"
+
+
+def test_confidence_bounds_keep_the_best_decision_of_the_grid():
+    """On a grid the answer is one of its points; it must be as good as the best, but for the tolerance."""
+    problem = synthetic.location_shift(2, rng=1, noise=0.2)
+    # ½‖x − ξ‖² moves with E ξ = b + Ax by at most ‖x − ξ‖ ‖A‖, here below 2.
+    numbers = {"low": -1.0, "high": 1.0, "sensitivity": 2.0, "tolerance": 1.0, "batch": 50, "grid": 5}
+    method = methods.get("pcb", **numbers)
+    grid = method.decisions(2, jnp.float32)
+    values = np.asarray(jax.vmap(problem.objective)(grid))
+    x = decisions("pcb", numbers, 8000, problem, runs=4)
+    found = np.asarray(jax.vmap(problem.objective)(jnp.asarray(x, jnp.float32)))
+    assert (found <= values.min() + 0.1).all()
+    assert np.sort(values)[3] > values.min() + 0.1, "few decisions are that good"
+
+
+def test_confidence_bounds_refuse_many_coordinates():
+    numbers = {"low": -1.0, "high": 1.0, "sensitivity": 2.0, "tolerance": 1.0}
+    with pytest.raises(ValueError, match="at most 3 coordinates, not 4"):
+        driftopt.simulate(methods.get("pcb", **numbers), synthetic.location_shift(4), budget=100)
+
+
+@module
+class Bent(Problem):
+    """Demand that falls ever faster: ξ ~ N(2 − x², 0.01), F = −xξ; its family is said to be linear."""
+
+    level: jax.Array
+
+    @property
+    def dim(self) -> int:
+        return 1
+
+    @property
+    def x0(self):
+        return jnp.full(1, 0.2, jnp.float32)
+
+    def noise(self, key):
+        return normal(key, (1,))
+
+    def respond(self, noise, x):
+        return self.level - x**2 + 0.1 * noise.astype(x.dtype)
+
+    def value(self, x, xi):
+        return -jnp.sum(x * xi)
+
+    def objective(self, x):
+        return -jnp.sum(x * (self.level - x**2))
+
+    def optimum(self):
+        found = minimize_scalar(lambda x: -x * (float(self.level) - x**2), bounds=(0, 2), method="bounded")
+        return Optimum(np.array([found.x]), float(found.fun))
+
+    def model(self):
+        return LinearGaussian()
+
+
+def test_a_wrong_model_misleads_plug_in_and_not_those_who_see_values_alone():
+    """2 − x² is no line.
+
+    The model's optimum is not f's: far away by a z-score, and worse than what methods of values come to,
+    which trust no model.
+    """
+    problem = Bent(jnp.float32(2.0))
+    best = problem.optimum()
+    x = decisions("plug-in", {"radius": 0.3, "draws": 200, "iterations": 12}, 500, problem)
+    assert zscore(x, best.x) > 20
+    worth = np.asarray(jax.vmap(problem.objective)(jnp.asarray(x, jnp.float32)))
+    for name, numbers in {
+        "zo-sph": {"radius": 0.1, "step": 0.05},
+        "auto": {"radius": 0.2},
+    }.items():
+        seen = decisions(name, numbers, 500, problem)
+        value = np.asarray(jax.vmap(problem.objective)(jnp.asarray(seen, jnp.float32)))
+        assert value.mean() - best.value < 0.1 * (worth.mean() - best.value), name
