@@ -29,39 +29,39 @@ METHODS = {
 
 
 @pytest.fixture(scope="module")
-def made():
+def comparison():
     return compare(kink(2, rng=1), METHODS, budget=200, development=2, held_out=6)
 
 
-def test_scores_and_contrasts_come_from_the_held_out_runs(made):
-    values = {m: made.tuned.held_out.where(method=m).columns["objective"] for m in METHODS}
-    score = made.score("zo-sph")
+def test_scores_and_contrasts_come_from_the_held_out_runs(comparison):
+    values = {m: comparison.tuned.held_out.where(method=m).columns["objective"] for m in METHODS}
+    score = comparison.score("zo-sph")
     assert score.mean == pytest.approx(values["zo-sph"].mean())
     assert score.interval.low < score.mean < score.interval.high
-    assert (score.configurations, made.score("far").configurations) == (2, 1)
-    (contrast,) = made.contrasts
+    assert (score.configurations, comparison.score("far").configurations) == (2, 1)
+    (contrast,) = comparison.contrasts
     assert contrast.p == pytest.approx(welch(values["zo-sph"], values["far"]))
     assert contrast.difference == pytest.approx(values["zo-sph"].mean() - values["far"].mean())
-    assert made.best_known == {"Kink": pytest.approx(0.0, abs=1e-6)}
+    assert comparison.best_known == {"Kink": pytest.approx(0.0, abs=1e-6)}
     assert score.best
-    assert not made.score("far").tied  # it stood still
+    assert not comparison.score("far").tied  # it stood still
 
 
-def test_it_shows_itself_on_a_terminal_and_in_a_notebook(made):
-    shown = repr(made)
-    assert f"{made.score('zo-sph').mean:.5g} ★" in shown
+def test_it_shows_itself_on_a_terminal_and_in_a_notebook(comparison):
+    shown = repr(comparison)
+    assert f"{comparison.score('zo-sph').mean:.5g} ★" in shown
     assert max(map(len, shown.splitlines())) < 120
     assert "Score(" not in shown
-    page = made._repr_html_()
+    page = comparison._repr_html_()
     assert page.count("<table>") == 1
-    assert f"{made.score('zo-sph').mean:.5g}" in page
+    assert f"{comparison.score('zo-sph').mean:.5g}" in page
     with pytest.raises(ValueError, match=r"no score of 'zo-ga'; there are zo-sph on Kink, far on Kink"):
-        made.score("zo-ga")
+        comparison.score("zo-ga")
 
 
-def test_the_table_marks_the_best_and_who_cannot_be_told_apart(made, tmp_path):
-    text = str(made)
-    assert f"**{made.score('zo-sph').mean:.5g}**" in text
+def test_the_table_marks_the_best_and_who_cannot_be_told_apart(comparison, tmp_path):
+    text = str(comparison)
+    assert f"**{comparison.score('zo-sph').mean:.5g}**" in text
     twins = compare(
         kink(2, rng=1),
         {"zo-sph": METHODS["zo-sph"], "again": {"method": "zo-sph", "step": 0.03, "radius": 0.5}},
@@ -106,9 +106,9 @@ def test_a_python_function_is_compared_and_repeats_itself(tmp_path):
 
 def test_a_function_that_leaves_the_finite_numbers_is_a_diverged_run():
     grids = {"zo-sph": {"radius": 0.1, "step": 0.2}}
-    made = compare(explodes, grids, budget=60, held_out=2, x0=[0.0])
-    assert made.score("zo-sph").diverged == 2
-    assert "diverged (2 of 2)" in str(made)
+    comparison = compare(explodes, grids, budget=60, held_out=2, x0=[0.0])
+    assert comparison.score("zo-sph").diverged == 2
+    assert "diverged (2 of 2)" in str(comparison)
 
 
 def test_mistakes_are_sentences():
@@ -144,11 +144,11 @@ EVIL = ["=HYPERLINK(1)", "a|b", "$x$", "</script><b>", "tea\x1b[31m\nnew line", 
 def test_names_are_harmless_wherever_they_are_shown(tmp_path):
     """A formula, a pipe, maths, markup, an escape: each stays text in every file and on the terminal."""
     grids = {label: {"method": "zo-sph", "step": 0.01, "radius": 0.5} for label in EVIL}
-    made = compare(
+    comparison = compare(
         [kink(2, rng=1), kink(2, rng=2)], grids, budget=40, held_out=2, names=["=1+1|2", "$a_b$ </style>"]
     )
-    made.write(tmp_path)
-    for text in (str(made), repr(made), (tmp_path / "table.md").read_text()):
+    comparison.write(tmp_path)
+    for text in (str(comparison), repr(comparison), (tmp_path / "table.md").read_text()):
         assert "\x1b" not in text
     rows = [line for line in (tmp_path / "table.md").read_text().splitlines() if line.startswith("|")]
     heads = {len(HEADS), len(TEST_HEADS)}
@@ -160,7 +160,7 @@ def test_names_are_harmless_wherever_they_are_shown(tmp_path):
         with (tmp_path / name).open(newline="") as file:
             cells = [cell for row in csv.reader(file) for cell in row]
         assert not [cell for cell in cells if cell.startswith(("=", "@", "+"))]
-    tex = formats.latex(tables.scores_table(made, "=1+1|2"))
+    tex = formats.latex(tables.scores_table(comparison, "=1+1|2"))
     assert r"100\% \{of\} \_it\_ \#1 \textasciitilde{} \textasciicircum{} \textbackslash{}" in tex
     assert (tmp_path / "figure.pdf").stat().st_size > 1000
 

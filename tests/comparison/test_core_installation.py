@@ -48,6 +48,7 @@ def test_compare_prints_its_table_and_writes_what_it_can(tmp_path):
     assert written == {"table.md", "tests.csv", "manifest.json", "parts"}
     again = driftopt(tmp_path, "compare", "tiny.toml")
     assert "1 of 1 parts were finished before and are used again, from results/tiny/parts" in again.stdout
+    assert "finished before" not in again.stderr  # it is said once
     fresh = driftopt(tmp_path, "compare", "tiny.toml", "--fresh")
     assert "all 1 parts were run now" in fresh.stdout
 

@@ -94,15 +94,15 @@ def test_the_walk_of_simulate_many():
 
 
 def test_the_walk_of_a_study(tmp_path):
-    made = []
+    kept = []
 
     def create():
-        made.append(driftopt.Study.create(tmp_path / "a.db", "a", x0=[1.0, 2.0], budget=20, radius=0.3))
+        kept.append(driftopt.Study.create(tmp_path / "a.db", "a", x0=[1.0, 2.0], budget=20, radius=0.3))
 
     check(create, "Study", "create")
-    study = made[0]
-    check(lambda: made.append(study.ask()), "Study", "ask")
-    check(lambda: study.tell(made[1].id, 1.0), "Study", "tell")
+    study = kept[0]
+    check(lambda: kept.append(study.ask()), "Study", "ask")
+    check(lambda: study.tell(kept[1].id, 1.0), "Study", "tell")
 
 
 @pytest.mark.slow

@@ -213,8 +213,8 @@ def correlations(method, problem=PROBLEM):
 
 def option_two(kind=O2NC, step=0.003, **changes):
     """Steps small enough that no increment reaches the ball's edge, where g could not be read off."""
-    made = methods.get("zo-o2nc-1pt", radius=float(RADIUS), step=step, block=BLOCK)
-    fields = {name: getattr(made, name) for name in ("radius", "block", "batch", "learner", "estimator")}
+    method = methods.get("zo-o2nc-1pt", radius=float(RADIUS), step=step, block=BLOCK)
+    fields = {name: getattr(method, name) for name in ("radius", "block", "batch", "learner", "estimator")}
     return kind(**{**fields, **changes})
 
 

@@ -70,13 +70,13 @@ def test_real_and_stand_in_data_never_stack(splits):
 
 @needs_credit
 def test_the_stand_in_resembles_the_real_table():
-    real, made = data.load_credit(), generate()
-    assert made.features.shape == real.features.shape
-    assert np.allclose(made.features.mean(axis=0) / real.features.mean(axis=0), 1, atol=0.15)
-    assert np.allclose(made.features.std(axis=0) / real.features.std(axis=0), 1, atol=0.3)
-    both = [np.corrcoef(np.c_[t.features, t.labels].T) for t in (real, made)]
+    real, stand_in = data.load_credit(), generate()
+    assert stand_in.features.shape == real.features.shape
+    assert np.allclose(stand_in.features.mean(axis=0) / real.features.mean(axis=0), 1, atol=0.15)
+    assert np.allclose(stand_in.features.std(axis=0) / real.features.std(axis=0), 1, atol=0.3)
+    both = [np.corrcoef(np.c_[t.features, t.labels].T) for t in (real, stand_in)]
     assert np.abs(both[0] - both[1]).max() < 0.12
-    assert np.isclose(made.labels.mean(), real.labels.mean(), atol=0.02)
+    assert np.isclose(stand_in.labels.mean(), real.labels.mean(), atol=0.02)
 
 
 @needs_credit

@@ -23,7 +23,7 @@ from support.paper_runs import QUICK, reproduce
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory):
+def outcome(tmp_path_factory: pytest.TempPathFactory):
     return reproduce(tmp_path_factory.mktemp("made"))
 
 
@@ -39,39 +39,39 @@ PICTURES = [f"figure_{name}.{kind}" for name in ("strategic", "pricing") for kin
 OTHERS = ["results.parquet", "curves.parquet", "manifest.json", "report.html"]
 
 
-def test_everything_is_in_one_folder(made):
+def test_everything_is_in_one_folder(outcome):
     for name in TABLES + PICTURES + OTHERS:
-        assert (made.folder / name).stat().st_size > 0, name
+        assert (outcome.folder / name).stat().st_size > 0, name
 
 
-def test_cells_are_the_held_out_runs(made):
-    frame = polars.read_parquet(made.folder / "results.parquet")
-    assert frame.height == polars.read_csv(made.folder / "results.csv").height
+def test_cells_are_the_held_out_runs(outcome):
+    frame = polars.read_parquet(outcome.folder / "results.parquet")
+    assert frame.height == polars.read_csv(outcome.folder / "results.csv").height
     held = frame.filter((polars.col("phase") == "held-out") & (polars.col("experiment") == "strategic"))
     values = held.filter((polars.col("instance") == "102") & (polars.col("method") == "zo-og"))["train_loss"]
-    result = made.summaries[0].results["102", "train_loss", "zo-og"]
+    result = outcome.summaries[0].results["102", "train_loss", "zo-og"]
     assert result.mean == pytest.approx(values.mean())
     assert result.deviation == pytest.approx(values.std())
-    text = (made.folder / "table_strategic.md").read_text()
+    text = (outcome.folder / "table_strategic.md").read_text()
     assert tables.result_text(result) in text
-    chosen = polars.read_csv(made.folder / "selected.csv")
+    chosen = polars.read_csv(outcome.folder / "selected.csv")
     assert chosen.height == 4 * 3 + 4
     first = frame.filter((polars.col("phase") == "development") & (polars.col("experiment") == "strategic"))
     assert not set(first["seed"]) & set(held["seed"])
 
 
-def test_quick_and_generated_data_are_named_in_every_output(made):
+def test_quick_and_generated_data_are_named_in_every_output(outcome):
     for name in ("table_strategic.md", "table_strategic.tex", "table_pricing.md", "table_pricing.tex"):
-        assert "QUICK" in (made.folder / name).read_text()
-    assert "stand-in" in (made.folder / "table_pricing.md").read_text()
-    report = (made.folder / "report.html").read_text()
+        assert "QUICK" in (outcome.folder / name).read_text()
+    assert "stand-in" in (outcome.folder / "table_pricing.md").read_text()
+    report = (outcome.folder / "report.html").read_text()
     assert "QUICK run" in report
     assert "prices (stand-in)" in report
-    assert json.loads((made.folder / "manifest.json").read_text())["protocol"] == "quick"
+    assert json.loads((outcome.folder / "manifest.json").read_text())["protocol"] == "quick"
 
 
-def test_the_best_cell_of_a_row_is_bold_and_the_papers_figure_stands_beside(made):
-    lines = (made.folder / "table_strategic.md").read_text().splitlines()
+def test_the_best_cell_of_a_row_is_bold_and_the_papers_figure_stands_beside(outcome):
+    lines = (outcome.folder / "table_strategic.md").read_text().splitlines()
     train = next(line for line in lines if line.startswith("| Train loss"))
     means = [float(m) for m in re.findall(r"([\d.]+) ±", train)]
     bold = [float(m) for m in re.findall(r"\*\*([\d.]+) ±", train)]
@@ -79,18 +79,18 @@ def test_the_best_cell_of_a_row_is_bold_and_the_papers_figure_stands_beside(made
     assert "| in the paper | 0.7074 ± 0.0687 | 0.6422 ± 0.0807 | 0.6727 ± 0.0843 |" in lines
     assert any("gap to best known" in line for line in lines)
     assert any(line.startswith("| our distance to it | ") for line in lines)
-    tex = (made.folder / "table_strategic.tex").read_text()
+    tex = (outcome.folder / "table_strategic.tex").read_text()
     assert rf"$\mathbf{{{bold[0]:.4f}" in tex
     assert tex.count(r"\begin{tabular}") == 4
 
 
-def test_the_same_command_gives_the_same_bytes(made, tmp_path):
+def test_the_same_command_gives_the_same_bytes(outcome, tmp_path):
     reproduce(tmp_path)
     for name in TABLES + PICTURES + ["results.parquet", "curves.parquet"]:
-        assert (tmp_path / name).read_bytes() == (made.folder / name).read_bytes(), name
+        assert (tmp_path / name).read_bytes() == (outcome.folder / name).read_bytes(), name
 
 
-def test_interrupted_and_started_again_it_gives_the_same_bytes(made, tmp_path, monkeypatch):
+def test_interrupted_and_started_again_it_gives_the_same_bytes(outcome, tmp_path, monkeypatch):
     done = iter(range(2))
 
     def limited(task):
@@ -109,10 +109,10 @@ def test_interrupted_and_started_again_it_gives_the_same_bytes(made, tmp_path, m
     reused = again.manifest["experiments"]["strategic"]["both"]["parts_found_finished"]
     assert reused == kept
     for name in TABLES:
-        assert (tmp_path / name).read_bytes() == (made.folder / name).read_bytes(), name
+        assert (tmp_path / name).read_bytes() == (outcome.folder / name).read_bytes(), name
 
 
-def test_a_full_disk_while_writing_tables_keeps_the_runs(made, tmp_path, monkeypatch):
+def test_a_full_disk_while_writing_tables_keeps_the_runs(outcome, tmp_path, monkeypatch):
     real = os.replace
 
     def filling(beside, path):
@@ -128,21 +128,21 @@ def test_a_full_disk_while_writing_tables_keeps_the_runs(made, tmp_path, monkeyp
     assert again.manifest["experiments"]["pricing"]["both"]["parts_found_finished"] == 1
 
 
-def test_fresh_runs_every_part_again_and_finds_the_same(made, tmp_path):
+def test_fresh_runs_every_part_again_and_finds_the_same(outcome, tmp_path):
     reproduce(tmp_path, only="pricing")
     again = reproduce(tmp_path, only="pricing", fresh=True)
     both = again.manifest["experiments"]["pricing"]["both"]
     assert (both["parts_found_finished"], both["parts"]) == (0, 1)
-    assert (tmp_path / "table_pricing.md").read_bytes() == (made.folder / "table_pricing.md").read_bytes()
+    assert (tmp_path / "table_pricing.md").read_bytes() == (outcome.folder / "table_pricing.md").read_bytes()
 
 
-def test_a_folder_holds_one_protocol(made):
+def test_a_folder_holds_one_protocol(outcome):
     with pytest.raises(ValueError, match="holds the results of a quick run; choose another folder"):
-        reproduction.reproduce(made.folder, data="stand-in", progress=False)
+        reproduction.reproduce(outcome.folder, data="stand-in", progress=False)
     with pytest.raises(ValueError, match=r"choose another folder for a partial \(quick; splits 101\) one"):
-        reproduction.reproduce(made.folder, scope=QUICK, only="strategic", splits=["101"], data="stand-in")
+        reproduction.reproduce(outcome.folder, scope=QUICK, only="strategic", splits=["101"], data="stand-in")
     with pytest.raises(ValueError, match="only must be one of strategic, pricing"):
-        reproduce(made.folder, only="weather")
+        reproduce(outcome.folder, only="weather")
 
 
 # What the numbers say
@@ -171,10 +171,10 @@ def test_a_diverged_run_does_not_hide_the_best_of_the_others():
     assert {method: result.best for method, result in found.items()} == {"a": True, "b": False, "c": False}
 
 
-def test_findings_follow_the_numbers(made):
-    found = {f.claim: f for f in findings(made.summaries[0])}
+def test_findings_follow_the_numbers(outcome):
+    found = {f.claim: f for f in findings(outcome.summaries[0])}
     means = {
-        (i, m): made.summaries[0].results[i, "train_loss", m].mean
+        (i, m): outcome.summaries[0].results[i, "train_loss", m].mean
         for i in protocol.SPLITS
         for m in ("zo-og", "zo-o2nc-2pt", "zo-o2nc-1pt")
     }

@@ -14,14 +14,14 @@ from support.browser import complaints, requested, resize
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory):
+def report(tmp_path_factory: pytest.TempPathFactory):
     return paper_runs.reproduce(tmp_path_factory.mktemp("report"), only="strategic")
 
 
 @pytest.fixture
-def shown(browser, made):
+def shown(browser, report):
     """The report as it was opened, whatever the test before did to it."""
-    browser.get((made.folder / "report.html").as_uri())
+    browser.get((report.folder / "report.html").as_uri())
     return browser
 
 
@@ -29,8 +29,8 @@ def count(shown, css: str) -> int:
     return shown.execute_script("return document.querySelectorAll(arguments[0]).length", css)
 
 
-def test_the_page_refers_to_nothing_outside_itself(made):
-    text = (made.folder / "report.html").read_text()
+def test_the_page_refers_to_nothing_outside_itself(report):
+    text = (report.folder / "report.html").read_text()
     outside = set(re.findall(r"(?:https?:)?//[\w.-]+", text)) - {"http://www.w3.org"}  # the name of SVG
     assert not {address for address in outside if "." in address}
     assert not re.search(r"<(?:img|iframe|script|link)[^>]+(?:src|href)=\"(?!data:)", text)
@@ -38,10 +38,10 @@ def test_the_page_refers_to_nothing_outside_itself(made):
     assert "url(" not in text.replace("url(#", "")
 
 
-def test_tables_are_there_with_our_numbers_and_the_papers(shown, made):
+def test_tables_are_there_with_our_numbers_and_the_papers(shown, report):
     assert count(shown, "#strategic table") == 4
     body = shown.execute_script("return document.body.innerText")
-    result = made.summaries[0].results["103", "train_loss", "zo-og"]
+    result = report.summaries[0].results["103", "train_loss", "zo-og"]
     assert f"{result.mean:.4f} ± {result.deviation:.4f}" in body
     assert "in the paper" in body
     assert "0.7467 ± 0.0547" in body

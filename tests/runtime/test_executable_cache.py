@@ -161,9 +161,9 @@ class Mine(LocationShift):
 
 
 def test_a_users_class_is_never_kept(folder):
-    made = synthetic.location_shift(2)
-    mine = Mine(**vars(made))
-    assert executable_cache.ours((METHOD, PROBLEM, made))
+    problem = synthetic.location_shift(2)
+    mine = Mine(**vars(problem))
+    assert executable_cache.ours((METHOD, PROBLEM, problem))
     assert not executable_cache.ours((METHOD, mine))
     run(problem=mine)
     assert not folder.exists()
@@ -328,19 +328,19 @@ def test_a_cache_in_a_bucket_is_left_to_jax(monkeypatch, tmp_path):
 
 def test_only_the_latest_files_stay(folder, monkeypatch):
     monkeypatch.setattr(executable_cache, "FILES", 2)
-    made = []
+    files = []
     for age, budget in enumerate((60, 70, 80)):
         driftopt.simulate(METHOD, PROBLEM, budget=budget, rng=0)
-        (new,) = set(kept(folder)) - set(made)  # the newest is there, whatever went
+        (new,) = set(kept(folder)) - set(files)  # the newest is there, whatever went
         os.utime(new, (age, age))
-        made.append(new)
-    assert set(kept(folder)) == set(made[1:])
+        files.append(new)
+    assert set(kept(folder)) == set(files[1:])
     # Used again, the second is younger than the third.
     monkeypatch.setattr(executable_cache, "_loaded", {})
     driftopt.simulate(METHOD, PROBLEM, budget=70, rng=0)
     driftopt.simulate(METHOD, PROBLEM, budget=90, rng=0)
-    assert made[1] in kept(folder)
-    assert made[2] not in kept(folder)
+    assert files[1] in kept(folder)
+    assert files[2] not in kept(folder)
     assert (folder / executable_cache.SECRET).exists()
 
 

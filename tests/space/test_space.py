@@ -25,12 +25,12 @@ def test_a_report_is_the_callers_own():
 
 
 def test_it_is_built_again_from_what_it_says_of_itself():
-    made = Space.build([1.0, 2.0], names=["tea", "oil"], bounds=[(0, 3), (None, 2.5)])
-    again = Space.build(made.start, names=made.names, **json.loads(json.dumps(made.given)))
+    space = Space.build([1.0, 2.0], names=["tea", "oil"], bounds=[(0, 3), (None, 2.5)])
+    again = Space.build(space.start, names=space.names, **json.loads(json.dumps(space.given)))
     points = np.random.default_rng(0).normal(size=(50, 2)) * 10
-    assert again.deploy(points).tobytes() == made.deploy(points).tobytes()
-    assert repr(again) == repr(made)
-    assert Space.build(made) is made
+    assert again.deploy(points).tobytes() == space.deploy(points).tobytes()
+    assert repr(again) == repr(space)
+    assert Space.build(space) is space
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,6 @@ class Doubled(Step):
 
 def test_a_new_step_needs_its_file_and_a_line(monkeypatch):
     monkeypatch.setattr(space, "STEPS", (*space.STEPS, Doubled))
-    made = Space.build([1.0], bounds=[(0, 3)], doubled=True)
-    assert made.deploy(np.array([[4.0]]), (7, 1)).tolist() == [[12.0]]
-    assert made.given == {"bounds": [[0, 3]], "doubled": True}
+    doubling = Space.build([1.0], bounds=[(0, 3)], doubled=True)
+    assert doubling.deploy(np.array([[4.0]]), (7, 1)).tolist() == [[12.0]]
+    assert doubling.given == {"bounds": [[0, 3]], "doubled": True}

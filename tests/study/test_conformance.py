@@ -21,7 +21,7 @@ WEEK = 7 * 86400.0
 
 
 def test_a_study_is_found_again_with_every_number(url):
-    made = Study.create(
+    study = Study.create(
         url,
         "a",
         x0=[0.1, 1 / 3],
@@ -31,9 +31,9 @@ def test_a_study_is_found_again_with_every_number(url):
         params={"radius": 0.2},
     )
     found = Study.open(url, "a")
-    assert found.spec == made.spec
+    assert found.spec == study.spec
     assert found.spec.bounds == [[0, None], [None, 2]]
-    assert made.ask().as_dict.keys() == {"p", "q"}
+    assert study.ask().as_dict.keys() == {"p", "q"}
 
 
 def test_names_are_unique_and_absent_ones_are_said(url):
@@ -153,9 +153,9 @@ def test_answers_may_come_in_any_order(url):
 
 
 def test_repeats_are_averaged_in_their_own_order(url):
-    made = {**PLAIN, "params": {"radius": 0.3, "batch": 3}}
-    plain = drive(Study.create(url, "in order", budget=12, **made))
-    study = Study.create(url, "shuffled", budget=12, **made)
+    arguments = {**PLAIN, "params": {"radius": 0.3, "batch": 3}}
+    plain = drive(Study.create(url, "in order", budget=12, **arguments))
+    study = Study.create(url, "shuffled", budget=12, **arguments)
     for _ in range(2):
         trials = study.ask_many(6)
         assert [(t.sample, t.point) for t in trials] == [(s, p) for s in range(3) for p in range(2)]

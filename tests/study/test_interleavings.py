@@ -24,8 +24,14 @@ class Interleavings(RuleBasedStateMachine):
     def create(self, budget):
         """Small budgets, so that many a run comes to its end, and some to it in the midst of misfortune."""
         self.now, self.budget = 0.0, budget
-        made = {"budget": budget, "lease": LEASE, "max_failures": 2, "control_every": 7, "reserve": RESERVE}
-        first = Study.create("sqlite://", "a", clock=self.clock, **made, **PLAIN)
+        arguments = {
+            "budget": budget,
+            "lease": LEASE,
+            "max_failures": 2,
+            "control_every": 7,
+            "reserve": RESERVE,
+        }
+        first = Study.create("sqlite://", "a", clock=self.clock, **arguments, **PLAIN)
         self.log = first._log
         self.views = [first, self.fresh(first)]
         self.told = {}  # what was acknowledged: id -> value, or None for a failure

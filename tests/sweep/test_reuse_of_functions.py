@@ -11,8 +11,8 @@ from driftopt import compare
 
 def judge(fun, folder, **more):
     given = {"budget": 20, "x0": [0.0], "development": 1, "held_out": 2, "evaluations": 3}
-    made = compare(fun, {"zo-sph": {"step": 0.05, "radius": 0.5}}, folder=folder, **given, **more)
-    return made.tuned.manifest["held_out"]["parts_found_finished"], made.score("zo-sph").mean
+    comparison = compare(fun, {"zo-sph": {"step": 0.05, "radius": 0.5}}, folder=folder, **given, **more)
+    return comparison.tuned.manifest["held_out"]["parts_found_finished"], comparison.score("zo-sph").mean
 
 
 def test_what_a_function_calls_is_part_of_the_work(tmp_path, monkeypatch):

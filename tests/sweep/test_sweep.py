@@ -149,8 +149,8 @@ def test_other_numbers_seeds_data_or_budget_are_other_work(tmp_path):
         (few, PROBLEMS, {"evaluate_every": 60}),
     ]
     for grids, problems, change in others:
-        made = sweep.run(grids, problems, **(call | change))
-        assert made.manifest["parts_found_finished"] == 0, change
+        runs = sweep.run(grids, problems, **(call | change))
+        assert runs.manifest["parts_found_finished"] == 0, change
 
 
 def test_a_full_disk_loses_nothing_finished(runs, tmp_path, monkeypatch):
@@ -203,9 +203,9 @@ def fake(grids, values) -> sweep.Runs:
     )
 )
 def test_selection_takes_the_first_smallest_mean_and_non_finite_is_worst(rows):
-    made = [grid("zo-co", step=[0.01 * (i + 1) for i in range(len(rows))], radius=1.0)]
+    grids = [grid("zo-co", step=[0.01 * (i + 1) for i in range(len(rows))], radius=1.0)]
     source = parts.Simulated(PROBLEMS[:1], ["a"])
-    chosen = sweep.select(made, fake(made, np.array(rows)), source, 120)[0]
+    chosen = sweep.select(grids, fake(grids, np.array(rows)), source, 120)[0]
     means = [np.mean(r) if np.isfinite(r).all() else np.inf for r in rows]
     assert chosen.configuration == means.index(min(means))
 
@@ -225,17 +225,19 @@ def test_both_lists_of_seeds_at_once_give_the_same_outcome():
 
 
 def test_tuned_runs_are_the_selected_configurations_on_fresh_seeds():
-    made = sweep.tune(GRIDS, PROBLEMS, development=[1, 2], held_out=[11, 12, 13], evaluate_every=60, **SHARED)
-    assert set(made.development.columns["seed"]) == {1, 2}
-    assert set(made.held_out.columns["seed"]) == {11, 12, 13}
-    assert len(made.selected) == 3 * 2
-    assert "zo-co" not in made.development.columns["method"]  # one configuration: nothing to tune
-    for choice in made.selected:
-        rows = made.held_out.where(method=choice.method, instance=choice.instance)
+    tuned = sweep.tune(
+        GRIDS, PROBLEMS, development=[1, 2], held_out=[11, 12, 13], evaluate_every=60, **SHARED
+    )
+    assert set(tuned.development.columns["seed"]) == {1, 2}
+    assert set(tuned.held_out.columns["seed"]) == {11, 12, 13}
+    assert len(tuned.selected) == 3 * 2
+    assert "zo-co" not in tuned.development.columns["method"]  # one configuration: nothing to tune
+    for choice in tuned.selected:
+        rows = tuned.held_out.where(method=choice.method, instance=choice.instance)
         assert len(rows) == 3
         assert set(rows.columns["configuration"]) == {choice.configuration}
         if choice.configurations > 1:
-            tried = made.development.where(method=choice.method, instance=choice.instance)
+            tried = tuned.development.where(method=choice.method, instance=choice.instance)
             means = tried.columns["objective"].reshape(choice.configurations, 2).mean(axis=1)
             assert choice.configuration == np.argmin(means)
             assert choice.development_mean == means.min()

@@ -38,7 +38,7 @@ def compare(
     from driftopt.report.numbers import listed
     from driftopt.report.packages import INSTALL, missing_packages
     from driftopt.runtime.jax_settings import prepare
-    from driftopt.sweep.reuse import reused_parts
+    from driftopt.sweep.reuse import reused_parts, said_at_the_end
 
     prepare()
     arguments = read(file, allow_module or ())
@@ -49,7 +49,8 @@ def compare(
             f"more. To have everything: {INSTALL}",
             file=sys.stderr,
         )
-    comparison = compare(**arguments, folder=folder, fresh=fresh, progress=True)
+    with said_at_the_end():
+        comparison = compare(**arguments, folder=folder, fresh=fresh, progress=True)
     if missing:
         files.write_text(comparison, folder)
     else:

@@ -67,18 +67,18 @@ def plan(
     if sgd and option == "II":
         raise ValueError("--option chooses between the two estimators of O2NC; --sgd has one")
     if smooth is not None:
-        made = theory.smooth(option=option, gradient_lipschitz=smooth, **problem)
+        planned = theory.smooth(option=option, gradient_lipschitz=smooth, **problem)
     elif hessian is not None:
-        made = theory.hessian_lipschitz(option=option, hessian_lipschitz=hessian, **problem)
+        planned = theory.hessian_lipschitz(option=option, hessian_lipschitz=hessian, **problem)
     elif delta is None:
         raise ValueError(
             "--delta is needed, the radius δ of the Goldstein subdifferential (or --smooth, --hessian)"
         )
     elif sgd:
-        made = theory.minibatch_sgd(delta=delta, **problem)
+        planned = theory.minibatch_sgd(delta=delta, **problem)
     else:
-        made = theory.o2nc(option=option, delta=delta, goldstein=not paper, **problem)
-    print(made)
+        planned = theory.o2nc(option=option, delta=delta, goldstein=not paper, **problem)
+    print(planned)
     if compare:
         print()
-        print(theory.compare(dim, epsilon, delta or made.radius))
+        print(theory.compare(dim, epsilon, delta or planned.radius))

@@ -52,7 +52,7 @@ def reproduce(
     from driftopt.paper.scope import Scope
     from driftopt.report.packages import require_report_packages
     from driftopt.runtime.jax_settings import prepare
-    from driftopt.sweep.reuse import reused_parts
+    from driftopt.sweep.reuse import reused_parts, said_at_the_end
 
     require_report_packages("driftopt reproduce")
     prepare()
@@ -63,17 +63,18 @@ def reproduce(
     # results/full is for the full protocol alone.
     name = "partial" if scope.changes() or not whole else "quick" if quick else "full"
     folder = out or Path("results") / name
-    reproduction = reproduce(
-        folder,
-        scope=scope,
-        only=only,
-        splits=wanted[0],
-        weeks=wanted[1],
-        data=data,
-        fresh=fresh,
-        say=lambda sentence: print(sentence, file=sys.stderr, flush=True),
-        command="driftopt " + " ".join(sys.argv[1:]) if sys.argv[1:] else "driftopt reproduce",
-    )
+    with said_at_the_end():
+        reproduction = reproduce(
+            folder,
+            scope=scope,
+            only=only,
+            splits=wanted[0],
+            weeks=wanted[1],
+            data=data,
+            fresh=fresh,
+            say=lambda sentence: print(sentence, file=sys.stderr, flush=True),
+            command="driftopt " + " ".join(sys.argv[1:]) if sys.argv[1:] else "driftopt reproduce",
+        )
     for summary in reproduction.summaries:
         source = summary.experiment.provenance.source
         print(f"\n{summary.experiment.title} ({reproduction.manifest['protocol']}; data: {source})")

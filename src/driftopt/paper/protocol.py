@@ -236,7 +236,7 @@ def _grids(
                 f"the protocol has no grid for {method!r}, only for {', '.join(grids)}; "
                 "`driftopt compare` runs other methods"
             )
-    return tuple(made for name, made in grids.items() if scope.methods is None or name in scope.methods)
+    return tuple(one for name, one in grids.items() if scope.methods is None or name in scope.methods)
 
 
 def _other(word: str, given: Sequence[str], all_of_them: Sequence[str]) -> list[str]:

@@ -103,7 +103,7 @@ def render(page: Page) -> str:
         charts=Markup(data),
         style=Markup((TEMPLATES / "page.css").read_text("utf-8")),
         script=Markup((TEMPLATES / "charts.js").read_text("utf-8")),
-        table=lambda made: Markup(formats.html(made)),
+        table=lambda table: Markup(formats.html(table)),
         strip_x=strip_x,
     )
 

@@ -36,8 +36,8 @@ STYLES = tuple(
 def assign(methods: Sequence[str], fixed: Mapping[str, Style] | None = None) -> dict[str, Style]:
     """A style for each method: its fixed one, or the next that nobody has; no two share one up to 24.
 
-    >>> made = assign(["mine", "zo-og"], {"zo-og": STYLES[0]})
-    >>> made["zo-og"] == STYLES[0], made["mine"] == STYLES[1]
+    >>> styles = assign(["mine", "zo-og"], {"zo-og": STYLES[0]})
+    >>> styles["zo-og"] == STYLES[0], styles["mine"] == STYLES[1]
     (True, True)
     """
     chosen = {method: style for method, style in (fixed or {}).items() if method in methods}

@@ -68,15 +68,15 @@ def make_folder(folder: str | os.PathLike[str], *, private: bool = False) -> Pat
     Raises:
         WriteError: it cannot be made, or not be written.
     """
-    made = Path(folder)
+    path = Path(folder)
     try:
-        made.parent.mkdir(parents=True, exist_ok=True)
-        made.mkdir(mode=0o700 if private else 0o777, exist_ok=True)
-        if not os.access(made, os.W_OK | os.X_OK):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700 if private else 0o777, exist_ok=True)
+        if not os.access(path, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
-        raise _sentence(f"cannot write into {made}", error) from None
-    return made
+        raise _sentence(f"cannot write into {path}", error) from None
+    return path
 
 
 def read_own(path: str | os.PathLike[str]) -> bytes:

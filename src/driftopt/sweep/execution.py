@@ -9,6 +9,7 @@ from driftopt.runtime.jax_settings import cores
 from driftopt.sweep.kept_parts import Arrays, Store
 from driftopt.sweep.parts import Part, run_task
 from driftopt.sweep.progress import Progress
+from driftopt.sweep.reuse import each_sweep_says_it
 
 IN_FLIGHT = 64  # parts handed to an executor at once
 
@@ -21,7 +22,7 @@ def execute(
     found = [None if key is None else store.get(key) for key in keys]
     missing = [i for i, arrays in enumerate(found) if arrays is None]
     reused = len(parts) - len(missing)
-    if reused:  # whatever the mode: old figures must not pass for new ones
+    if reused and each_sweep_says_it.get():  # whatever the mode: old figures must not pass for new ones
         shown.note(f"{reused} of {len(parts)} parts were finished before and are reused from {store.folder}")
     for i, arrays in enumerate(found):
         if arrays is not None:

@@ -1,8 +1,22 @@
-"""Whether results were computed or found: every command and page says so."""
+"""Whether results were computed or found: every sweep, command and page says so, once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
+
+each_sweep_says_it: ContextVar[bool] = ContextVar("each_sweep_says_it", default=True)
+
+
+@contextmanager
+def said_at_the_end() -> Generator[None]:
+    """Within, sweeps are silent about what they reuse: who calls this says it for all of them together."""
+    before = each_sweep_says_it.set(False)
+    try:
+        yield
+    finally:
+        each_sweep_says_it.reset(before)
 
 
 def reused_parts(sweeps: Sequence[Mapping[str, Any]], folder: Path | None = None) -> str:
