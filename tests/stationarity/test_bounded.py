@@ -86,6 +86,13 @@ def test_the_bound_is_the_longest_of_all_directions(n, planned):
     assert found >= min(around, 2 / np.pi) * (1 - 1e-12)
 
 
+@pytest.mark.parametrize("planned", [True, False])
+def test_many_data_sets_side_by_side_are_each_by_itself(planned):
+    estimates = np.random.default_rng(7).uniform(-0.3, 0.3, (5, 12, 3))
+    each = [bounded.bound(one, 0.9, planned=planned) for one in estimates]
+    np.testing.assert_allclose(bounded.bound(estimates, 0.9, planned=planned), each, rtol=1e-12)
+
+
 @given(st.integers(1, 6), st.integers(1, 8), st.integers(0, 2**32), st.sampled_from([0, 1e-9, 1, 1e6]))
 @settings(max_examples=200, deadline=None)
 def test_the_supremum_is_never_too_small(d, n, seed, size):
