@@ -42,7 +42,8 @@ class Trial:
     order: dict[str, int] = field(
         default_factory=dict[str, int]
     )  # the rank of a test; those not named, being new, come first
-    left_out: frozenset[str] = frozenset()
+    left_out: frozenset[str] = frozenset()  # files, or parts of names
+    unrelated: frozenset[str] = frozenset()  # tests
     measured: bool = False  # which lines does each test run?
     limit: float = 3600.0  # seconds
 
@@ -109,8 +110,8 @@ def _start(tag: Any, trial: Trial) -> Running:
     if process == 0:
         try:
             _in_child(trial, folder)
-        except BaseException:
-            (folder / "output.txt").write_text(traceback.format_exc(), encoding="utf-8")
+        except BaseException:  # not a test's: this runner's own
+            (folder / "mistake.txt").write_text(traceback.format_exc(), encoding="utf-8")
         os._exit(0)
     return Running(trial, tag, process, folder, time.monotonic())
 
@@ -126,6 +127,8 @@ def _outcome(one: Running) -> dict[str, Any] | None:
         os.waitpid(one.process, 0)
         return {"failed": "the time limit", "seconds": seconds}
     result = one.folder / "result.json"
+    if (one.folder / "mistake.txt").exists():
+        raise RuntimeError((one.folder / "mistake.txt").read_text(encoding="utf-8"))
     if not result.exists():
         output = (one.folder / "output.txt").read_text(encoding="utf-8", errors="replace")[-TAIL:]
         return {"failed": "the process died", "seconds": seconds, "output": output}
@@ -153,8 +156,10 @@ def _in_child(trial: Trial, folder: Path) -> None:
     # Doctests are those of the copy.
     tests = [name.replace("src/driftopt", str(folder / "driftopt")) for name in trial.tests]
     quiet = ["-q", "--no-header", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    apart = ["-p", "no:cacheprovider", f"--basetemp={folder / 'tests'}"]
+    apart = ["-c", str(ROOT / "pyproject.toml"), "-p", "no:cacheprovider", f"--basetemp={folder / 'tests'}"]
     code = pytest.main([*quiet, *apart, *([] if trial.measured else ["-x"]), *tests], plugins=[watch])
+    if code == pytest.ExitCode.NO_TESTS_COLLECTED:
+        raise RuntimeError(f"no test was found in {tests}")
     failed = watch.failed or (None if code == 0 else f"pytest's exit status {int(code)}")
     found: dict[str, Any] = {"failed": failed, "ran": watch.ran}
     if failed:
@@ -200,7 +205,7 @@ class Watch:
         items[:] = sorted(kept, key=lambda item: self.trial.order.get(self.name(item), -1))
 
     def _is_left_out(self, name: str) -> bool:
-        return any(part in name for part in self.trial.left_out)
+        return name in self.trial.unrelated or any(part in name for part in self.trial.left_out)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.ran += 1
