@@ -122,6 +122,37 @@ def test_same_sample_o2nc_with_fresh_samples_and_a_reset_is_option_one():
         assert not np.allclose(changed.x, other.x, atol=1e-4)
 
 
+GROWING = {"radius": 0.5, "step": 0.1, "batch": 2, "growth": 3}  # m_k = 2 + 3k
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "expected"),
+    [
+        # The guide's samples at x_k, then the two points, of which the first has a guide's place.
+        ("gzo-ns", {}, [[2, 0], [2, 2], [5, 0], [5, 5], [8, 0], [8, 8]]),
+        ("gzo-hs", {"window": 2}, [[2, 2], [5, 5], [8, 8]]),
+        ("zo-ga-scheduled", {}, [[2, 2], [5, 5], [8, 8]]),
+        ("zo-ogvr", {"first": 7}, [[7], [2], [5], [8]]),
+        ("zo-ogvr-v", {"first": 7}, [[7], [2], [5], [8]]),
+    ],
+)
+def test_batches_grow_as_the_papers_say(name, params, expected):
+    method = methods.get(name, **GROWING, **params)
+    found = [np.asarray(method.samples(t, 3)).tolist() for t in range(len(expected))]
+    assert found == expected
+
+
+def test_gfm_plus_asks_in_turn():
+    """b′ = 3 pairs every m = 3 iterations, in between b = 2 at the new point and the same 2 at the old."""
+    method = methods.get("gfm+", radius=0.5, step=0.1, period=3, pairs=2, fresh_pairs=3)
+    fresh, between = [1] * 6 + [0] * 2, [1] * 8
+    assert [np.asarray(method.samples(t, 3)).tolist() for t in range(4)] == [fresh, between, between, fresh]
+    streams = [np.asarray(method.streams(t, 3))[: sum(row)].tolist() for t, row in ((0, fresh), (1, between))]
+    assert streams == [[0, 1, 2, 0, 1, 2], [0, 1, 0, 1, 0, 1, 0, 1]]
+    assert method.points(3) == 8
+    assert method.queries(3) == 6
+
+
 @pytest.mark.parametrize("name", ["zo-ogvr", "zo-ogvr-v"])
 def test_ogvr_without_its_control_value_is_the_gaussian_one_point_method(name):
     """c = 0: x ← x − β_k F̄(x + μ_k z)/μ_k · z, iteration by iteration."""

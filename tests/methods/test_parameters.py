@@ -1,5 +1,6 @@
 """Every method says what each of its numbers means."""
 
+import numpy as np
 import pytest
 
 from driftopt import methods
@@ -19,3 +20,36 @@ def test_a_methods_own_words_come_first():
 def test_an_unknown_parameter_is_an_error():
     with pytest.raises(ValueError, match="auto says nothing about step"):
         meaning("auto", "step")
+
+
+# Those whose sides are open unless given.
+SIDED = [name for name in methods.names() if methods.entry(name).defaults.get("low", 0) is None]
+
+
+@pytest.mark.parametrize("name", SIDED)
+def test_sides_are_finite_or_open_and_in_order(name):
+    example = methods.entry(name).example
+    for sides in ({"low": -1.0}, {"high": 1.0}, {"low": -1.0, "high": 1.0}, {"low": None, "high": None}):
+        method = methods.get(name, **{**example, **sides})
+        assert (method.low, method.high) == (sides.get("low"), sides.get("high"))
+    for sides in ({"low": 1.0, "high": -1.0}, {"low": 1.0, "high": 1.0}):
+        with pytest.raises(ValueError, match="low must be below high"):
+            methods.get(name, **{**example, **sides})
+    for side in ("low", "high"):
+        with pytest.raises(ValueError, match=f"{side} must be a finite number, or None"):
+            methods.get(name, **{**example, side: float("inf")})
+
+
+GUIDED = [name for name in methods.names() if "free" in methods.entry(name).parameters]
+
+
+@pytest.mark.parametrize("name", GUIDED)
+def test_a_share_is_a_number_between_nothing_and_all(name):
+    example = methods.entry(name).example
+    for share in (0, 1, 0.25, np.float32(0.5)):
+        found = np.asarray(methods.get(name, **{**example, "free": share}).free)
+        assert found == share
+        assert found.dtype == np.float64  # whole numbers too: another type would be another program
+    for share in (-0.01, 1.01, float("nan")):
+        with pytest.raises(ValueError, match="free must be between 0 and 1"):
+            methods.get(name, **{**example, "free": share})
