@@ -14,8 +14,18 @@ def mean(values: np.ndarray) -> np.ndarray:
         plain = np.add.reduce(values, axis=0) / count
         if np.isfinite(plain).all():
             return plain
-        largest = np.finfo(float).max  # the parts of the largest number may add up to more, by rounding
-        return np.clip(np.add.reduce(values / count, axis=0), -largest, largest)
+        # The parts of the largest number may add up to more, by rounding.
+        return within_range(np.add.reduce(values / count, axis=0))
+
+
+def within_range(number: float | np.ndarray) -> np.ndarray:
+    """The number, or the largest one of its sign where it has overflowed.
+
+    >>> float(within_range(-np.inf))
+    -1.7976931348623157e+308
+    """
+    largest = np.finfo(float).max
+    return np.clip(number, -largest, largest)
 
 
 def standard_error(values: np.ndarray) -> float:

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from driftopt import averages
 from driftopt.study import display
 from driftopt.study.spec import Spec
 from driftopt.study.trial import Trial
@@ -65,9 +67,9 @@ def mean_of(trials: Sequence[Trial]) -> Mean | None:
     told = [trial for trial in trials if trial.state == "complete" and trial.value is not None]
     if not told:
         return None
-    values = np.array([trial.value for trial in told])
+    values = np.array([trial.value for trial in told], dtype=np.float64)
     if len(told) > 1:
-        return Mean(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(told))), len(told))
+        return Mean(float(averages.mean(values)), averages.standard_error(values), len(told))
     return Mean(float(values[0]), told[0].sem, 1)
 
 
@@ -98,13 +100,24 @@ def _improvement(spec: Spec, iterations: int, others: Sequence[Trial]) -> Improv
     paired, here = (mean_of([side[pair] for pair in both]) for side in sides)
     if len(both) > 1 and paired is not None and here is not None:
         values = np.array([[side[pair].value for pair in both] for side in sides], dtype=np.float64)
-        less = sign * (values[0] - values[1])
-        error = float(less.std(ddof=1) / np.sqrt(len(both)))
-        return Improvement(float(less.mean()), error, here, paired, "confirming pairs")
+        less = sign * _difference(values[0], values[1])
+        error = averages.standard_error(less)
+        return Improvement(float(averages.mean(less)), error, here, paired, "confirming pairs")
     here = mean_of(list(sides[1].values()))
     controls = mean_of([trial for trial in others if trial.kind == "control"])
     for start, basis in ((paired, "confirming pairs"), (controls, "confirming and control deployments")):
         if here is not None and start is not None and here.sem is not None and start.sem is not None:
-            gain = sign * (start.mean - here.mean)
-            return Improvement(gain, float(np.hypot(here.sem, start.sem)), here, start, basis)
+            gain = sign * float(_difference(start.mean, here.mean))
+            return Improvement(gain, _both(here.sem, start.sem), here, start, basis)
     return None
+
+
+def _difference(a: Any, b: Any) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return averages.within_range(np.subtract(a, b))
+
+
+def _both(one: float, other: float) -> float:
+    """The standard error of a difference: √(a² + b²)."""
+    with np.errstate(over="ignore"):
+        return float(averages.within_range(np.hypot(one, other)))

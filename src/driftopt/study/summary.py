@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from driftopt import averages
 from driftopt.study import display
 from driftopt.study.errors import Holding
 from driftopt.study.progress import Progress
@@ -14,6 +15,7 @@ from driftopt.study.spec import Spec
 from driftopt.study.trial import STATES, Trial
 
 DAY = 86400.0
+_HUGE = 1e100  # squares of larger numbers may overflow
 
 
 @dataclass(frozen=True)
@@ -71,20 +73,27 @@ def drift(trials: Sequence[Trial]) -> Drift | None:
     """Least squares of the start's values on time: y = a + b t, with the standard error of b.
 
     b = Σ(t − t̄)(y − ȳ) / Σ(t − t̄)²,   se² = Σ residual² / ((n − 2) Σ(t − t̄)²)
+
+    Huge values are measured in units of the largest, so that no sum or square overflows.
     """
     told = [t for t in trials if t.state == "complete" and at_start(t)]
     if not told:
         return None
     days = np.array([t.asked_at for t in told]) / DAY
-    values = np.array([t.value for t in told], dtype=np.float64)
+    told_values = np.array([t.value for t in told], dtype=np.float64)
+    mean = float(averages.mean(told_values))
     centred = days - days.mean()
     width = float(centred @ centred)
     if len(told) < 3 or width == 0:
-        return Drift(len(told), float(values.mean()), None, None)
-    slope = float(centred @ (values - values.mean())) / width
-    residual = values - values.mean() - slope * centred
-    error = float(np.sqrt(residual @ residual / ((len(told) - 2) * width)))
-    return Drift(len(told), float(values.mean()), slope, error)
+        return Drift(len(told), mean, None, None)
+    largest = float(np.abs(told_values).max())
+    unit = largest if largest > _HUGE else 1.0
+    values = told_values / unit
+    with np.errstate(over="ignore"):
+        slope = centred @ (values - values.mean()) / width
+        residual = values - values.mean() - slope * centred
+        error = np.sqrt(residual @ residual / ((len(told) - 2) * width))
+        return Drift(len(told), mean, *(float(averages.within_range(unit * b)) for b in (slope, error)))
 
 
 def at_start(trial: Trial) -> bool:
