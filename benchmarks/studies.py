@@ -11,7 +11,8 @@ import sqlalchemy as sa
 
 from benchmarks.rows import check, row
 from driftopt.study import Study
-from driftopt.study.schema import events, iterations, trials
+from driftopt.study.rows import Asked, Happened, Mark, Opened, checksum_of
+from driftopt.study.schema import events, heads, iterations, trials
 
 DIM, ROUNDS, LONG = 10, 50, 100_000
 
@@ -105,42 +106,25 @@ def _replay(url: str) -> tuple[float, str]:
 
 def _write_log(study: Study, values: np.ndarray, last: np.ndarray | None) -> None:
     """Only the last iteration's points are looked at again when a log is opened."""
-    points = str(np.asarray(last).tolist())
-    x = str(np.asarray(last)[0].tolist())
-    count = len(values)
-    numbers = range(count)
-    opened = [
-        {
-            "study_id": 1,
-            "iteration": t,
-            "draw": 0,
-            "points": points,
-            "count": 2,
-            "repeats": 1,
-            "opened_at": 0.0,
-        }
-        for t in numbers
-    ]
-    asked = [
-        {"study_id": 1, "kind": "method", "iteration": t, "draw": 0, "point": p, "sample": 0, "x": x}
-        | {"holder": "bench", "asked_at": 0.0, "expires_at": None}
-        for t in numbers
-        for p in range(2)
-    ]
-    told = [
-        {
-            "study_id": 1,
-            "trial_id": 2 * t + p + 1,
-            "kind": "complete",
-            "value": float(values[t, p]),
-            "at": 0.0,
-        }
-        for t in numbers
-        for p in range(2)
-    ]
+    points, x = (str(np.asarray(part).tolist()) for part in (last, np.asarray(last)[0]))
+    log = study._log  # pyright: ignore[reportPrivateUsage]
+    mark, lines = log.begin, {Opened: [], Asked: [], Happened: []}
+
+    def append(kind: Any, *fields: Any) -> None:
+        nonlocal mark
+        row = kind(mark.rows + 1, *fields)
+        mark = Mark(row.row, checksum_of(mark.checksum, row))
+        lines[kind].append(row._asdict() | {"study_id": log.study_id, "checksum": mark.checksum})
+
+    for t, told in enumerate(values.tolist()):
+        append(Opened, t, 0, points, 2, 1, 0.0)
+        for p, value in enumerate(told):
+            append(Asked, 2 * t + p + 1, "method", t, 0, p, 0, x, "bench", 0.0, None)
+            append(Happened, 2 * t + p + 1, "complete", value, None, None, None, None, 0.0)
 
     def work(connection: sa.Connection) -> None:
-        for table, lines in ((iterations, opened), (trials, asked), (events, told)):
-            connection.execute(sa.insert(table), lines)
+        for kind, table in ((Opened, iterations), (Asked, trials), (Happened, events)):
+            connection.execute(sa.insert(table), lines[kind])
+        connection.execute(sa.update(heads).values(**mark._asdict()))
 
-    study._log.database.write(1, work)  # pyright: ignore[reportPrivateUsage]
+    log.database.write(work)

@@ -3,6 +3,7 @@
 They are forked from this process, which has imported everything but has not started JAX: each starts its own.
 """
 
+import logging
 import os
 import select
 import sys
@@ -16,6 +17,7 @@ from support.study_worlds import bowl
 
 
 def work(url, share):
+    logging.getLogger("driftopt").setLevel(logging.ERROR)  # to wait for the others is no news here
     study = Study.open(url, "swarm")
     done = 0
     while done < share:

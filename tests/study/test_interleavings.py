@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
 from driftopt.study import BudgetSpent, Conflict, NothingToAsk, Study
-from driftopt.study.log import Happened
+from driftopt.study.rows import Happened
 from driftopt.study.trial import STATES
 from support.study_worlds import PLAIN, bowl
 
@@ -114,7 +114,8 @@ class Interleavings(RuleBasedStateMachine):
         self.told[id] = value
 
     def rows(self):
-        return self.log.read(lambda log: len([row for row in log.since({}) if isinstance(row, Happened)]))
+        rows, _ = self.log.read(lambda log: log.since(self.log.begin))
+        return len([row for row in rows if isinstance(row, Happened)])
 
     @rule(target=asked, who=st.integers(0, 1), lapse=st.booleans())
     def ask_for_all(self, who, lapse):

@@ -1,6 +1,9 @@
 """The log's replay is the state: live equals simulated, resumed equals uninterrupted, old logs open."""
 
+import re
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import jax
@@ -16,8 +19,9 @@ from driftopt.problem import Problem
 from driftopt.pytree import module
 from driftopt.rng.seeds import as_key, query_key, run_keys
 from driftopt.study import BudgetSpent, ReplayError, Study
+from driftopt.study.log import Reader
 from driftopt.study.method_state import MethodState
-from driftopt.study.schema import FORMAT, iterations
+from driftopt.study.schema import FORMAT
 from support.study_worlds import PLAIN, bowl, drive
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -126,12 +130,17 @@ def test_a_redraw_changes_the_points_and_not_the_iterate():
     assert state.recommend().tobytes() == iterate.tobytes()
 
 
-def test_a_log_that_this_method_did_not_write_is_refused(sqlite_url):
-    study = drive(Study.create(sqlite_url, "a", budget=20, **PLAIN))
-    with study._log.database.engine.begin() as connection:
-        connection.execute(sa.update(iterations).values(points="[[0.0, 0.0], [0.0, 0.0]]"))
+def test_a_log_that_this_method_did_not_write_is_refused(sqlite_url, monkeypatch):
+    drive(Study.create(sqlite_url, "a", budget=20, **PLAIN))
+    monkeypatch.setattr(Reader, "points", lambda *_: np.zeros((2, 2)))
     with pytest.raises(ReplayError, match="away from the log"):
         Study.open(sqlite_url, "a").recommend()
+
+
+def written(path):
+    """Everything in an SQLite file, as statements."""
+    with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as connection:
+        return list(connection.iterdump())
 
 
 @pytest.mark.parametrize("version", range(1, FORMAT + 1))
@@ -140,6 +149,12 @@ def test_databases_of_every_format_still_open(tmp_path, version):
     shutil.copy(GOLDEN / f"study-format-{version}.sqlite", tmp_path / "study.db")
     expected = np.load(GOLDEN / f"study-format-{version}.npz")
     study = Study.open(tmp_path / "study.db", "golden")
+    kept = tmp_path / "study.db.format-1"
+    if version == 1:
+        assert written(kept) == written(GOLDEN / "study-format-1.sqlite")
+    else:
+        assert not kept.exists()
+    assert study.verify() > 0
     found = study.recommend()
     assert found.iterations == expected["iterations"]
     close = {"rtol": 1e-5, "atol": 1e-6}  # directions are float32, and their last bit is not a promise
@@ -152,3 +167,35 @@ def test_databases_of_every_format_still_open(tmp_path, version):
     np.testing.assert_allclose(study.recommend().x, expected["final"], **close)
     with pytest.raises(BudgetSpent):
         study.ask()
+
+
+def as_postgres(statement):
+    """A table of format 1 as PostgreSQL writes it."""
+    serial = re.sub(r"id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT", "id SERIAL PRIMARY KEY", statement)
+    return re.sub(r"\bDOUBLE\b(?! PRECISION)", "DOUBLE PRECISION", serial)
+
+
+def test_a_server_of_format_1_is_brought_to_the_present_one(postgres_url):
+    """The golden database, row by row on PostgreSQL: the same recommendation, and the old tables are kept."""
+    engine = sa.create_engine(postgres_url)
+    tables = ("driftopt_format", *(f"driftopt_{t}" for t in ("studies", "iterations", "trials", "events")))
+    with closing(sqlite3.connect(GOLDEN / "study-format-1.sqlite")) as old, engine.begin() as new:
+        kinds = dict(old.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
+        for table in tables:
+            new.execute(sa.text(as_postgres(kinds[table])))
+            rows = old.execute(f"SELECT * FROM {table}")
+            names = [column[0] for column in rows.description]
+            insert = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(f':{n}' for n in names)})"
+            new.execute(sa.text(insert), [dict(zip(names, row, strict=True)) for row in rows])
+        for name, statement in kinds.items():
+            if statement.startswith("CREATE INDEX"):
+                new.execute(sa.text(kinds[name]))
+    expected = np.load(GOLDEN / "study-format-1.npz")
+    study = Study.open(postgres_url, "golden")
+    np.testing.assert_allclose(study.recommend().x, expected["x"], rtol=1e-5, atol=1e-6)
+    before = len(study.trials())
+    assert study.ask().id > max(trial.id for trial in study.trials()[:before])
+    with engine.begin() as connection:
+        kept = connection.execute(sa.text("SELECT count(*) FROM driftopt_trials_format_1")).scalar_one()
+    engine.dispose()
+    assert kept == before

@@ -38,6 +38,7 @@ def main():
         names=["tea", "coffee", "cocoa"],
         bounds=[(0, 2), (-1, None), (None, 1)],
         budget=90,
+        method="zo-o2nc-2pt",
         params={"radius": 0.3, "batch": 2},
         rng=2**40 + 7,
         direction="maximize",

@@ -270,6 +270,16 @@ def stationarity(
 
 
 @app.command
+def verify(url: Url, name: Name, *, json: Json = False) -> None:
+    """Check every row of the study's log, and replay it; exit code 1 where something is wrong."""
+    from driftopt.study import Study
+
+    with io.exits(json), Study.open(url, name) as study:
+        rows = study.verify()
+        io.say(json, {"rows": rows, "sound": True}, lambda: f"{rows} rows, all as they were written")
+
+
+@app.command
 def export(url: Url, name: Name, path: Path, *, json: Json = False) -> None:
     """Write every trial to a .csv, .json or .parquet file.
 

@@ -3,6 +3,7 @@
 from driftopt.study.errors import (
     BudgetSpent,
     Conflict,
+    DamagedLog,
     DatabaseRefused,
     FormatError,
     NoSuchStudy,
@@ -20,6 +21,7 @@ from driftopt.study.trial import Trial
 __all__ = [
     "BudgetSpent",
     "Conflict",
+    "DamagedLog",
     "DatabaseRefused",
     "FormatError",
     "NoSuchStudy",

@@ -6,8 +6,9 @@ import numpy as np
 
 from driftopt.study import evaluation, max_change
 from driftopt.study.errors import BudgetSpent, Holding, NothingToAsk
-from driftopt.study.log import Writer, as_trial
+from driftopt.study.log import Writer
 from driftopt.study.progress import OpenIteration
+from driftopt.study.rows import as_trial
 from driftopt.study.session import Session
 from driftopt.study.trial import Place, Trial
 
@@ -42,7 +43,7 @@ def ask(session: Session, purpose: str, holder: str) -> Trial:
                 return _ask_method(session, log, holder, computed)
             return _ask_evaluation(session, log, purpose, holder, computed)
 
-        outcome = session.log.write(work)
+        outcome = session.write(work)
         if isinstance(outcome, Trial):
             return outcome
         computed = None if outcome is None else _compute(session, outcome)
@@ -179,7 +180,7 @@ def _ask_evaluation(
         return needed
     now, center = session.clock(), computed.points
     pay(session, spec.budget - progress.spent, 1, f"a deployment for {purpose}")
-    same = log.trials(tuple(spec.names), kinds=[purpose], iteration=progress.closed)
+    same = [trial for trial in progress.beside(purpose) if trial.iteration == progress.closed]
     place, overdue = evaluation.next_place(same, purpose, progress.closed, spec.max_failures, now)
     x = evaluation.decision(spec, place, center)
     _check_excursion(session, log, place, center, x)

@@ -4,6 +4,7 @@ SQLite: a write lock from a transaction's start, a full flush at its end, the fi
 """
 
 import os
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -12,6 +13,27 @@ from sqlalchemy import event, exc
 from sqlalchemy.pool import StaticPool
 
 from driftopt.study.errors import DatabaseRefused
+
+
+def as_url(url: str | os.PathLike[str]) -> sa.URL:
+    """A database URL, or the path of an SQLite file."""
+    text = os.fspath(url)
+    if not text:
+        raise ValueError(
+            "url must be a database URL (sqlite:///file.db, postgresql://…) or a file's path; got ''"
+        )
+    try:
+        parsed = sa.make_url(text) if "://" in text else sa.URL.create("sqlite", database=str(Path(text)))
+    except (exc.ArgumentError, ValueError):
+        raise ValueError(
+            "url cannot be read: expected sqlite:///file.db, postgresql://user:password@host:5432/name or a "
+            "file's path (it is not shown, as it may hold a password)"
+        ) from None
+    if parsed.get_backend_name() not in ("sqlite", "postgresql"):
+        raise ValueError(f"url: a study is stored in SQLite or PostgreSQL, not {parsed.get_backend_name()!r}")
+    if parsed.drivername == "postgresql":
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    return parsed
 
 
 def sqlite(url: sa.URL, timeout: float) -> sa.Engine:

@@ -12,13 +12,14 @@ import weakref
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from driftopt.study import connections, schema
-from driftopt.study.errors import DatabaseRefused, FormatError, NoSuchStudy, StudyExists
+from driftopt.study import connections, migration, schema
+from driftopt.study.errors import DamagedLog, DatabaseRefused, NoSuchStudy, StudyExists
+from driftopt.study.rows import chained, stored
 
 T = TypeVar("T")
 
@@ -26,35 +27,21 @@ T = TypeVar("T")
 SAY_AFTER, GIVE_UP_AFTER = 2.0, 60.0
 _AWAY = (exc.OperationalError, exc.InterfaceError)  # PostgreSQL restarts, or cannot be reached
 _log = logging.getLogger("driftopt")
-_LOCK = sa.select(schema.studies.c.id).where(schema.studies.c.id == sa.bindparam("study")).with_for_update()
 
 
-def as_url(url: str | os.PathLike[str]) -> sa.URL:
-    """A database URL, or the path of an SQLite file."""
-    text = os.fspath(url)
-    if not text:
-        raise ValueError(
-            "url must be a database URL (sqlite:///file.db, postgresql://…) or a file's path; got ''"
-        )
-    try:
-        parsed = sa.make_url(text) if "://" in text else sa.URL.create("sqlite", database=str(Path(text)))
-    except (exc.ArgumentError, ValueError):
-        raise ValueError(
-            "url cannot be read: expected sqlite:///file.db, postgresql://user:password@host:5432/name or a "
-            "file's path (it is not shown, as it may hold a password)"
-        ) from None
-    if parsed.get_backend_name() not in ("sqlite", "postgresql"):
-        raise ValueError(f"url: a study is stored in SQLite or PostgreSQL, not {parsed.get_backend_name()!r}")
-    if parsed.drivername == "postgresql":
-        parsed = parsed.set(drivername="postgresql+psycopg")
-    return parsed
+class Found(NamedTuple):
+    """A study as the database knows it."""
+
+    id: int
+    spec: str
+    checksum: str
 
 
 class Database:
     """A database that holds studies."""
 
     def __init__(self, url: str | os.PathLike[str]):
-        self.url = as_url(url)
+        self.url = connections.as_url(url)
         self.label = connections.without_secrets(self.url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self._pid = os.getpid()
@@ -117,20 +104,17 @@ class Database:
 
         return self._patiently(attempt, again=True)
 
-    def write(self, study_id: int, work: Callable[[sa.Connection], T], *, again: bool = False) -> T:
-        """Run `work` as the only writer of the study; all of it is committed, or nothing.
+    def write(self, work: Callable[[sa.Connection], T], *, again: bool = False) -> T:
+        """Run `work` as the only writer; all of it is committed, or nothing.
 
         Args:
-            study_id: the study.
-            work: what to do.
+            work: what to do. On PostgreSQL it must lock its study first.
             again: doing it twice is the same as doing it once, so that it may be tried again when the
                 connection broke while it was committed.
         """
 
         def attempt() -> T:
             with self._writing() as connection:
-                if not self.sqlite:
-                    connection.execute(_LOCK, {"study": study_id})
                 return work(connection)
 
         return self._patiently(attempt, again=again)
@@ -150,8 +134,12 @@ class Database:
                     ) from None
             except exc.IntegrityError:
                 raise
+            except UnicodeDecodeError as error:  # SQLite names things of a damaged file in its complaints
+                raise self._damaged(str(error)) from None
             except exc.SQLAlchemyError as error:
                 reason, waits = _words(error), self._passes(error)
+                if self.sqlite and ("malformed" in reason or "decode" in reason):
+                    raise self._damaged(reason) from None
             waited = time.monotonic() - began
             if not waits or waited > GIVE_UP_AFTER:
                 raise DatabaseRefused(self._refusal(reason, waited if waits else None)) from None
@@ -180,61 +168,92 @@ class Database:
             "Nothing was changed; try again"
         )
 
+    def _damaged(self, reason: str) -> DamagedLog:
+        return DamagedLog(f"SQLite finds {self.label} damaged ({reason}): go back to a copy of it")
+
+    def check(self) -> None:
+        """Let SQLite look at the structure of its file; DamagedLog where it finds a fault."""
+        if self.sqlite:
+            found = self.read(lambda tx: tx.exec_driver_sql("PRAGMA integrity_check(1)").scalar())
+            if found != "ok":
+                raise self._damaged(str(found))
+
     # Which studies there are
 
-    def add(self, name: str, spec: str, now: float) -> int:
-        """A new study's id."""
+    def add(self, name: str, spec: str, now: float) -> Found:
+        """A new study."""
         self._prepare()
 
-        def attempt() -> int:
-            with self._writing() as connection:
-                row = sa.insert(schema.studies).values(name=name, created_at=now, spec=spec)
-                return connection.execute(row.returning(schema.studies.c.id)).scalar_one()
+        def work(connection: sa.Connection) -> Found:
+            at = stored(now)
+            checksum = chained("", name, at, spec)
+            row = sa.insert(schema.studies).values(name=name, created_at=at, spec=spec, checksum=checksum)
+            id = connection.execute(row.returning(schema.studies.c.id)).scalar_one()
+            connection.execute(sa.insert(schema.heads).values(study_id=id, rows=0, checksum=checksum))
+            return Found(id, spec, checksum)
 
         try:
-            return self._patiently(attempt, again=False)
+            return self.write(work)
         except exc.IntegrityError:
             raise StudyExists(
                 f"{self.label} already holds a study {name!r}: open it, or choose another name"
             ) from None
 
-    def find(self, name: str) -> tuple[int, str]:
-        """A study's id and specification."""
+    def find(self, name: str) -> Found:
+        """A study by its name."""
         database = self.url.database
         if self.sqlite and database and database != ":memory:" and not Path(database).exists():
             raise NoSuchStudy(f"there is no file {database}; create a study first")
 
-        def work(connection: sa.Connection) -> tuple[int, str]:
+        def work(connection: sa.Connection) -> Found | None:
             if not sa.inspect(connection).has_table(schema.versions.name):
                 raise NoSuchStudy(f"{self.label} holds no studies; create one first")
-            self._check_format(connection)
+            if migration.needed(connection, self.label):
+                return None
             table = schema.studies.c
-            row = connection.execute(sa.select(table.id, table.spec).where(table.name == name)).first()
+            row = connection.execute(sa.select(schema.studies).where(table.name == name)).first()
             if row is None:
                 known = connection.execute(sa.select(table.name).order_by(table.id)).scalars().all()
                 raise NoSuchStudy(
                     f"{self.label} holds no study {name!r}; it holds {', '.join(known) or 'none'}"
                 )
-            return row.id, row.spec
+            if row.checksum != chained("", row.name, row.created_at, row.spec):
+                raise DamagedLog(
+                    f"the specification of {name!r} is not what was written: the database is damaged. "
+                    "Go back to a copy of it"
+                )
+            return Found(row.id, row.spec, row.checksum)
 
-        return self.read(work)
+        found = self.read(work)
+        if found is None:
+            self._migrate()
+            found = self.read(work)
+        assert found is not None, "a database that was migrated needs no migration"
+        return found
+
+    def _migrate(self) -> None:
+        """Bring the database to the present format; an SQLite file as it was is kept beside it."""
+        if self.sqlite and self.url.database:
+            migration.keep(self.url.database)
+        self.write(migration.migrate, again=True)
 
     def _prepare(self) -> None:
         """Make the tables where there are none, and check the format of those that stand."""
 
-        def attempt() -> None:
-            with self._writing() as connection:
-                if not self.sqlite:
-                    # Two creators at once: the second waits for the first's tables.
-                    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(0x64726966)))
-                schema.metadata.create_all(connection)
-                if connection.execute(sa.select(schema.versions.c.version)).first() is None:
-                    connection.execute(sa.insert(schema.versions).values(version=schema.FORMAT))
-                self._check_format(connection)
+        def work(connection: sa.Connection) -> bool:
+            if not self.sqlite:
+                # Two creators at once: the second waits for the first's tables.
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(0x64726966)))
+            if sa.inspect(connection).has_table(schema.versions.name):
+                return migration.needed(connection, self.label)
+            schema.metadata.create_all(connection)
+            connection.execute(sa.insert(schema.versions).values(version=schema.FORMAT))
+            return False
 
         if self.sqlite:
             self._patiently(self._use_wal, again=True)
-        self._patiently(attempt, again=True)
+        if self.write(work, again=True):
+            self._migrate()
 
     def _use_wal(self) -> None:
         """WAL is a property of the file: set once, kept for ever."""
@@ -244,14 +263,6 @@ class Database:
                 raw.cursor().execute(command)
         except sqlite3.Error as error:
             raise exc.OperationalError(command, None, error) from error
-
-    def _check_format(self, connection: sa.Connection) -> None:
-        version = connection.execute(sa.select(schema.versions.c.version)).scalar_one()
-        if version != schema.FORMAT:
-            raise FormatError(
-                f"{self.label} is in format {version}; this driftopt reads format {schema.FORMAT}: "
-                "use the version that wrote it, or a newer one"
-            )
 
 
 class _Unknown(Exception):

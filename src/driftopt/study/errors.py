@@ -53,5 +53,9 @@ class ReplayError(StudyError):
     """The replayed state does not lead to the points in the log."""
 
 
+class DamagedLog(StudyError):
+    """A row of the log is not what was written. Nothing is computed from such a log."""
+
+
 class DatabaseRefused(StudyError):
     """The database could not be opened, read or written; in its own words."""

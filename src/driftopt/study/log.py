@@ -3,76 +3,31 @@
 Rows come out as plain tuples, vectors as the JSON text that is stored; the rest of a study knows no SQL.
 """
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
 
 from driftopt.study.database import Database
-from driftopt.study.errors import UnknownTrial
-from driftopt.study.schema import events, iterations, trials
-from driftopt.study.trial import Place, Trial, state_of
+from driftopt.study.errors import DamagedLog, UnknownTrial
+from driftopt.study.rows import (
+    Asked,
+    Happened,
+    Mark,
+    Opened,
+    Row,
+    checksum_of,
+    stored,
+    vector_as_json,
+    vector_from_json,
+)
+from driftopt.study.schema import events, heads, iterations, trials
+from driftopt.study.trial import Place
 
 T = TypeVar("T")
 
-
-class Opened(NamedTuple):
-    """An iteration was opened (draw 0), or redrawn (draw 1, 2, …)."""
-
-    id: int
-    iteration: int
-    draw: int
-    points: str  # the decisions to deploy, as JSON
-    count: int  # pyright: ignore[reportIncompatibleMethodOverride]  the column's name
-    repeats: int
-    opened_at: float
-
-
-class Asked(NamedTuple):
-    """A deployment was handed out."""
-
-    id: int
-    kind: str
-    iteration: int
-    draw: int
-    point: int
-    sample: int
-    x: str  # the decision, as JSON
-    holder: str
-    asked_at: float
-    expires_at: float | None
-
-    @property
-    def place(self) -> Place:
-        return Place(*self[1:6])
-
-
-class Happened(NamedTuple):
-    """Something happened to a trial: complete, failed, expired, superseded, late."""
-
-    id: int
-    trial_id: int
-    kind: str
-    value: float | None
-    sem: float | None
-    x_deployed: str | None
-    reason: str | None
-    at: float
-
-
-Row = Opened | Asked | Happened
-
-
-def vector_as_json(x: np.ndarray) -> str:
-    """No bit is lost: the shortest decimals that read back to the same binary64."""
-    return json.dumps(x.tolist(), allow_nan=False)
-
-
-def vector_from_json(text: str) -> np.ndarray:
-    return np.array(json.loads(text), dtype=np.float64)
-
+_ADVICE = "the database is damaged, and nothing is computed from it. Go back to a copy of it"
 
 # Statements are built once: SQLAlchemy takes longer to build one than to run it.
 
@@ -85,23 +40,43 @@ def _given(table: sa.Table, *names: str) -> list[Any]:
     return [table.c[name] == sa.bindparam(name) for name in names]
 
 
-_KINDS_OF_ROW = ((iterations, Opened), (trials, Asked), (events, Happened))
-_SINCE = [
-    (
-        row,
-        _columns(table, row)
-        .where(*_given(table, "study_id"), table.c.id > sa.bindparam("after"))
-        .order_by(table.c.id),
-    )
-    for table, row in _KINDS_OF_ROW
-]
-_TRIAL = _columns(trials, Asked).where(*_given(trials, "study_id", "id"))
-_TOLD = _columns(events, Happened).where(*_given(events, "trial_id")).order_by(events.c.id)
+def _since(table: sa.Table, row: Any) -> Any:
+    new = table.c.row > sa.bindparam("after")
+    found = _columns(table, row).add_columns(table.c.checksum)
+    return found.where(*_given(table, "study_id"), new).order_by(table.c.row)
+
+
+_TABLES: dict[Any, sa.Table] = {Opened: iterations, Asked: trials, Happened: events}
+_SINCE = [(row, _since(table, row)) for row, table in _TABLES.items()]
+_APPEND = {row: sa.insert(table) for row, table in _TABLES.items()}
+_HEAD = sa.select(heads.c.rows, heads.c.checksum).where(*_given(heads, "study_id"))
+_LOCKED_HEAD = _HEAD.with_for_update()  # one writer on PostgreSQL; SQLite has locked the whole file already
+_NEW_HEAD = sa.update(heads).where(heads.c.study_id == sa.bindparam("of_study"))
+_NEXT_ID = {
+    "sqlite": sa.text("SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'driftopt_trials'"),
+    "postgresql": sa.text("SELECT nextval(pg_get_serial_sequence('driftopt_trials', 'id'))"),
+}
+_REDRAWN = sa.exists().where(
+    iterations.c.study_id == trials.c.study_id,
+    iterations.c.iteration == trials.c.iteration,
+    iterations.c.draw == trials.c.draw + 1,
+)
+_other = trials.alias()
+_TRIED_AGAIN = sa.exists().where(
+    *(_other.c[name] == trials.c[name] for name in ("study_id", *Place._fields)), _other.c.id != trials.c.id
+)
+_TRIAL = (
+    _columns(trials, Asked)
+    .add_columns(_REDRAWN, _TRIED_AGAIN, *(events.c[name] for name in Happened._fields))
+    .join_from(trials, events, events.c.trial_id == trials.c.id, isouter=True)
+    .where(*_given(trials, "study_id", "id"))
+    .order_by(events.c.row)
+)
 _TRIES = (
     sa.select(trials.c.id, events.c.kind)
     .join_from(trials, events, events.c.trial_id == trials.c.id, isouter=True)
     .where(*_given(trials, "study_id", "kind", "iteration", "draw"))
-    .order_by(trials.c.id, events.c.id)
+    .order_by(trials.c.id, events.c.row)
 )
 _TRIES_AT_PLACE = _TRIES.where(*_given(trials, "point", "sample"))
 _POINTS = sa.select(iterations.c.points).where(*_given(iterations, "study_id", "iteration", "draw"))
@@ -111,56 +86,98 @@ _LAST_POINTS = (
     .order_by(iterations.c.draw.desc())
     .limit(1)
 )
-_LAST_ASKED = sa.select(trials.c.x).where(*_given(trials, "study_id")).order_by(trials.c.id.desc()).limit(1)
-_OPEN = sa.insert(iterations)
-_ASK = sa.insert(trials).returning(trials.c.id)
-_SAY = sa.insert(events)
+_LAST_ASKED = sa.select(trials.c.x).where(*_given(trials, "study_id")).order_by(trials.c.row.desc()).limit(1)
 
 
 class Log:
     """The log of one study. Whatever is read or written passes through `read` or `write`."""
 
-    def __init__(self, database: Database, study_id: int):
+    def __init__(self, database: Database, study_id: int, checksum: str):
         self.database = database
         self.study_id = study_id
+        self.begin = Mark(0, checksum)
 
     def read(self, work: "Callable[[Reader], T]") -> T:
         """Run `work` on a snapshot: all it reads is of one moment."""
         return self.database.read(lambda connection: work(Reader(connection, self.study_id)))
 
-    def write(self, work: "Callable[[Writer], T]", *, again: bool = False) -> T:
+    def write(self, work: "Callable[[Writer], T]", *, again: bool = False) -> "tuple[T, Written]":
         """Run `work` as the study's only writer; all of it is committed, or nothing.
+
+        Returns what `work` returned, and the rows that are in the log now.
 
         `again` says that doing it twice is the same as doing it once.
         """
-        return self.database.write(self.study_id, lambda tx: work(Writer(tx, self.study_id)), again=again)
+
+        def written(connection: sa.Connection) -> tuple[T, Written]:
+            writer = Writer(connection, self.study_id)
+            result = work(writer)
+            return result, writer.finish()
+
+        return self.database.write(written, again=again)
+
+
+class Written(NamedTuple):
+    """Rows that one transaction appended after `before`."""
+
+    before: Mark
+    rows: list[Row]
+    after: Mark
+
+
+class Known(NamedTuple):
+    """What the log says of one trial."""
+
+    asked: Asked
+    happened: list[Happened]  # oldest first
+    redrawn: bool  # the iteration was drawn anew after it was asked
+    tried_again: bool  # there is another trial at its place
 
 
 class Reader:
     """What can be asked of the log."""
 
+    _head_statement: Any = _HEAD
+
     def __init__(self, connection: sa.Connection, study_id: int):
         self._connection = connection
         self._study = {"study_id": study_id}
+        found = connection.execute(self._head_statement, self._study).first()
+        if found is None:
+            raise DamagedLog(f"the end of the log is not written down: {_ADVICE}")
+        self._head = Mark(*found)
 
-    def since(self, seen: dict[type, int]) -> Iterator[Row]:
-        """The rows that are new after `seen`, which is brought up to date."""
-        for kind, statement in _SINCE:
-            values = self._study | {"after": seen.get(kind, 0)}
-            for row in self._connection.execute(statement, values):
-                seen[kind] = row[0]
-                yield kind._make(row)
+    def since(self, mark: Mark) -> tuple[list[Row], Mark]:
+        """The rows after `mark` in their order, each checked, and where the log ends now."""
+        if self._head == mark:
+            return [], mark
+        where = self._study | {"after": mark.rows}
+        found: list[tuple[Any, Row, str]] = [
+            (row[0], kind._make(row[:-1]), row[-1])
+            for kind, statement in _SINCE
+            for row in self._connection.execute(statement, where).all()
+        ]
+        try:
+            found.sort(key=lambda line: line[0])
+        except TypeError:
+            raise DamagedLog(f"a row has no number: {_ADVICE}") from None
+        for number, row, checksum in found:
+            mark = Mark(mark.rows + 1, checksum_of(mark.checksum, row))
+            if number != mark.rows or checksum != mark.checksum:
+                raise DamagedLog(f"row {mark.rows} is missing, or is not what was written: {_ADVICE}")
+        if self._head != mark:
+            raise DamagedLog(f"the log ends after row {mark.rows}, and not as it was written: {_ADVICE}")
+        return [row for _, row, _ in found], mark
 
-    def trial(self, id: int) -> Asked:
-        """What was handed out under this number."""
-        row = self._connection.execute(_TRIAL, self._study | {"id": id}).first()
-        if row is None:
+    def trial(self, id: int) -> "Known":
+        """What was handed out under this number, and what happened to it."""
+        rows = self._connection.execute(_TRIAL, self._study | {"id": id}).all()
+        if not rows:
             raise UnknownTrial(f"this study has no trial {id}")
-        return Asked._make(row)
-
-    def told(self, id: int) -> list[Happened]:
-        """What happened to a trial, oldest first."""
-        return [Happened._make(row) for row in self._connection.execute(_TOLD, {"trial_id": id})]
+        width = len(Asked._fields)
+        asked, (redrawn, tried_again) = Asked._make(rows[0][:width]), rows[0][width : width + 2]
+        happened = [Happened._make(row[width + 2 :]) for row in rows if row[width + 2] is not None]
+        return Known(asked, happened, asked.kind == "method" and bool(redrawn), bool(tried_again))
 
     def tries(self, place: Place, *, whole_draw: bool = False) -> dict[int, list[str]]:
         """What happened to each trial at a place, or anywhere in its draw."""
@@ -184,42 +201,28 @@ class Reader:
         text = self._connection.execute(_LAST_ASKED, self._study).scalar()
         return None if text is None else vector_from_json(text)
 
-    def trials(
-        self,
-        names: tuple[str, ...],
-        *,
-        kinds: Sequence[str] | None = None,
-        iteration: int | None = None,
-        holder: str | None = None,
-    ) -> list[Trial]:
-        """Trials with their states, in the order in which they were asked."""
-        where = [trials.c.study_id == self._study["study_id"]]
-        where += [] if kinds is None else [trials.c.kind.in_(kinds)]
-        where += [] if iteration is None else [trials.c.iteration == iteration]
-        where += [] if holder is None else [trials.c.holder == holder]
-        happened: dict[int, list[Happened]] = {}
-        query = _columns(events, Happened).join_from(events, trials, events.c.trial_id == trials.c.id)
-        for row in self._connection.execute(query.where(*where).order_by(events.c.id)):
-            happened.setdefault(row.trial_id, []).append(Happened._make(row))
-        asked = self._connection.execute(_columns(trials, Asked).where(*where).order_by(trials.c.id))
-        return [as_trial(Asked._make(row), happened.get(row.id, []), names) for row in asked]
-
 
 class Writer(Reader):
-    """What can be appended to it: the only three statements that change a study."""
+    """What can be appended to it: nothing else changes a study."""
+
+    _head_statement: Any = _LOCKED_HEAD
+
+    def __init__(self, connection: sa.Connection, study_id: int):
+        super().__init__(connection, study_id)
+        self._before, self._rows = self._head, list[Row]()
 
     def open(self, iteration: int, draw: int, points: np.ndarray, repeats: int, now: float) -> None:
         """An iteration's points are drawn, or drawn again."""
-        row: dict[str, Any] = self._study | {"iteration": iteration, "draw": draw, "opened_at": now}
-        row |= {"points": vector_as_json(points), "count": len(points), "repeats": repeats}
-        self._connection.execute(_OPEN, row)
+        text = vector_as_json(points)
+        self._append(Opened(self._next, iteration, draw, text, len(points), repeats, stored(now)))
 
     def ask(self, place: Place, x: np.ndarray, holder: str, now: float, expires_at: float | None) -> Asked:
         """A deployment is handed out."""
-        row: dict[str, Any] = place._asdict() | {"x": vector_as_json(x), "holder": holder}
-        row |= {"asked_at": now, "expires_at": expires_at}
-        id = self._connection.execute(_ASK, self._study | row).scalar_one()
-        return Asked(id=id, **row)
+        id = self._connection.execute(_NEXT_ID[self._connection.dialect.name]).scalar_one()
+        until = None if expires_at is None else stored(expires_at)
+        row = Asked(self._next, id, *place, vector_as_json(x), str(holder), stored(now), until)
+        self._append(row)
+        return row
 
     def say(
         self,
@@ -231,19 +234,23 @@ class Writer(Reader):
         sem: float | None = None,
         x_deployed: str | None = None,
         reason: str | None = None,
+        who: str | None = None,
     ) -> None:
         """Something happened to a trial."""
-        row: dict[str, Any] = self._study | {"trial_id": trial_id, "kind": kind, "at": now}
-        row |= {"value": value, "sem": sem, "x_deployed": x_deployed, "reason": reason}
-        self._connection.execute(_SAY, row)
+        self._append(Happened(self._next, trial_id, kind, value, sem, x_deployed, reason, who, stored(now)))
 
+    @property
+    def _next(self) -> int:
+        return self._head.rows + 1
 
-def as_trial(asked: Asked, happened: Sequence[Happened], names: tuple[str, ...]) -> Trial:
-    """A trial from its rows."""
-    told = next((event for event in reversed(happened) if event.kind in ("complete", "late", "failed")), None)
-    state = state_of([event.kind for event in happened])
-    row: dict[str, Any] = asked._asdict() | {"x": vector_from_json(asked.x), "names": names, "state": state}
-    if told is not None:
-        row |= {"value": told.value, "sem": told.sem, "reason": told.reason, "answered_at": told.at}
-        row["x_deployed"] = None if told.x_deployed is None else vector_from_json(told.x_deployed)
-    return Trial(**row)
+    def _append(self, row: Row) -> None:
+        self._head = Mark(row.row, checksum_of(self._head.checksum, row))
+        whole = self._study | row._asdict() | {"checksum": self._head.checksum}
+        self._connection.execute(_APPEND[type(row)], whole)
+        self._rows.append(row)
+
+    def finish(self) -> Written:
+        """Write down where the log ends now."""
+        if self._rows:
+            self._connection.execute(_NEW_HEAD, {"of_study": self._study["study_id"]} | self._head._asdict())
+        return Written(self._before, self._rows, self._head)

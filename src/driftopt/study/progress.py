@@ -1,13 +1,15 @@
 """The rows of the log folded, as they come, into what `ask` must know: no SQL, no JAX, no clock."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from driftopt.study.errors import Holding
-from driftopt.study.log import Asked, Happened, Opened, Reader
+from driftopt.study.log import Reader, Written
+from driftopt.study.rows import Asked, Happened, Mark, Opened, Row, as_trial
 from driftopt.study.spec import Spec
-from driftopt.study.trial import Place
+from driftopt.study.trial import Place, Trial
 
 # What happened to the method's state, in order: the (p,) values of an iteration, or None for a redraw.
 Step = np.ndarray | None
@@ -55,34 +57,55 @@ class OpenIteration:
 class Progress:
     """Everything in the log up to the last `follow`."""
 
-    def __init__(self, spec: Spec):
+    def __init__(self, spec: Spec, begin: Mark):
         self._spec = spec
-        self._seen: dict[type, int] = {}
+        self._seen = begin
         self._draws: dict[tuple[int, int], OpenIteration] = {}
         self._draw_of: dict[int, tuple[OpenIteration, int]] = {}  # a trial's draw and slot
         self._memory = spec.answers.begin()
+        self._beside: dict[int, tuple[Asked, list[Happened]]] = {}  # trials that are not the method's own
         self.spent = 0
         self.since_control: int | None = None  # deployments since the last control; None before the first
         self.steps: list[Step] = []
         self.closed = 0  # iterations whose values are all in
 
     @property
+    def rows(self) -> int:
+        """Rows of the log taken in."""
+        return self._seen.rows
+
+    @property
     def open(self) -> OpenIteration | None:
         """The draw now being answered, if one is."""
         return next(reversed(self._draws.values()), None)
 
+    def beside(self, *kinds: str) -> list[Trial]:
+        """Control, confirm and stationarity trials, in the order in which they were asked."""
+        names = tuple(self._spec.names)
+        return [as_trial(*rows, names) for rows in self._beside.values() if rows[0].kind in kinds]
+
     def follow(self, log: Reader) -> None:
         """Take in the rows added since the last time."""
-        for row in log.since(self._seen):
+        rows, seen = log.since(self._seen)
+        self._fold(rows, seen)
+
+    def take(self, written: Written) -> None:
+        """Take in rows that were just committed, if none are missing between."""
+        if written.rows and written.before == self._seen:
+            self._fold(written.rows, written.after)
+
+    def _fold(self, rows: Sequence[Row], seen: Mark) -> None:
+        self._seen = seen
+        for row in rows:
             match row:
                 case Opened():
                     draw = OpenIteration(row.iteration, row.draw, row.count, row.repeats)
                     self._draws[row.iteration, row.draw] = draw
+                    self._close()
                 case Asked():
                     self._asked(row)
                 case Happened():
                     self._happened(row)
-        self._close()
 
     def _asked(self, row: Asked) -> None:
         self.spent += 1
@@ -96,8 +119,14 @@ class Progress:
             draw.out[slot] = Holding(row.id, row.holder, row.expires_at)
             draw.trials.append(row.id)
             self._draw_of[row.id] = draw, slot
+        else:
+            self._beside[row.id] = row, []
 
     def _happened(self, row: Happened) -> None:
+        if row.trial_id is None:
+            return
+        if row.trial_id in self._beside:
+            self._beside[row.trial_id][1].append(row)
         found = self._draw_of.get(row.trial_id)
         if found is None:
             return  # not the method's own, or of an iteration that is over: it does not change the state
@@ -108,6 +137,8 @@ class Progress:
         if row.kind == "complete" and draw.values[slot] is None:
             draw.values[slot] = row.value
             draw.missing -= 1
+            if draw.missing == 0:
+                self._close()
         elif row.kind in ("failed", "expired"):
             # By trial, not by who holds the slot now: a process that reads the log at once, late, must
             # count what one that watched it counted, and a trial that expired and then failed is one.

@@ -6,11 +6,18 @@
 | driftopt_studies | a study: its name and its unchanging specification |
 | driftopt_iterations | an iteration opened (draw 0) or redrawn (draw 1, 2, …), with its points |
 | driftopt_trials | a deployment handed out: one unit of budget, whatever becomes of it |
-| driftopt_events | something that happened to a trial: complete, failed, expired, superseded, late |
+| driftopt_events | what happened to a trial (complete, failed, expired, superseded, late) or the study |
+| driftopt_heads | how many rows a study's log has, and the last one's checksum |
+
+A study's rows are numbered 1, 2, … over its three tables (`row`), and each carries the checksum of itself and
+all rows before it: a row that is changed, lost or added by accident is noticed, whichever it is. Only a head
+is ever changed; it can be computed from the rows.
 
 Vectors and specifications are JSON: Python writes the shortest decimal that reads back to the same
 binary64, so no bit is lost and any tool can read them.
 """
+
+from typing import Any
 
 from sqlalchemy import (
     Column,
@@ -25,18 +32,23 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-FORMAT = 1
+FORMAT = 2
 
 metadata = MetaData()
 
 
-# Every table asks SQLite for AUTOINCREMENT: an id is never used again, even were rows to go from the end.
+# SQLite is asked for AUTOINCREMENT: an id is never used again, even were rows to go from the end. The other
+# tables are kept in the order of their keys (no rowid): a row more then writes one page less.
 def _id() -> Column[int]:
     return Column("id", Integer, primary_key=True, autoincrement=True)
 
 
-def _study() -> Column[int]:
-    return Column("study_id", Integer, ForeignKey("driftopt_studies.id"), nullable=False)
+def _study(**more: Any) -> Column[int]:
+    return Column("study_id", Integer, ForeignKey("driftopt_studies.id"), nullable=False, **more)
+
+
+def _checksum() -> Column[str]:
+    return Column("checksum", String(32), nullable=False)
 
 
 versions = Table(
@@ -50,22 +62,33 @@ studies = Table(
     Column("name", String(200), nullable=False, unique=True),
     Column("created_at", Double, nullable=False),
     Column("spec", Text, nullable=False),
+    _checksum(),
     sqlite_autoincrement=True,
+)
+
+heads = Table(
+    "driftopt_heads",
+    metadata,
+    _study(primary_key=True),
+    Column("rows", Integer, nullable=False),
+    _checksum(),
+    sqlite_with_rowid=False,
 )
 
 iterations = Table(
     "driftopt_iterations",
     metadata,
-    _id(),
-    _study(),
+    _study(primary_key=True),
+    Column("row", Integer, primary_key=True, autoincrement=False),
     Column("iteration", Integer, nullable=False),
     Column("draw", Integer, nullable=False),
     Column("points", Text, nullable=False),
     Column("count", Integer, nullable=False),
     Column("repeats", Integer, nullable=False),
     Column("opened_at", Double, nullable=False),
+    _checksum(),
     UniqueConstraint("study_id", "iteration", "draw"),
-    sqlite_autoincrement=True,
+    sqlite_with_rowid=False,
 )
 
 trials = Table(
@@ -73,6 +96,7 @@ trials = Table(
     metadata,
     _id(),
     _study(),
+    Column("row", Integer, nullable=False),
     Column("kind", String(20), nullable=False),
     Column("iteration", Integer, nullable=False),
     Column("draw", Integer, nullable=False),
@@ -82,25 +106,26 @@ trials = Table(
     Column("holder", String(200), nullable=False),
     Column("asked_at", Double, nullable=False),
     Column("expires_at", Double),
+    _checksum(),
+    UniqueConstraint("study_id", "row"),
     sqlite_autoincrement=True,
 )
-Index("driftopt_trials_by_study", trials.c.study_id, trials.c.id)
-Index("driftopt_trials_by_slot", trials.c.study_id, trials.c.kind, trials.c.iteration, trials.c.draw)
+Index("driftopt_trials_by_place", trials.c.study_id, trials.c.kind, trials.c.iteration, trials.c.draw)
 
 events = Table(
     "driftopt_events",
     metadata,
-    _id(),
-    _study(),
-    Column("trial_id", Integer, ForeignKey("driftopt_trials.id"), nullable=False),
+    _study(primary_key=True),
+    Column("row", Integer, primary_key=True, autoincrement=False),
+    Column("trial_id", Integer, ForeignKey("driftopt_trials.id")),  # null: the study as a whole
     Column("kind", String(20), nullable=False),
     Column("value", Double),
     Column("sem", Double),
     Column("x_deployed", Text),
     Column("reason", Text),
+    Column("who", String(200)),  # who said so, where that is another than the trial's holder
     Column("at", Double, nullable=False),
-    # A trial is told once, fails once, expires once.
-    UniqueConstraint("trial_id", "kind"),
-    sqlite_autoincrement=True,
+    _checksum(),
+    sqlite_with_rowid=False,
 )
-Index("driftopt_events_by_study", events.c.study_id, events.c.id)
+Index("driftopt_events_by_trial", events.c.trial_id)

@@ -1,12 +1,13 @@
 """One process's view of one study: the log, what it tells so far, and the method's state."""
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from driftopt.study.errors import ReplayError
-from driftopt.study.log import Log, Reader
+from driftopt.study.log import Log, Reader, Writer
 from driftopt.study.progress import Progress
 from driftopt.study.spec import Spec
 
@@ -23,7 +24,8 @@ class Session:
         self.log = log
         self.spec = spec
         self.clock = clock
-        self.progress = Progress(spec)
+        self.progress = Progress(spec, log.begin)
+        self.lock = threading.RLock()
         self._state: MethodState | None = None
 
     def read(self, work: Callable[[Reader], T]) -> T:
@@ -33,7 +35,19 @@ class Session:
             self.progress.follow(log)
             return work(log)
 
-        return self.log.read(looked)
+        with self.lock:
+            return self.log.read(looked)
+
+    def follow(self) -> None:
+        """Bring `progress` to the log's present end."""
+        self.read(lambda log: None)
+
+    def write(self, work: Callable[[Writer], T], *, again: bool = False) -> T:
+        """Append to the log; what is committed is known here without reading it again."""
+        with self.lock:
+            result, written = self.log.write(work, again=again)
+            self.progress.take(written)
+            return result
 
     def state(self) -> "MethodState":
         """The method's state after all that `progress` knows. This alone needs JAX."""

@@ -1,7 +1,7 @@
 """What a study is, fixed at its creation: stored as JSON, with every default written out."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ from driftopt.answers import Answers
 from driftopt.answers.finite import LARGEST
 from driftopt.plugins import OWN
 from driftopt.space import Space
+from driftopt.study.errors import FormatError
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,8 @@ class Spec:
     @cached_property
     def space(self) -> Space:
         """The way out: from the method's points to decisions."""
-        return Space.build(self.x0, names=self.names, bounds=self.bounds)
+        # Names were checked when the study was made, by the rule of that day.
+        return replace(Space.build(self.x0, bounds=self.bounds), names=tuple(self.names))
 
     @cached_property
     def answers(self) -> Answers:
@@ -77,4 +79,11 @@ class Spec:
 
     @classmethod
     def from_json(cls, text: str) -> "Spec":
-        return cls(**json.loads(text))
+        """The specification again; FormatError where a newer version wrote more than this one knows."""
+        given = json.loads(text)
+        known = {field.name for field in fields(cls)}
+        if unknown := sorted(set(given) - known):
+            raise FormatError(
+                f"this study has {', '.join(unknown)}, unknown to this driftopt: use a newer version"
+            )
+        return cls(**given)

@@ -2,7 +2,6 @@
 
 import os
 import socket
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from driftopt.study.errors import NothingToAsk
 from driftopt.study.export import export
 from driftopt.study.log import Log
 from driftopt.study.recommendation import Recommendation, recommend
+from driftopt.study.rows import as_trials
 from driftopt.study.session import Session
 from driftopt.study.spec import Spec
 from driftopt.study.summary import Summary, summarize
@@ -37,7 +37,6 @@ class Study:
         self._log = log
         self._clock = clock
         self._session = Session(log, spec, clock)
-        self._lock = threading.RLock()
 
     @classmethod
     def create(
@@ -87,7 +86,7 @@ class Study:
             reserve: deployments kept for confirmation and stationarity.
             clock: seconds since the epoch.
         """
-        checks.text("name", name)
+        name = str(checks.text("name", name))
         spec = specify(
             x0=x0,
             names=names,
@@ -107,7 +106,8 @@ class Study:
             reserve=reserve,
         )
         database = Database(url)
-        return cls(Log(database, database.add(name, spec.as_json(), clock())), name, spec, clock)
+        found = database.add(name, spec.as_json(), clock())
+        return cls(Log(database, found.id, found.checksum), name, spec, clock)
 
     @classmethod
     def open(
@@ -115,8 +115,12 @@ class Study:
     ) -> "Study":
         """Take up a study that exists."""
         database = Database(url)
-        study_id, spec = database.find(name)
-        return cls(Log(database, study_id), name, Spec.from_json(spec), clock)
+        try:
+            found = database.find(name)
+        except BaseException:
+            database.close()
+            raise
+        return cls(Log(database, found.id, found.checksum), name, Spec.from_json(found.spec), clock)
 
     @property
     def url(self) -> str:
@@ -152,7 +156,7 @@ class Study:
         """
         checks.choice("purpose", purpose, ("method", "confirm", "stationarity"))
         owner = checks.text("holder", holder or f"{socket.gethostname()}:{os.getpid()}")
-        with self._lock:
+        with self._session.lock:
             return asking.ask(self._session, purpose, owner)
 
     def ask_many(self, k: int, purpose: str = "method", holder: str | None = None) -> list[Trial]:
@@ -199,24 +203,35 @@ class Study:
         self, state: str | None = None, kind: str | None = None, holder: str | None = None
     ) -> list[Trial]:
         """The deployments so far, in the order asked: those still out to a holder that died, say."""
-        kinds = None if kind is None else [checks.choice("kind", kind, KINDS)]
-        if state is not None:
-            checks.choice("state", state, STATES)
-        found = self._log.read(lambda log: log.trials(tuple(self.spec.names), kinds=kinds, holder=holder))
-        return [trial for trial in found if state in (None, trial.state)]
+        wanted = {"state": state, "kind": kind, "holder": holder}
+        for name, choices in (("state", STATES), ("kind", KINDS)):
+            if wanted[name] is not None:
+                checks.choice(name, wanted[name], choices)
+        given = [(name, value) for name, value in wanted.items() if value is not None]
+        return [trial for trial in self._trials() if all(getattr(trial, k) == v for k, v in given)]
+
+    def _trials(self) -> list[Trial]:
+        """Every trial, with the session's progress brought to the same moment.
+
+        All rows are read and checked: a damaged index can hide none.
+        """
+        rows, _ = self._session.read(lambda log: log.since(self._log.begin))
+        return as_trials(rows, tuple(self.spec.names))
 
     def recommend(self) -> Recommendation:
         """The decision to deploy, an iterate or a mean of iterates, with what is known of its improvement."""
-        with self._lock:
-            others = self._trials_now("control", "confirm")
+        with self._session.lock:
+            self._session.follow()
             x = self._session.state().recommendation()
             progress = self._session.progress
+            others = progress.beside("control", "confirm")
             return recommend(self.spec, x, progress.closed, progress.spent, others)
 
     def summary(self) -> Summary:
         """Where the study stands: budget, states, who holds what, drift of the world."""
-        with self._lock:
-            return summarize(self.name, self.spec, self._session.progress, self._trials_now(*KINDS))
+        with self._session.lock:
+            trials = self._trials()
+            return summarize(self.name, self.spec, self._session.progress, trials)
 
     def stationarity(
         self, confidence: float = 0.95, value_range: tuple[float, float] | None = None
@@ -228,14 +243,24 @@ class Study:
             value_range: (low, high), which no value can leave. The level then holds for every law of the
                 values, rare events too, and however often one looks; see `driftopt.stationarity.measure`.
         """
-        with self._lock:
-            told = self._trials_now("stationarity")
+        with self._session.lock:
+            self._session.follow()
+            told = self._session.progress.beside("stationarity")
             closed = self._session.progress.closed
             return evaluation.stationarity(self.spec, closed, told, confidence, value_range)
 
-    def _trials_now(self, *kinds: str) -> list[Trial]:
-        """Trials of some kinds, with the session's progress brought to the same moment."""
-        return self._session.read(lambda log: log.trials(tuple(self.spec.names), kinds=kinds))
+    def verify(self) -> int:
+        """Read the whole log anew, check every row, and replay it; returns the number of rows.
+
+        Raises:
+            DamagedLog: a row is not what was written, or is missing.
+            ReplayError: the replay does not lead to the points that were asked.
+        """
+        fresh = Session(self._log, self.spec, self._clock)
+        fresh.follow()
+        self._log.database.check()
+        fresh.state()
+        return fresh.progress.rows
 
     def export(self, path: str | os.PathLike[str]) -> Path:
         """Write every trial to a .csv, .json or .parquet file."""

@@ -10,7 +10,8 @@ import numpy as np
 from driftopt import checks
 from driftopt.answers import Answer
 from driftopt.study.errors import Conflict, UnknownTrial
-from driftopt.study.log import Asked, Happened, Writer, vector_as_json, vector_from_json
+from driftopt.study.log import Known, Writer
+from driftopt.study.rows import Asked, Happened, stored, vector_as_json, vector_from_json
 from driftopt.study.session import Session
 from driftopt.study.trial import state_of
 
@@ -38,7 +39,7 @@ class Said:
 def tell(session: Session, id: Any, value: Any, sem: Any, x_deployed: Any) -> str:
     """A value at the point asked; else a failure: not a number, or a value that belongs to another point."""
     answer = _Answer(session, id, value, sem, x_deployed)
-    return session.log.write(answer.record, again=True)
+    return session.write(answer.record, again=True)
 
 
 def tell_many(session: Session, answers: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -57,16 +58,16 @@ def tell_many(session: Session, answers: Sequence[Mapping[str, Any]]) -> list[st
                 states.append(answer.record(log))
             return states
 
-        return session.log.write(work, again=True)
+        return session.write(work, again=True)
     except (Conflict, UnknownTrial, ValueError) as error:
         raise type(error)(f"{where}: {error}. None of the {len(answers)} answers was recorded") from None
 
 
 def fail(session: Session, id: Any, reason: Any) -> str:
     """No value came."""
-    number, why = trial_number(id), checks.text("reason", reason or "no reason given", LONGEST_REASON)
+    number, why = trial_number(id), str(checks.text("reason", reason or "no reason given", LONGEST_REASON))
     said = Said("failed", reason=why)
-    return session.log.write(lambda log: _record(log, log.trial(number), said, session.clock()), again=True)
+    return session.write(lambda log: _record(log, log.trial(number), said, session.clock()), again=True)
 
 
 def trial_number(id: Any) -> int:
@@ -82,8 +83,8 @@ class _Answer:
     def __init__(self, session: Session, id: Any, value: Any, sem: Any = None, x_deployed: Any = None):
         self._session = session
         self.id = trial_number(id)
-        self._value = checks.number("value", value) + 0.0  # SQLite drops the sign of zero, so we always do
-        self._sem = None if sem is None else checks.number("sem", sem)
+        self._value = stored(checks.number("value", value))
+        self._sem = None if sem is None else stored(checks.number("sem", sem))
         if self._sem is not None and not (math.isfinite(self._sem) and self._sem >= 0):
             raise ValueError(f"sem must be finite and >= 0, or None; got {sem!r}")
         dim = session.spec.dim
@@ -91,9 +92,9 @@ class _Answer:
 
     def record(self, log: Writer) -> str:
         """Append it; returns the trial's state."""
-        asked = log.trial(self.id)
-        said = _judged(self._session, asked, self._value, self._sem, self._deployed)
-        return _record(log, asked, said, self._session.clock())
+        trial = log.trial(self.id)
+        said = _judged(self._session, trial.asked, self._value, self._sem, self._deployed)
+        return _record(log, trial, said, self._session.clock())
 
 
 def _judged(
@@ -108,9 +109,9 @@ def _judged(
     return Said(against.state, value, sem, text, against.reason)
 
 
-def _record(log: Writer, asked: Asked, said: Said, now: float) -> str:
+def _record(log: Writer, trial: Known, said: Said, now: float) -> str:
     """Append what was said; returns the trial's state. The same again appends nothing."""
-    happened = log.told(asked.id)
+    asked, happened = trial.asked, trial.happened
     before = next((row for row in happened if row.kind in ("complete", "failed", "late")), None)
     if before is not None:
         if not said.same(before):
@@ -119,9 +120,10 @@ def _record(log: Writer, asked: Asked, said: Said, now: float) -> str:
                 "Nothing was changed"
             )
         return state_of([row.kind for row in happened])
-    others = {id: kinds for id, kinds in log.tries(asked.place).items() if id != asked.id}
+    tries = log.tries(asked.place) if trial.tried_again else {}
+    others = {id: kinds for id, kinds in tries.items() if id != asked.id}
     answered = any("complete" in kinds for kinds in others.values())
-    late = said.kind == "complete" and (answered or _redrawn(log, asked))
+    late = said.kind == "complete" and (answered or trial.redrawn)
     _append(log, asked.id, "late" if late else said.kind, now, said)
     if late:
         return "superseded"
@@ -138,7 +140,3 @@ def _append(log: Writer, id: int, kind: str, now: float, said: Said) -> None:
 
 def _words(told: Said | Happened) -> str:
     return f"failed ({told.reason})" if told.kind == "failed" else f"{told.value!r}"
-
-
-def _redrawn(log: Writer, asked: Asked) -> bool:
-    return asked.kind == "method" and log.points(asked.iteration, asked.draw + 1) is not None

@@ -1,0 +1,123 @@
+"""The rows of a study's log as plain tuples, and the checksum that each carries."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftopt.study.trial import Place, Trial, state_of
+
+
+class Opened(NamedTuple):
+    """An iteration was opened (draw 0), or redrawn (draw 1, 2, …)."""
+
+    row: int
+    iteration: int
+    draw: int
+    points: str  # the decisions to deploy, as JSON
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride]  the column's name
+    repeats: int
+    opened_at: float
+
+
+class Asked(NamedTuple):
+    """A deployment was handed out."""
+
+    row: int
+    id: int
+    kind: str
+    iteration: int
+    draw: int
+    point: int
+    sample: int
+    x: str  # the decision, as JSON
+    holder: str
+    asked_at: float
+    expires_at: float | None
+
+    @property
+    def place(self) -> Place:
+        return Place(self.kind, self.iteration, self.draw, self.point, self.sample)
+
+
+class Happened(NamedTuple):
+    """Something happened to a trial (complete, failed, expired, superseded, late) or to the study."""
+
+    row: int
+    trial_id: int | None
+    kind: str
+    value: float | None
+    sem: float | None
+    x_deployed: str | None
+    reason: str | None
+    who: str | None
+    at: float
+
+
+Row = Opened | Asked | Happened
+
+
+class Mark(NamedTuple):
+    """How far a log was read: so many rows, the last of which has this checksum."""
+
+    rows: int
+    checksum: str
+
+
+def stored(number: float) -> float:
+    """A number as both databases give it back: SQLite drops the sign of zero, so we always do.
+
+    >>> stored(-0.0)
+    0.0
+    """
+    return float(number) + 0.0
+
+
+def chained(before: str, *fields: Any) -> str:
+    """A checksum of `fields`, whole numbers, floats, texts and None, that depends on the one `before`.
+
+    >>> one = chained("", "study", 1, 0.5, None)
+    >>> chained("", "study", 1, 0.25, None) == one
+    False
+    """
+    # `ascii` writes numbers and texts the same way on every machine, and a 1 unlike a 1.0 or a '1'.
+    return hashlib.blake2b(f"{before} {fields!a}".encode(), digest_size=16).hexdigest()
+
+
+def checksum_of(before: str, row: Row) -> str:
+    """A row's checksum, which depends on all rows before it."""
+    return chained(before, type(row).__name__, *row)
+
+
+def vector_as_json(x: np.ndarray) -> str:
+    """No bit is lost: the shortest decimals that read back to the same binary64."""
+    return json.dumps(x.tolist(), allow_nan=False)
+
+
+def vector_from_json(text: str) -> np.ndarray:
+    """The vector, or the matrix, again."""
+    return np.array(json.loads(text), dtype=np.float64)
+
+
+def as_trial(asked: Asked, happened: Sequence[Happened], names: tuple[str, ...]) -> Trial:
+    """A trial from its rows."""
+    told = next((event for event in reversed(happened) if event.kind in ("complete", "late", "failed")), None)
+    state = state_of([event.kind for event in happened])
+    row: dict[str, Any] = asked._asdict() | {"x": vector_from_json(asked.x), "names": names, "state": state}
+    del row["row"]
+    if told is not None:
+        row |= {"value": told.value, "sem": told.sem, "reason": told.reason, "answered_at": told.at}
+        row["x_deployed"] = None if told.x_deployed is None else vector_from_json(told.x_deployed)
+    return Trial(**row)
+
+
+def as_trials(rows: Sequence[Row], names: tuple[str, ...]) -> list[Trial]:
+    """The trials of a whole log, with their states, in the order in which they were asked."""
+    asked = [row for row in rows if isinstance(row, Asked)]
+    happened: dict[int, list[Happened]] = {row.id: [] for row in asked}
+    for row in rows:
+        if isinstance(row, Happened) and row.trial_id is not None:
+            happened[row.trial_id].append(row)
+    return [as_trial(row, happened[row.id], names) for row in asked]
