@@ -85,7 +85,8 @@ def test_exit_codes(prices, shell):
     _, out, _ = shell("ask", prices, "weekly")
     assert out.startswith("trial 1 (method)\n  tea     ")
     shell("ask", prices, "weekly", "--holder", "cron")
-    code, _, err = shell("ask", prices, "weekly")
+    assert shell("ask", prices, "weekly")[:2] == (0, out)
+    code, _, err = shell("ask", prices, "weekly", "--new")
     assert code == 3
     assert "trial 2 by cron" in err
     assert shell("tell", prices, "weekly", 1, "-2.5")[:2] == (0, "trial 1: complete\n")
@@ -206,7 +207,7 @@ def test_refusals_are_json_where_json_is_asked_for(prices, shell):
         said = json.loads(err)
         assert (got, out, said["code"], said["kind"]) == (code, "", code, kind), words
     shell("ask", prices, "weekly", "--count", 2)
-    assert json.loads(shell("ask", prices, "weekly", "--json")[2])["code"] == 3
+    assert json.loads(shell("ask", prices, "weekly", "--new", "--json")[2])["code"] == 3
 
 
 def test_json_that_cannot_be_read_is_a_sentence(prices, shell, monkeypatch):

@@ -131,24 +131,29 @@ def ask(
     count: int = 1,
     purpose: Literal["method", "confirm", "stationarity"] = "method",
     holder: str | None = None,
+    new: Flag = False,
     json: Json = False,
 ) -> None:
     """Take the next deployment; exit code 3 when there is none now, 4 when the budget is spent.
 
+    Whoever has not answered the last one gets it again, so that a job may run twice.
+
     ```text
     driftopt study ask shop.db prices
     driftopt study ask shop.db prices --purpose confirm
+    driftopt study ask shop.db prices --holder tea-shop --new
     ```
 
     Args:
         count: Take up to so many at once; with --json the answer is then a list.
         purpose: To optimise, to confirm the recommendation, or to measure how stationary it is.
-        holder: Who deploys it; the machine and process unless given.
+        holder: Who deploys it; the user and the machine unless given.
+        new: Take another one, although the last is not answered.
     """
     from driftopt.study import Study
 
     with io.exits(json), Study.open(url, name) as study:
-        trials = study.ask_many(count, purpose, holder)
+        trials = study.ask_many(count, purpose, holder or io.this_user(), new)
         data = [io.trial_as_data(trial) for trial in trials]
         io.say(json, data if count > 1 else data[0], lambda: "\n".join(map(io.trial_as_text, trials)))
 

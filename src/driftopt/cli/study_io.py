@@ -1,8 +1,10 @@
 """What the study commands share: exit codes, and values in and out as text or JSON."""
 
+import getpass
 import inspect
 import json
 import re
+import socket
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -52,6 +54,14 @@ def say(as_json: bool, data: Any, text: Callable[[], Any]) -> None:
         print(json.dumps(data))
     else:
         print(text())
+
+
+def this_user() -> str:
+    """Who asks from a shell: the same tomorrow, as a process is not."""
+    try:
+        return f"{getpass.getuser()}@{socket.gethostname()}"
+    except (KeyError, OSError):  # a container's user may have no name
+        return socket.gethostname()
 
 
 def vector(text: str | None, option: str) -> list[float] | None:

@@ -28,8 +28,9 @@ class Computed:
     points: np.ndarray
 
 
-def ask(session: Session, purpose: str, holder: str) -> Trial:
-    """The next deployment for a purpose.
+def ask(session: Session, purpose: str, holder: str, held: int | None = None) -> Trial:
+    """The next deployment for a purpose; or, counted from 0, number `held` of those that the holder has not
+    answered, if there are so many.
 
     Decides under the lock and computes outside it, so that others may go on meanwhile; whoever holds the
     lock next looks again.
@@ -39,6 +40,9 @@ def ask(session: Session, purpose: str, holder: str) -> Trial:
 
         def work(log: Writer, computed: Computed | None = computed) -> Trial | Needed | None:
             session.progress.follow(log)
+            out = [] if held is None else session.progress.unanswered(holder, purpose)[held:]
+            if out:
+                return as_trial(out[0], [], tuple(session.spec.names))
             if purpose == "method":
                 return _ask_method(session, log, holder, computed)
             return _ask_evaluation(session, log, purpose, holder, computed)

@@ -64,6 +64,7 @@ class Progress:
         self._draw_of: dict[int, tuple[OpenIteration, int]] = {}  # a trial's draw and slot
         self._memory = spec.answers.begin()
         self._beside: dict[int, tuple[Asked, list[Happened]]] = {}  # trials that are not the method's own
+        self._pending: dict[int, Asked] = {}
         self.spent = 0
         self.since_control: int | None = None  # deployments since the last control; None before the first
         self.steps: list[Step] = []
@@ -83,6 +84,20 @@ class Progress:
         """Control, confirm and stationarity trials, in the order in which they were asked."""
         names = tuple(self._spec.names)
         return [as_trial(*rows, names) for rows in self._beside.values() if rows[0].kind in kinds]
+
+    def unanswered(self, holder: str, purpose: str) -> list[Asked]:
+        """What a holder was handed for a purpose and has not answered, oldest first.
+
+        Evaluations of an earlier recommendation are of no use any more.
+        """
+        kinds = ("method", "control") if purpose == "method" else (purpose,)
+        return [
+            row
+            for row in self._pending.values()
+            if row.holder == holder
+            and row.kind in kinds
+            and (purpose == "method" or row.iteration == self.closed)
+        ]
 
     def follow(self, log: Reader) -> None:
         """Take in the rows added since the last time."""
@@ -109,6 +124,7 @@ class Progress:
 
     def _asked(self, row: Asked) -> None:
         self.spent += 1
+        self._pending[row.id] = row
         if row.kind == "control":
             self.since_control = 0
         elif self.since_control is not None:
@@ -125,6 +141,7 @@ class Progress:
     def _happened(self, row: Happened) -> None:
         if row.trial_id is None:
             return
+        self._pending.pop(row.trial_id, None)
         if row.trial_id in self._beside:
             self._beside[row.trial_id][1].append(row)
         found = self._draw_of.get(row.trial_id)

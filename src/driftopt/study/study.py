@@ -148,23 +148,34 @@ class Study:
 
     # Asking
 
-    def ask(self, purpose: str = "method", holder: str | None = None) -> Trial:
-        """The next deployment, leased to `holder` (this process, unless named).
+    def ask(self, purpose: str = "method", holder: str | None = None, new: bool = False) -> Trial:
+        """The next deployment, leased to `holder`.
 
-        purpose: "method" to optimise; "confirm" for the start and the recommendation in turn;
-        "stationarity" for pairs of points around the recommendation.
+        Args:
+            purpose: "method" to optimise; "confirm" for the start and the recommendation in turn;
+                "stationarity" for pairs of points around the recommendation.
+            holder: who deploys it. A holder with a name gets the deployment that it has not answered again,
+                so that a job may run twice, or die and be run again. Without a name it is this process,
+                and every deployment is another one.
+            new: hand out another one all the same.
+        """
+        return self.ask_many(1, purpose, holder, new)[0]
+
+    def ask_many(
+        self, k: int, purpose: str = "method", holder: str | None = None, new: bool = False
+    ) -> list[Trial]:
+        """Up to k deployments at once: fewer when fewer can be out together; none is an error.
+
+        The arguments are those of `ask`: first come those that the holder has not answered.
         """
         checks.choice("purpose", purpose, ("method", "confirm", "stationarity"))
         owner = checks.text("holder", holder or f"{socket.gethostname()}:{os.getpid()}")
-        with self._session.lock:
-            return asking.ask(self._session, purpose, owner)
-
-    def ask_many(self, k: int, purpose: str = "method", holder: str | None = None) -> list[Trial]:
-        """Up to k deployments at once: fewer when fewer can be out together; none is an error."""
         taken: list[Trial] = []
-        for _ in range(int(checks.count("k", k))):
+        for number in range(int(checks.count("k", k))):
+            held = None if new or not holder else number
             try:
-                taken.append(self.ask(purpose, holder))
+                with self._session.lock:
+                    taken.append(asking.ask(self._session, purpose, owner, held))
             except NothingToAsk:
                 if not taken:
                     raise

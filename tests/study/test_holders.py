@@ -1,0 +1,56 @@
+"""Who holds what: a named holder gets again what it has not answered."""
+
+from driftopt.study import Study
+from support.study_worlds import PLAIN, bowl, drive
+
+
+def test_a_named_holder_gets_what_it_has_not_answered(url, clock):
+    study = Study.create(url, "a", budget=20, clock=clock, lease=10.0, **PLAIN)
+    first = study.ask(holder="till")
+    again = Study.open(url, "a", clock=clock).ask(holder="till")
+    assert (again.id, again.x.tobytes(), again.expires_at) == (first.id, first.x.tobytes(), first.expires_at)
+    other = study.ask(holder="till", new=True)
+    assert other.id != first.id
+    assert study.ask(holder="till").id == first.id
+    assert [trial.id for trial in study.ask_many(3, holder="till")] == [first.id, other.id]
+    clock.now += 11.0  # a week late: nobody else has taken it meanwhile
+    assert study.ask(holder="till").id == first.id
+    study.tell(first.id, 1.0)
+    assert study.ask(holder="till").id == other.id
+    study.fail(other.id, "down")
+    assert study.ask(holder="till").id not in (first.id, other.id)
+
+
+def test_what_another_took_over_is_not_handed_out_again(url, clock):
+    study = Study.create(url, "a", budget=20, clock=clock, lease=10.0, parallel=1, **PLAIN)
+    mine = study.ask_many(2, holder="me")
+    clock.now += 11.0
+    theirs = study.ask(holder="you")
+    assert theirs.x.tobytes() == mine[0].x.tobytes()
+    assert study.ask(holder="me").id == mine[1].id
+
+
+def test_holders_do_not_meet_and_nobody_in_particular_gets_another(url):
+    study = Study.create(url, "a", budget=20, **PLAIN)
+    assert study.ask(holder="me").id != study.ask(holder="you").id
+    study = Study.create(url, "b", budget=20, **PLAIN)
+    assert study.ask().id != study.ask().id
+
+
+def test_purposes_do_not_meet(url):
+    study = drive(Study.create(url, "a", budget=20, reserve=8, control_every=4, **PLAIN))
+    first, second = (study.ask(purpose, holder="till") for purpose in ("confirm", "stationarity"))
+    assert (first.kind, second.kind) == ("confirm", "stationarity")
+    assert study.ask("confirm", holder="till").id == first.id
+    assert study.ask("stationarity", holder="till").id == second.id
+
+
+def test_an_earlier_recommendation_is_not_evaluated_again(url):
+    study = Study.create(url, "a", budget=20, **PLAIN)
+    old = study.ask("confirm", holder="till")
+    for _ in range(2):
+        trial = study.ask()
+        study.tell(trial.id, bowl(trial))
+    new = study.ask("confirm", holder="till")
+    assert (old.iteration, new.iteration) == (0, 1)
+    assert new.id != old.id
