@@ -54,3 +54,15 @@ def test_a_front_door_describes_all_of_its_arguments(name):
     function = getattr(driftopt, name)
     described = {p.arg_name for p in parse(inspect.getdoc(function), DocstringStyle.GOOGLE).params}
     assert described == set(inspect.signature(function).parameters)
+
+
+def test_a_long_file_says_why_it_is_long():
+    root = Path(__file__).parents[2]
+    files = [path for folder in ("src", "tests", "benchmarks") for path in (root / folder).rglob("*.py")]
+    texts = {path: path.read_text(encoding="utf-8") for path in files}
+    silent = [
+        str(path.relative_to(root))
+        for path, text in texts.items()
+        if text.count("\n") > 300 and "300 lines" not in (ast.get_docstring(ast.parse(text)) or "")
+    ]
+    assert silent == []
