@@ -1,4 +1,7 @@
-"""`driftopt study …`: live studies for people who live in cron and the shell."""
+"""`driftopt study …`: live studies for people who live in cron and the shell.
+
+Longer than 300 lines: a dozen short commands, and most of their lines are the help that a user reads.
+"""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
