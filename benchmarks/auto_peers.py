@@ -4,28 +4,25 @@ All start at the same point and get the same length: trials about `radius` away,
 radius/√d a coordinate. Each reports what it recommends itself, scored by the exact objective.
 """
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import cma
 import jax
-import jax.numpy as jnp
-import nevergrad as ng
 import numpy as np
 
 import driftopt
 from benchmarks.rows import row
 from driftopt import methods
 from driftopt.data.cache import DataError
+from driftopt.outside import Outside
+from driftopt.outside.cma_es import CMA
+from driftopt.outside.nevergrad_registry import Nevergrad
 from driftopt.problem import Problem
 from driftopt.problems import Pricing, StrategicClassification
-from driftopt.rng.seeds import as_key
+from driftopt.sweep.outside_runs import OutsideRuns, SimulatedPlace
+from driftopt.sweep.task import Settings
 
-BLOCK = 16  # queries answered in one call: a dispatch costs more than a query
 NEVERGRAD = ("TBPSA", "SPSA", "OptimisticNoisyOnePlusOne")
-
-Noisy = Callable[[np.ndarray], np.ndarray]  # points (n, d) → n fresh values
 
 
 def rows(splits: Sequence[int] = (101,), runs: int = 1) -> Iterator[dict[str, Any]]:
@@ -40,13 +37,12 @@ def rows(splits: Sequence[int] = (101,), runs: int = 1) -> Iterator[dict[str, An
         method = methods.get("auto", radius=radius)
         ours = float(np.mean([driftopt.simulate(method, problem, budget=budget, rng=s).fun for s in seeds]))
         rivals = {
-            "CMA-ES (cma)": _cma(None),
-            "CMA-ES, population 10d (cma)": _cma(10 * problem.dim),
-            **{f"{n} (Nevergrad)": _nevergrad(n) for n in NEVERGRAD},
+            "CMA-ES (cma)": CMA(radius),
+            "CMA-ES, population 10d (cma)": CMA(radius, 10 * problem.dim),
+            **{f"{n} (Nevergrad)": Nevergrad(radius, n) for n in NEVERGRAD},
         }
-        for rival, run in rivals.items():
-            ends = [run(*_oracle(problem, seed, budget), radius, seed) for seed in seeds]
-            theirs = float(np.mean([float(score(jnp.asarray(x, jnp.float32))) for x in ends]))
+        for rival, search in rivals.items():
+            theirs = float(np.mean([_end(search, problem, budget, seed) for seed in seeds]))
             yield row(
                 f"{name}: auto against {rival}, {budget:,} queries",
                 f"{ours:.3f}",
@@ -74,58 +70,10 @@ def instances(splits: Sequence[int], runs: int) -> Iterator[tuple[str, Problem, 
         yield name, problem, 5_000, 0.5, range(runs)
 
 
-def _oracle(problem: Problem, seed: int, budget: int) -> tuple[np.ndarray, Noisy, int]:
-    """The start, a function that answers every point with fresh noise, and how many answers it may give."""
-    key, spent = as_key(seed), 0
-
-    @jax.jit
-    def answer(points: Any, first: Any) -> Any:
-        keys = jax.vmap(lambda i: jax.random.fold_in(key, first + i))(jnp.arange(BLOCK))
-        return jax.vmap(problem.sample)(keys, points)
-
-    def ask(points: np.ndarray) -> np.ndarray:
-        nonlocal spent
-        values = []
-        for block in np.split(points, range(BLOCK, len(points), BLOCK)):
-            with np.errstate(over="ignore"):  # a rival that diverges may ask anywhere
-                padded = np.resize(block, (BLOCK, points.shape[1])).astype(np.float32)
-            values.append(np.asarray(answer(padded, spent))[: len(block)])
-            spent += len(block)
-        if spent > budget:
-            raise RuntimeError(f"a rival spent {spent} queries of {budget}")
-        return np.concatenate(values).astype(float)
-
-    return np.asarray(problem.x0, float), ask, budget
-
-
-def _cma(population: int | None) -> Callable[..., np.ndarray]:
-    """Its own population or a larger one, which averages noise. It reports its mean, not its best draw."""
-
-    def run(x0: np.ndarray, ask: Noisy, budget: int, radius: float, seed: int) -> np.ndarray:
-        options = {"seed": seed + 1, "verbose": -9, "tolfun": 0, "tolx": 0, "tolfunhist": 0}
-        options |= {} if population is None else {"popsize": population}
-        search = cma.CMAEvolutionStrategy(x0, radius / len(x0) ** 0.5, options)
-        for _ in range(budget // search.popsize):
-            points = search.ask()
-            search.tell(points, ask(np.array(points)).tolist())
-        return np.asarray(search.result.xfavorite)
-
-    return run
-
-
-def _nevergrad(name: str) -> Callable[..., np.ndarray]:
-    def run(x0: np.ndarray, ask: Noisy, budget: int, radius: float, seed: int) -> np.ndarray:
-        space = ng.p.Array(init=x0).set_mutation(sigma=radius / len(x0) ** 0.5)
-        space.random_state.seed(seed)
-        search = ng.optimizers.registry[name](parametrization=space, budget=budget)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about the huge values that a diverging search meets
-            for _ in range(budget):
-                candidate = search.ask()
-                search.tell(candidate, float(ask(candidate.value[None])[0]))
-        return search.provide_recommendation().value
-
-    return run
+def _end(search: Outside, problem: Problem, budget: int, seed: int) -> float:
+    """The exact objective at what a rival recommends."""
+    task = OutsideRuns(((search,),), (SimulatedPlace(problem, None),), ((seed,),), Settings(budget))
+    return float(task.run()["objective"][0, 0, 0])
 
 
 if __name__ == "__main__":

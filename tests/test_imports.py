@@ -35,6 +35,7 @@ LAYERS = (
         "space",
         "answers",
         "report",
+        "outside",
     ),
     ("methods", "data"),
     ("problems",),

@@ -32,8 +32,8 @@ PAGES = {
     ),
     "reference/sweep.md": (
         "Sweeps and comparisons",
-        "Grids × seeds × instances, and methods judged with statistics.",
-        ("driftopt.sweep", "driftopt.comparison"),
+        "Grids × seeds × instances, methods judged with statistics, and the optimisers of others.",
+        ("driftopt.sweep", "driftopt.comparison", "driftopt.outside"),
     ),
     "reference/theory.md": (
         "Theory and certificates",

@@ -9,14 +9,16 @@ test, corrected by Holm for the number of tests, and a bootstrap interval of the
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from driftopt import checks, sweep
+from driftopt import checks, outside, sweep
 from driftopt.comparison import files, tables
 from driftopt.comparison.functions import FunctionSource
 from driftopt.comparison.judging import Judged, judge
 from driftopt.method import Method, check_method
+from driftopt.outside import Outside
 from driftopt.problem import Problem
 from driftopt.sweep import Grid, grid
 from driftopt.sweep.parts import Simulated, Source
@@ -44,7 +46,7 @@ class Comparison(Judged):
 
 def compare(
     problem: Problem | Sequence[Problem] | Callable[..., Any],
-    methods: Mapping[str, Mapping[str, Any] | Method] | Sequence[Grid | Method],
+    methods: Mapping[str, Mapping[str, Any] | Method | Outside] | Sequence[Grid | Method],
     *,
     budget: int,
     development: int | Sequence[int] = 5,
@@ -59,6 +61,7 @@ def compare(
     executor: Executor | None = None,
     progress: bool = False,
     version: str | None = None,
+    settle: int = 1,
 ) -> Comparison:
     """Tune each method on development runs, judge it on held-out runs, and test the differences.
 
@@ -67,7 +70,8 @@ def compare(
             gets a generator of its run, so that the comparison can be repeated exactly.
         methods: label → parameters, each one value or a list of values to try; the label is the method's name
             unless the parameter `method` names another, is a Method or is a function that builds one. A
-            Method in place of the parameters is compared as it is.
+            Method in place of the parameters is compared as it is. The names of `driftopt.outside.LIBRARIES`
+            stand for the optimisers of others, and an `outside.AskTell` for any object with ask and tell.
         budget: queries a run.
         development: how many runs choose a configuration, or their seeds.
         held_out: how many runs judge it, or their seeds; none may be a development seed.
@@ -82,6 +86,7 @@ def compare(
         progress: show how far it is, on stderr.
         version: names what your code does not show, a file it reads or a service it asks; change the text
             when that changes, and no result from before is used again.
+        settle: hold every decision for so many queries and use the last, for a world with memory.
 
     Raises:
         ValueError: what was given does not fit together; the sentence says what was expected.
@@ -103,8 +108,9 @@ def compare(
         progress=progress,
         title="compare",
         version=version,
+        settle=settle,
     )
-    scores, contrasts = judge(tuned)
+    scores, contrasts = judge(tuned, [one.label for one in grids if _luckiest(one)])
     return Comparison(scores, contrasts, tuned, budget, _best_known(source))
 
 
@@ -146,10 +152,28 @@ def _grids(methods: Any) -> list[Grid]:
 def _labelled(label: str, given: Any) -> Grid:
     if isinstance(given, Method):
         return grid(given, label=label)
+    if isinstance(given, Outside):
+        given.require(label)
+        return Grid(label, partial(_itself, given), ({},))
     if not isinstance(given, Mapping):
         raise ValueError(f"methods: {label} must be a table of parameters or a Method, got {given!r}")
     numbers: dict[str, Any] = dict(given)
-    return grid(numbers.pop("method", label), label=label, **numbers)
+    method = numbers.pop("method", label)
+    if isinstance(method, str) and method in outside.LIBRARIES:
+        method = outside.LIBRARIES[method]
+    if isinstance(method, type) and issubclass(method, Outside):
+        method.require(label)
+    return grid(method, label=label, **numbers)
+
+
+def _itself(search: Outside) -> Outside:
+    return search
+
+
+def _luckiest(one: Grid) -> bool:
+    """Whether what is judged is no recommendation but the best value seen."""
+    found = one.candidate(0)
+    return isinstance(found, Outside) and found.luckiest
 
 
 def _seeds(name: str, given: int | Sequence[int], first: int) -> Sequence[int]:

@@ -34,6 +34,7 @@ KEYS = (
     "bounds",
     "evaluations",
     "evaluate_every",
+    "settle",
 )
 
 

@@ -11,11 +11,15 @@ from driftopt.drivers.function_run import MinimizeError
 from driftopt.drivers.minimization import minimize
 from driftopt.method import Method
 from driftopt.methods.grids import Grid
+from driftopt.outside.contract import Answer, Outside
 from driftopt.runtime.fingerprint import digest_of
 from driftopt.runtime.reachable_code import Reached, reach
 from driftopt.space import Space
+from driftopt.space.bounds import Bounds
 from driftopt.sweep.kept_parts import Arrays
-from driftopt.sweep.parts import Settings, Source, Task
+from driftopt.sweep.outside_runs import OutsideRuns, Place, searches
+from driftopt.sweep.parts import Source
+from driftopt.sweep.task import Settings, Task
 
 
 @dataclass(frozen=True)
@@ -31,12 +35,14 @@ class FunctionTask(Task):
     evaluations: int
     seeds: tuple[int, ...]
     budget: int
+    settle: int
     version: str | None
 
     @property
     def key(self) -> str:
         rest = reach(self.methods, self.parameters, self.space).digest
-        return digest_of(self.code.digest, rest, self.evaluations, self.seeds, self.budget, self.version)
+        numbers = (self.evaluations, self.seeds, self.budget, self.settle, self.version)
+        return digest_of(self.code.digest, rest, *numbers)
 
     @property
     def unseen(self) -> tuple[str, ...]:
@@ -56,11 +62,6 @@ class FunctionTask(Task):
     def _one(self, seed: int, configuration: int) -> tuple[np.ndarray, float, int]:
         numbers = self.parameters[configuration]
         method = self.methods[configuration]
-        takes_rng = "rng" in inspect.signature(self.fun).parameters
-
-        def noise(purpose: int) -> tuple[Any, ...]:
-            return (np.random.default_rng([seed, purpose]),) if takes_rng else ()
-
         try:
             result = minimize(
                 self.fun,
@@ -69,15 +70,71 @@ class FunctionTask(Task):
                 method=method,
                 params=numbers if isinstance(method, str) else None,
                 rng=seed,
-                args=noise(0),
+                settle=self.settle,
+                args=_generator(self.fun, seed, 0),
             )
         except MinimizeError as error:
             if error.__cause__ is not None:  # the function itself raised: that is the user's to mend
                 raise ValueError(f"{self.label} with {numbers}, seed {seed}: {error}") from error
             return error.result.x, np.inf, error.result.nfev
-        judge = noise(1)
-        values = [float(self.fun(result.x.copy(), *judge)) for _ in range(self.evaluations)]
-        return result.x, float(np.mean(values)), result.nfev
+        return result.x, _judged(self.fun, result.x, seed, self.evaluations), result.nfev
+
+
+def _generator(fun: Callable[..., Any], seed: int, purpose: int) -> tuple[Any, ...]:
+    """The generator of a run, for a function that takes one: 0 for its queries, 1 for its judge."""
+    takes_rng = "rng" in inspect.signature(fun).parameters
+    return (np.random.default_rng([seed, purpose]),) if takes_rng else ()
+
+
+def _judged(fun: Callable[..., Any], x: np.ndarray, seed: int, evaluations: int) -> float:
+    """The mean of fresh values at the reported decision."""
+    judge = _generator(fun, seed, 1)
+    return float(np.mean([float(fun(x.copy(), *judge)) for _ in range(evaluations)]))
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionPlace(Place):
+    """A noisy function for optimisers that others wrote; every point asked for is inside its bounds."""
+
+    label: str
+    fun: Callable[..., Any]
+    space: Space
+    evaluations: int
+
+    @property
+    def x0(self) -> np.ndarray:
+        return self.space.start
+
+    @property
+    def sides(self) -> tuple[np.ndarray, np.ndarray] | None:
+        bounds = next((step for step in self.space.steps if isinstance(step, Bounds)), None)
+        return None if bounds is None else (bounds.lower, bounds.upper)
+
+    def answer(self, seed: int, settle: int) -> Answer:
+        arguments = _generator(self.fun, seed, 0)
+
+        def values(points: np.ndarray) -> np.ndarray:
+            decisions = self.space.deploy(points)
+            try:
+                each = [[float(self.fun(x.copy(), *arguments)) for _ in range(settle)] for x in decisions]
+            except Exception as error:
+                raise ValueError(
+                    f"{self.label}, seed {seed}: the function raised {type(error).__name__}: {error}"
+                ) from error
+            return np.array([held[-1] for held in each])
+
+        return values
+
+    def judge(self, seed: int, x: np.ndarray) -> np.ndarray:
+        values = [_judged(self.fun, one, seed, self.evaluations) for one in x]
+        return np.where(np.isfinite(values), values, np.inf)
+
+    def report(self, x: np.ndarray) -> np.ndarray:
+        return self.space.report(x)
+
+    @property
+    def code(self) -> Reached:
+        return reach(self.fun, self.space, self.evaluations)
 
 
 class FunctionSource(Source):
@@ -96,11 +153,14 @@ class FunctionSource(Source):
         instances: Sequence[int],
         seeds: Sequence[int],
         settings: Settings,
-    ) -> FunctionTask:
+    ) -> Task:
         numbers = tuple(dict(grid.configurations[i]) for i in configurations[0])
         space = self.space
         if settings.x0 is not None:
             space = Space.build(settings.x0, names=space.names, **space.given)
+        if isinstance(grid.candidate(configurations[0][0]), Outside):
+            place = FunctionPlace(grid.label, self.fun, space, self.evaluations)
+            return OutsideRuns(searches(grid, configurations), (place,), (tuple(seeds),), settings)
         return FunctionTask(
             self.fun,
             self.code,
@@ -111,6 +171,7 @@ class FunctionSource(Source):
             self.evaluations,
             tuple(seeds),
             settings.budget,
+            settings.settle,
             settings.version,
         )
 

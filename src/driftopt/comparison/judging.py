@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ class Score:
     parameters: Mapping[str, Any]
     best: bool  # the smallest mean
     tied: bool  # not told apart from the best at the 5 % level
+    luckiest: bool = False  # judged at its luckiest draw: it recommends nothing else
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,8 @@ class Judged:
         return scores, [contrast for contrast in self.contrasts if contrast.instance == instance]
 
 
-def judge(tuned: Tuned) -> tuple[list[Score], list[Contrast]]:
-    """Scores and contrasts of all methods on all instances."""
+def judge(tuned: Tuned, luckiest: Sequence[str] = ()) -> tuple[list[Score], list[Contrast]]:
+    """Scores and contrasts of all methods on all instances; `luckiest` report nothing but their best draw."""
     chosen = [(choice.instance, choice.method) for choice in tuned.selected]
     values = {
         (instance, method): tuned.held_out.where(instance=instance, method=method).columns["objective"]
@@ -89,7 +90,8 @@ def judge(tuned: Tuned) -> tuple[list[Score], list[Contrast]]:
     }
     instances = list(dict.fromkeys(instance for instance, _ in chosen))
     contrasts = [contrast for instance in instances for contrast in _contrasts(instance, values)]
-    return _scores(tuned, values, contrasts), contrasts
+    scores = [replace(one, luckiest=one.method in luckiest) for one in _scores(tuned, values, contrasts)]
+    return scores, contrasts
 
 
 def _contrasts(instance: str, values: Values) -> list[Contrast]:

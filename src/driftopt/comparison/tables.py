@@ -22,6 +22,9 @@ READING = (
 )
 
 
+LUCKIEST = "† Judged at the best value it has seen, its luckiest draw: it recommends nothing else."
+
+
 def span(interval: Interval) -> str:
     """[low, high]."""
     if np.isnan(interval.low):
@@ -34,7 +37,12 @@ def scores_table(judged: Judged, instance: str) -> Table:
     known = judged.best_known.get(instance)
     caption = instance if known is None else f"{instance} (best known value {significant(known)})"
     rows = [_score_row(score) for score in judged.on(instance)[0]]
-    return Table(caption, HEADS, rows, READING, words=(0, 6))
+    return Table(caption, HEADS, rows, reading(judged), words=(0, 6))
+
+
+def reading(judged: Judged) -> str:
+    """How to read the scores."""
+    return f"{READING} {LUCKIEST}" if any(score.luckiest for score in judged.scores) else READING
 
 
 def _score_row(score: Score) -> Row:
@@ -42,7 +50,9 @@ def _score_row(score: Score) -> Row:
     mean = f"diverged ({score.diverged} of {score.runs})" if score.diverged else significant(score.mean)
     mean += " ≈" * (score.tied and not score.best)
     tail = [significant(score.deviation), str(score.runs), str(score.configurations), chosen or NOTHING]
-    return Row(score.method, [Cell(mean, score.best), *cells([span(score.interval), *tail])])
+    return Row(
+        score.method + " †" * score.luckiest, [Cell(mean, score.best), *cells([span(score.interval), *tail])]
+    )
 
 
 def _value(value: object) -> str:
@@ -68,7 +78,12 @@ def tables(judged: Judged) -> list[Table]:
 
 def markdown(judged: Judged) -> str:
     """Scores and tests as Markdown."""
-    parts = ["# Comparison", "", f"Budget {judged.budget:,} queries a run. {plain_markdown(READING)}", ""]
+    parts = [
+        "# Comparison",
+        "",
+        f"Budget {judged.budget:,} queries a run. {plain_markdown(reading(judged))}",
+        "",
+    ]
     for table in tables(judged):
         parts += [f"## {plain_markdown(table.caption)}", "", formats.markdown(table)]
     return "\n".join(parts)
@@ -81,13 +96,15 @@ def brief(judged: Judged) -> str:
         table = scores_table(judged, instance)
         parts += ["", formats.plain(Table("", table.heads, table.rows, words=table.words)).rstrip("\n")]
         parts.insert(-1, table.caption)
-    return "\n".join([*parts, "★ the smallest mean; ≈ not told apart from it; print() shows the tests"])
+    signs = "★ the smallest mean; ≈ not told apart from it; print() shows the tests"
+    luckiest = [LUCKIEST] if any(score.luckiest for score in judged.scores) else []
+    return "\n".join([*parts, signs, *luckiest])
 
 
 def html(judged: Judged) -> str:
     """The scores alone, for a notebook."""
     shown = [formats.html(scores_table(judged, instance)) for instance in judged.instances]
-    return f"<div>{''.join(shown)}<p><small>{READING}</small></p></div>"
+    return f"<div>{''.join(shown)}<p><small>{reading(judged)}</small></p></div>"
 
 
 def tests_csv(judged: Judged) -> str:

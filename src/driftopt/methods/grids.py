@@ -10,9 +10,10 @@ import numpy as np
 
 from driftopt.method import Method, check_method
 from driftopt.methods import registry
+from driftopt.outside.contract import Outside
 from driftopt.pytree import plain_fields
 
-Builder = Callable[..., Method]
+Builder = Callable[..., Method | Outside]
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,17 @@ class Grid:
 
     def method(self, index: int) -> Method:
         """The method of one configuration."""
+        return check_method(self.candidate(index))
+
+    def candidate(self, index: int) -> Method | Outside:
+        """The method of one configuration, or the outside optimiser."""
         params = self.configurations[index]
         if isinstance(self.build, str):
             return registry.get(self.build, **params)
         if isinstance(self.build, Method):
             return _changed(self.build, params)
-        return check_method(self.build(**params))
+        built = self.build(**params)
+        return built if isinstance(built, Outside) else check_method(built)
 
     def groups(self) -> list[list[int]]:
         """Configurations that differ in numbers alone, together: each group is one compiled program."""
@@ -89,11 +95,11 @@ def _changed(method: Method, params: Mapping[str, Any]) -> Method:
 def _check_single(product: Grid, index: int) -> None:
     """A configuration is one method with one value for each number."""
     try:
-        method = product.method(index)
+        method = product.candidate(index)
     except TypeError as error:
         configuration = dict(product.configurations[index])
         raise ValueError(f"{product.label} cannot be built with {configuration}: {error}") from None
-    if any(np.ndim(leaf) for leaf in jax.tree.leaves(method)):
+    if isinstance(method, Method) and any(np.ndim(leaf) for leaf in jax.tree.leaves(method)):
         raise ValueError(
             f"{product.label}: a configuration has one value for each number; give those to try as a list"
         )

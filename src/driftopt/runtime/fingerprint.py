@@ -29,7 +29,10 @@ COVERED = (
     "space",
     "answers",
     "drivers",
+    "outside",
     "sweep/parts.py",
+    "sweep/task.py",
+    "sweep/outside_runs.py",
     "comparison/functions.py",
     "paper/best_known.py",
 )

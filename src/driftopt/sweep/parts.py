@@ -19,6 +19,7 @@ from driftopt.drivers.simulation import simulate, simulate_many
 from driftopt.drivers.stack import Stack, stack
 from driftopt.method import Method
 from driftopt.methods.grids import Grid
+from driftopt.outside.contract import Outside
 from driftopt.problem import Problem
 from driftopt.rng.seeds import lane_seed
 from driftopt.runtime.executable_cache import code_named, ours, traced
@@ -27,42 +28,11 @@ from driftopt.runtime.hashing import hashed
 from driftopt.runtime.reachable_code import Reached
 from driftopt.runtime.traced_code import trace_hash
 from driftopt.sweep.kept_parts import Arrays
+from driftopt.sweep.outside_runs import OutsideRuns, SimulatedPlace, searches
+from driftopt.sweep.task import Settings, Task
 
 MEMORY = 1 << 30  # bytes that one part's evaluation may take
 LANES = 1 << 14  # and no more runs than so many at once
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What all runs of a sweep have in common."""
-
-    budget: int
-    x0: tuple[float, ...] | None = None
-    evaluate_every: int | None = None
-    metrics: bool = False  # the problem's own `metrics` at every reported decision
-    version: str | None = None  # names what no fingerprint sees: a file that is read, a service that is asked
-
-
-class Task(ABC):
-    """One part's work: `run` gives arrays over (instances, seeds, configurations)."""
-
-    @abstractmethod
-    def run(self) -> Arrays: ...
-
-    @property
-    @abstractmethod
-    def key(self) -> str:
-        """The hash of all that the result depends on: data, numbers, seeds and code."""
-
-    @property
-    @abstractmethod
-    def unseen(self) -> tuple[str, ...]:
-        """What the result may depend on and the key cannot know; with any, no kept result is used."""
-
-    @property
-    def program(self) -> Any:
-        """Tasks of one value share a compiled program."""
-        return None
 
 
 class Source(ABC):
@@ -120,7 +90,13 @@ class Simulated(Source):
         instances: Sequence[int],
         seeds: Sequence[int],
         settings: Settings,
-    ) -> "Simulation":
+    ) -> Task:
+        # In whatever company, instance k has the random numbers of the k-th lane.
+        own = tuple(tuple(lane_seed(seed, k) for seed in seeds) for k in instances)
+        if isinstance(grid.candidate(configurations[0][0]), Outside):
+            rows = searches(grid, configurations)
+            places = tuple(SimulatedPlace(self.problems[k], settings.x0) for k in instances)
+            return OutsideRuns(rows, places, own, settings)
         built = [[grid.method(index) for index in row] for row in configurations]
         flat = [one for row in built for one in row]
         method = jax.tree.map(lambda *leaves: np.stack(leaves).reshape(len(built), -1), *flat)
@@ -129,8 +105,6 @@ class Simulated(Source):
             # One batch for all lanes, as a scalar: they then share their noise.
             method = replace(method, batch=batches.pop())
         problems = self.stacked.take(instances)
-        # In whatever company, instance k has the random numbers of the k-th lane.
-        own = tuple(tuple(lane_seed(seed, k) for seed in seeds) for k in instances)
         return Simulation(method, problems, own, settings, self._code(flat[0], settings))
 
     def _code(self, method: Method, settings: Settings) -> Reached:
@@ -177,7 +151,7 @@ class Simulation(Task):
 
     def run(self) -> Arrays:
         s = self.settings
-        given: dict[str, Any] = {"budget": s.budget, "x0": s.x0, "evaluate_every": s.evaluate_every}
+        given = _given(s)
         with code_named(self.code.digest):
             trace = simulate_many(self.method, self.problems, seeds=self.seeds, **given)
         result = {
@@ -197,14 +171,17 @@ class Simulation(Task):
 
 def _traced(method: Method, problem: Problem, settings: Settings) -> Reached:
     """The hash of what a run of the method computes, and of what is measured at its end."""
-    s = settings
-    given: dict[str, Any] = {"budget": s.budget, "x0": s.x0, "evaluate_every": s.evaluate_every}
-    found = [trace_hash(traced(lambda: simulate(method, problem, **given)))]
-    if s.metrics:
+    found = [trace_hash(traced(lambda: simulate(method, problem, **_given(settings))))]
+    if settings.metrics:
         found.append(trace_hash(jax.make_jaxpr(lambda p: p.metrics(p.x0))(problem)))
     return Reached(
         hashed(*(one.digest for one in found)).hex(), tuple(name for one in found for name in one.unseen)
     )
+
+
+def _given(settings: Settings) -> dict[str, Any]:
+    s = settings
+    return {"budget": s.budget, "x0": s.x0, "evaluate_every": s.evaluate_every, "settle": s.settle}
 
 
 @cache
@@ -224,9 +201,11 @@ def run_task(task: Task) -> Arrays:
     return task.run()
 
 
-def feasible(method: Method, dim: int, budget: int) -> bool:
+def feasible(method: Method | Outside, dim: int, budget: int, settle: int = 1) -> bool:
     """Whether the budget pays for the first iteration that can move the iterate."""
-    return first_step(method.for_budget(budget), dim) <= budget
+    if isinstance(method, Outside):
+        return method.batch * settle <= budget
+    return first_step(method.for_budget(budget // settle), dim) * settle <= budget
 
 
 def cut(
@@ -240,12 +219,15 @@ def cut(
     everywhere = range(len(source.names))
     groups: dict[Any, list[int]] = {}
     for member in range(len(grid)) if chosen is None else everywhere:
-        method = grid.method(member if chosen is None else chosen[member])
-        if feasible(method, source.dim, settings.budget):
-            # Lanes of one batch share noise; a single configuration has nobody to share with.
+        method = grid.candidate(member if chosen is None else chosen[member])
+        if feasible(method, source.dim, settings.budget, settings.settle):
+            # Lanes of one batch share noise; a single configuration has nobody to share with. Outside
+            # optimisers run one after the other: each configuration is a part.
             alone = chosen is not None or jax.default_backend() != "cpu"
             batch = None if alone else int(np.asarray(method.batch))
-            groups.setdefault((jax.tree.structure(method), batch), []).append(member)
+            outside = isinstance(method, Outside) and not alone
+            shared = member if outside else (jax.tree.structure(method), batch)
+            groups.setdefault(shared, []).append(member)
     for members in groups.values():
         if chosen is not None:
             rows = tuple((chosen[k],) for k in members)
@@ -265,11 +247,18 @@ def _part(
     configurations: tuple[tuple[int, ...], ...],
     instances: tuple[int, ...],
 ) -> Part:
-    built = (grid.method(i).for_budget(settings.budget) for row in configurations for i in row)
-    # What the runs of this part spend: whole iterations within the budget.
-    spent = sum(affordable(method, source.dim, settings.budget).queries for method in built) * len(seeds)
+    built = (grid.candidate(i) for row in configurations for i in row)
+    spent = sum(_spends(method, source.dim, settings) for method in built) * len(seeds)
     task = source.task(grid, configurations, instances, seeds, settings)
     return Part(grid.label, configurations, instances, tuple(seeds), spent, task)
+
+
+def _spends(method: Method | Outside, dim: int, settings: Settings) -> int:
+    """What a run is expected to spend: whole iterations within the budget."""
+    budget, settle = settings.budget, settings.settle
+    if isinstance(method, Outside):
+        return budget // (method.batch * settle) * method.batch * settle
+    return affordable(method.for_budget(budget // settle), dim, budget // settle).queries * settle
 
 
 def _fields(method: Any) -> set[str]:

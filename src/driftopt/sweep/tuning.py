@@ -72,13 +72,15 @@ def run(
     title: str = "sweep",
     chosen: Mapping[tuple[str, str], int] | None = None,
     version: str | None = None,
+    settle: int = 1,
 ) -> Runs:
     """Every configuration × seed × instance, or with `chosen` one configuration a method and instance.
 
     `names` are the instances' names in the table. `folder` keeps finished parts: the same call with the same
     folder goes on where it stopped, unless `fresh` asks to run every part again. A configuration whose first
     step costs more than the budget is a row with the objective +inf. `metrics` adds what the problem's
-    `metrics(x)` says of the reported decisions.
+    `metrics(x)` says of the reported decisions. `settle` holds every decision for so many deployments and
+    looks at the last, for worlds with memory; all of them are queries.
 
     Results are found again by everything they depend on, your own code included. What no code shows, a file
     or a service, is named by `version`: change the text when that changes.
@@ -91,7 +93,8 @@ def run(
     grids, seeds = _check_grids(grids), _check_seeds("seeds", seeds)
     start = None if x0 is None else tuple(float(v) for v in checks.vector("x0", x0, source.dim))
     queries = int(checks.count("budget", budget))
-    settings = Settings(queries, start, evaluate_every, metrics, _check_version(version))
+    held = checks.shape("settle", settle)
+    settings = Settings(queries, start, evaluate_every, metrics, held, _check_version(version))
     parts: list[Part] = []
     for one in grids:
         picked = None if chosen is None else [chosen[one.label, name] for name in source.names]
@@ -129,6 +132,7 @@ def tune(
     title: str = "sweep",
     together: bool = False,
     version: str | None = None,
+    settle: int = 1,
 ) -> Tuned:
     """The paper's protocol: run the grids on development seeds, select, run the selected on held-out seeds.
 
@@ -136,7 +140,7 @@ def tune(
     must not share a seed: a configuration chosen on the noise it is judged by looks better than it is.
 
     `together` runs every configuration on both lists of seeds at once: more runs but half the compilations,
-    which pays for small grids. The outcome is the same. `version` is that of `run`.
+    which pays for small grids. The outcome is the same. `version` and `settle` are those of `run`.
     """
     development, held_out = _check_seeds("development", development), _check_seeds("held_out", held_out)
     if common := sorted(set(development) & set(held_out)):
@@ -152,17 +156,18 @@ def tune(
         "executor": executor,
         "progress": progress,
         "version": version,
+        "settle": settle,
     }
     recorded: dict[str, Any] = {"evaluate_every": evaluate_every, "metrics": metrics}
     if together:
         both = run(grids, source, seeds=[*development, *held_out], title=title, **recorded, **shared)
         first = both.rows(np.isin(both.columns["seed"], development))
-        selected = select(grids, first, source, budget)
+        selected = select(grids, first, source, budget, settle)
         known = np.isin(both.columns["seed"], held_out) & both.chosen(_choices(selected))
         return Tuned(first, selected, both.rows(known), {"both": both.manifest})
     tuned = [one for one in grids if len(one) > 1]
     first = run(tuned, source, seeds=development, title=f"{title}: development", **shared)
-    selected = select(grids, first, source, budget)
+    selected = select(grids, first, source, budget, settle)
     second = run(
         grids,
         source,
@@ -180,7 +185,11 @@ def _choices(selected: Sequence[Selection]) -> dict[tuple[str, str], int]:
 
 
 def select(
-    grids: Sequence[Grid], development: Runs, problems: Sequence[Problem] | Source, budget: int
+    grids: Sequence[Grid],
+    development: Runs,
+    problems: Sequence[Problem] | Source,
+    budget: int,
+    settle: int = 1,
 ) -> list[Selection]:
     """For each method and instance the configuration with the smallest mean final objective.
 
@@ -189,7 +198,7 @@ def select(
     source = _source(problems, None)
     out: list[Selection] = []
     for one in grids:
-        possible = [feasible(one.method(i), source.dim, budget) for i in range(len(one))]
+        possible = [feasible(one.candidate(i), source.dim, budget, settle) for i in range(len(one))]
         if not any(possible):
             raise ValueError(
                 f"a budget of {budget} pays for no step of any configuration of {one.label}; raise it"
@@ -233,6 +242,7 @@ def describe(
         "machine": f"{platform.system()} {platform.machine()}",
         "devices": [f"{device.platform} {device.id}" for device in jax.local_devices()],
         "budget": settings.budget,
+        "settle": settings.settle,
         "seeds": list(seeds),
         "data_checksums": source.checksums(),
         "grids": {one.label: [dict(c) for c in one.configurations] for one in grids},
@@ -240,7 +250,7 @@ def describe(
             one.label: [
                 dict(one.configurations[i])
                 for i in range(len(one))
-                if not feasible(one.method(i), source.dim, settings.budget)
+                if not feasible(one.candidate(i), source.dim, settings.budget, settings.settle)
             ]
             for one in grids
         },
