@@ -53,3 +53,38 @@ def test_a_share_is_a_number_between_nothing_and_all(name):
     for share in (-0.01, 1.01, float("nan")):
         with pytest.raises(ValueError, match="free must be between 0 and 1"):
             methods.get(name, **{**example, "free": share})
+
+
+SMALL = {"radius": 0.5, "step": 0.1}
+
+
+def test_numbers_left_out_are_the_papers():
+    dfo = methods.get("dfo", **SMALL, forget=0.25, mixing=0.5)
+    assert dfo.hold == pytest.approx(2 / np.log(2))  # 2/log(1/max(ρ, λ))
+    assert methods.get("dfo", **SMALL, forget=0.5, mixing=0.25).hold == pytest.approx(2 / np.log(2))
+    assert methods.get("dfo", **SMALL, mixing=1.5, hold=3.0).hold == 3.0
+    plus = methods.get("gfm+", **SMALL, period=3, pairs=2)
+    assert (plus.pairs, plus.fresh_pairs) == (2, 6)  # b′ = m b
+    assert float(methods.get("zo-o2nc-same", **SMALL, block=4).limit) == 0.125  # D = ρ/M
+    assert float(methods.get("zo-o2nc-same", **SMALL, block=4, reach=0.3).limit) == 0.3
+
+
+def test_variants_of_one_method_share_their_defaults():
+    new, old = methods.entry("gzo-ns").defaults, methods.entry("gzo-hs").defaults
+    assert old == {**new, "window": 10}
+    assert new["free"] == 0.0  # α_0: wholly guided
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "words"),
+    [
+        ("dfo", {"forget": 0.0, "mixing": 0.0}, "forget and mixing must be above 0 and below 1"),
+        ("dfo", {"forget": 1.0}, "forget and mixing must be above 0 and below 1"),
+        ("dfo", {"mixing": 1.0}, "forget and mixing must be above 0 and below 1"),
+        ("hlf-szo", {"momentum": 1.0}, "momentum must be at least 0 and below 1"),
+        ("hlf-szo", {"momentum": -0.1}, "momentum must be at least 0 and below 1"),
+    ],
+)
+def test_numbers_outside_their_range_are_refused(name, wrong, words):
+    with pytest.raises(ValueError, match=words):
+        methods.get(name, **SMALL, **wrong)

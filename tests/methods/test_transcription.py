@@ -57,6 +57,8 @@ def settings(name):
         yield {**example, "directions": 3}
     if "budget" in takes:
         yield {**example, "budget": 2 * (ANSWERS - 3)}  # planned for less than the run is driven
+    if "growth" in takes and "window" in takes:
+        yield {**example, "batch": 1, "growth": 0}  # one sample is a record too
     if "block" in takes and takes_no_step(name):
         yield {"radius": 0.5, "block": 4}  # the scale-free learner
 

@@ -81,7 +81,7 @@ class RRM(Retraining):
     batch: ArrayLike
     low: ArrayLike | None
     high: ArrayLike | None
-    iterations: int = static(default=50)
+    iterations: int = static()
 
     def tell(self, state: State, values: Observed, noise: object = None) -> State:
         def risk(x: Array) -> Array:
