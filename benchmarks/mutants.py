@@ -28,8 +28,8 @@ from benchmarks.changed_lines import Mutant, mutants
 from benchmarks.room_tests import SOURCE, Trial, load_libraries, run_all
 
 ROOMS = ("methods", "drivers", "stationarity", "study")
-# Processes that are killed, servers: minutes of work, and what they ask is asked by others as well.
-LEFT_OUT = frozenset({"test_crash.py", "test_swarm.py", "postgres"})
+# Processes that are killed, servers that restart, other users: minutes of work, or more than a fork can do.
+LEFT_OUT = frozenset({"test_crash.py", "test_swarm.py", "test_trouble.py", "postgres"})
 AT_LEAST, PATIENCE = 6, 60.0  # tests, and seconds as they were measured, for a first judgement
 EXPLAINED = Path(__file__).with_name("explained_mutants.txt")
 Measured = dict[str, dict[str, Any]]  # of each test the seconds and the lines; "" is what importing runs
