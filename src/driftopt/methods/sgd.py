@@ -26,7 +26,6 @@ class State(NamedTuple):
     told: Array  # answers taken in
     x: Array
     position: Array  # iterates in the running block
-    previous: Array
     blocks: Any
 
 
@@ -48,7 +47,7 @@ class SGD(Method):
 
     def init(self, key: Array, x0: Array) -> State:
         nothing = jnp.zeros((), jnp.int32)
-        return State(key, nothing, x0, nothing, jnp.zeros((), x0.dtype), output_rules.init(self.rule, x0))
+        return State(key, nothing, x0, nothing, output_rules.init(self.rule, x0))
 
     def noise(self, key: Array, count: ArrayLike, dim: int) -> Noise:
         key = jax.random.fold_in(key, count)
@@ -65,7 +64,7 @@ class SGD(Method):
     def tell(self, state: State, values: Array, noise: Noise | None = None) -> State:
         drawn: Noise = self.drawn(state, noise)
         radius = jnp.asarray(self.radius)
-        gradient = self.estimator.gradient(values, drawn.directions, radius, state.previous)
+        gradient = self.estimator.gradient(values, drawn.directions, radius, values[0])
         position = state.position + 1
         ends = position == self.block
         return State(
@@ -73,7 +72,6 @@ class SGD(Method):
             state.told + 1,
             state.x - self.step * gradient,
             jnp.where(ends, 0, position),
-            values[0],
             output_rules.update(self.rule, state.blocks, state.x, True, ends, self.block, drawn.pick),
         )
 
