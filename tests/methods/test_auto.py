@@ -44,6 +44,27 @@ def test_no_trial_is_farther_than_the_radius_and_every_eighth_pair_is_at_x():
     np.testing.assert_allclose(apart[:, 0], apart[:, 1], rtol=1e-9)
 
 
+def test_pairs_at_x_use_up_no_direction():
+    """The others run through the bases without a gap, so that every basis is used whole."""
+    method, key = methods.get("auto", radius=0.3, budget=400), as_key(5)
+    pairs = np.array([pair for pair in range(40) if pair % 8 != 7])
+    used = jax.jit(jax.vmap(lambda pair: method.noise(key, pair, 3)))(pairs)
+    expected = jax.jit(jax.vmap(lambda count: directions.orthonormal(key, count, 3)))(np.arange(len(pairs)))
+    np.testing.assert_allclose(used, expected, rtol=1e-6, atol=1e-7)
+
+
+def test_equal_answers_move_nothing():
+    """Without any difference there is no unit for a step, and none is made."""
+    method, x0 = methods.get("auto", radius=0.3, budget=40), jnp.array([1.0, -2.0])
+    state = method.init(as_key(0), x0)
+    tell = jax.jit(method.tell)
+    for _ in range(3):
+        state = tell(state, jnp.array([2.5, 2.5]))
+        np.testing.assert_array_equal(state.x, x0)
+        np.testing.assert_array_equal(method.recommend(state), x0)
+        assert all(np.isfinite(leaf).all() for leaf in state[1:])
+
+
 def test_the_first_steps_by_hand():
     """The module's formulas in NumPy, on the first pairs of a run in which every rule has its say."""
     method, level = methods.get("auto", radius=0.5, budget=80), noisy(lambda x: abs(x - 1).sum(), 0.2)
