@@ -30,12 +30,15 @@ def descend(fun: Callable[[Array], Array], start: Array, iterations: int) -> Arr
         move = jnp.where(downhill, move, -slope)
         promised = jnp.where(downhill, promised, -jnp.sum(slope * slope))
 
-        def worse(search: tuple[Array, Any]) -> Array:
-            length, halvings = search
-            bad = ~(fun(x + length * move) <= value + ENOUGH * length * promised)
-            return bad & (halvings < SHORTER)
+        def tried(length: Array, halvings: Any) -> tuple[Array, Any, Array]:
+            worse = ~(fun(x + length * move) <= value + ENOUGH * length * promised)
+            return length, halvings, worse & (halvings < SHORTER)
 
-        length, halvings = lax.while_loop(worse, lambda s: (s[0] / 2, s[1] + 1), (jnp.ones_like(value), 0))
+        # Whether to go on is carried along: mapped over lanes, a loop looks at its condition twice, and two
+        # compiled copies of `fun` may differ in their last bit, on which near a minimum everything depends.
+        length, halvings, _ = lax.while_loop(
+            lambda s: s[2], lambda s: tried(s[0] / 2, s[1] + 1), tried(jnp.ones_like(value), 0)
+        )
         step = jnp.where(halvings < SHORTER, length, 0) * move
         after, rise = both(x + step)
         change = rise - slope
