@@ -40,6 +40,7 @@ LONG = (
     "methods/test_auto.py",
     "methods/test_estimators.py",
     "paper/test_reproduction.py",
+    "problems/test_known_answers.py",
     "problems/test_pricing.py",
     "problems/test_strategic.py",
     "problems/test_synthetic.py",

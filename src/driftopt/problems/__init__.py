@@ -4,31 +4,70 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from driftopt.problems.ar1_pricing import AR1Pricing, ar1_pricing
+    from driftopt.problems.gaussian_pricing import GaussianPricing, gaussian_pricing
+    from driftopt.problems.parking import Parking, parking
     from driftopt.problems.pricing import Pricing
-    from driftopt.problems.registry import Entry, describe, entry, get, names, register
+    from driftopt.problems.registry import Entry, Known, describe, entry, get, names, register
+    from driftopt.problems.regression import PerformativeRegression, performative_regression
+    from driftopt.problems.scalar_location import (
+        LineLocation,
+        MixtureLocation,
+        RootLocation,
+        line_location,
+        mixture_location,
+        root_location,
+    )
     from driftopt.problems.strategic import StrategicClassification
     from driftopt.problems.synthetic import Kink, LocationShift, TwoWells, kink, location_shift, two_wells
 
 __all__ = [
+    "AR1Pricing",
     "Entry",
+    "GaussianPricing",
     "Kink",
+    "Known",
+    "LineLocation",
     "LocationShift",
+    "MixtureLocation",
+    "Parking",
+    "PerformativeRegression",
     "Pricing",
+    "RootLocation",
     "StrategicClassification",
     "TwoWells",
+    "ar1_pricing",
     "describe",
     "entry",
+    "gaussian_pricing",
     "get",
     "kink",
+    "line_location",
     "location_shift",
+    "mixture_location",
     "names",
+    "parking",
+    "performative_regression",
     "register",
+    "root_location",
     "two_wells",
 ]
 
 _HOMES = {
+    "ar1_pricing": ["AR1Pricing", "ar1_pricing"],
+    "gaussian_pricing": ["GaussianPricing", "gaussian_pricing"],
+    "parking": ["Parking", "parking"],
     "pricing": ["Pricing"],
-    "registry": ["Entry", "describe", "entry", "get", "names", "register"],
+    "registry": ["Entry", "Known", "describe", "entry", "get", "names", "register"],
+    "regression": ["PerformativeRegression", "performative_regression"],
+    "scalar_location": [
+        "LineLocation",
+        "MixtureLocation",
+        "RootLocation",
+        "line_location",
+        "mixture_location",
+        "root_location",
+    ],
     "strategic": ["StrategicClassification"],
     "synthetic": ["Kink", "LocationShift", "TwoWells", "kink", "location_shift", "two_wells"],
 }

@@ -4,12 +4,26 @@ import difflib
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, cast
 
 from driftopt import checks, plugins
 from driftopt.problem import Problem, check_problem
 
 Build = Callable[..., Problem | Sequence[Problem]]
+
+
+CLOSED, SEARCHED, NONE = "closed form", "by search", "none"  # how a problem knows a point of its own
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a problem as its builder makes it without options."""
+
+    dim: int
+    optimum: str  # "closed form", "by search" or "none"
+    stable_point: str
+    memory: bool = False  # whether today's ξ depends on earlier decisions
 
 
 @dataclass(frozen=True)
@@ -19,6 +33,7 @@ class Entry:
     build: Build
     summary: str
     provider: str = plugins.OWN  # the package that brings it
+    known: Known | None = None  # None: its package does not say
 
 
 def _strategic(split: int = 101, **options: Any) -> Problem:
@@ -35,30 +50,74 @@ def _pricing(week: str | None = None, seed: int = 0, **options: Any) -> Problem:
     return Pricing.synthetic(seed, **options) if week is None else Pricing.from_week(week, **options)
 
 
-def _kink(**options: Any) -> Problem:
-    from driftopt.problems.synthetic import kink
+def _made_in(home: str, maker: str) -> Build:
+    """A function of that module, which is imported when a problem is made."""
 
-    return kink(**options)
+    def build(**options: Any) -> Problem:
+        return getattr(import_module(f"driftopt.problems.{home}"), maker)(**options)
 
-
-def _two_wells(**options: Any) -> Problem:
-    from driftopt.problems.synthetic import two_wells
-
-    return two_wells(**options)
-
-
-def _location_shift(**options: Any) -> Problem:
-    from driftopt.problems.synthetic import location_shift
-
-    return location_shift(**options)
+    return build
 
 
 _REGISTRY: dict[str, Entry] = {
-    "strategic": Entry(_strategic, "people move to be approved by a linear classifier; the paper's data"),
-    "pricing": Entry(_pricing, "prices of many products, buyers choose by a logit"),
-    "kink": Entry(_kink, "a sum of absolute values, noise that depends on the decision"),
-    "two-wells": Entry(_two_wells, "a good and a bad well in every coordinate"),
-    "location-shift": Entry(_location_shift, "data whose mean moves linearly with the decision"),
+    "strategic": Entry(
+        _strategic,
+        "people move to be approved by a linear classifier; the paper's data",
+        known=Known(12, NONE, NONE),
+    ),
+    "pricing": Entry(
+        _pricing, "prices of many products, buyers choose by a logit", known=Known(30, SEARCHED, NONE)
+    ),
+    "kink": Entry(
+        _made_in("synthetic", "kink"),
+        "a sum of absolute values, noise that depends on the decision",
+        known=Known(5, CLOSED, NONE),
+    ),
+    "two-wells": Entry(
+        _made_in("synthetic", "two_wells"),
+        "a good and a bad well in every coordinate",
+        known=Known(5, CLOSED, NONE),
+    ),
+    "location-shift": Entry(
+        _made_in("synthetic", "location_shift"),
+        "data whose mean moves linearly with the decision",
+        known=Known(5, CLOSED, CLOSED),
+    ),
+    "gaussian-pricing": Entry(
+        _made_in("gaussian_pricing", "gaussian_pricing"),
+        "prices, and a normal demand that falls with them (Izzo et al. 2021)",
+        known=Known(5, CLOSED, CLOSED),
+    ),
+    "ar1-pricing": Entry(
+        _made_in("ar1_pricing", "ar1_pricing"),
+        "the same, with a demand that follows slowly (Liu, Li and Wai 2024)",
+        known=Known(5, CLOSED, CLOSED, memory=True),
+    ),
+    "root-location": Entry(
+        _made_in("scalar_location", "root_location"),
+        "one number, data whose mean is the root of a line (Izzo et al. 2021)",
+        known=Known(1, CLOSED, CLOSED),
+    ),
+    "line-location": Entry(
+        _made_in("scalar_location", "line_location"),
+        "one number, data whose mean is a line (Izzo et al. 2021)",
+        known=Known(1, CLOSED, CLOSED),
+    ),
+    "mixture-location": Entry(
+        _made_in("scalar_location", "mixture_location"),
+        "one number, two kinds of people with a line each (Izzo et al. 2021)",
+        known=Known(1, CLOSED, CLOSED),
+    ),
+    "regression": Entry(
+        _made_in("regression", "performative_regression"),
+        "a coefficient that the true one follows (Izzo et al. 2021)",
+        known=Known(1, CLOSED, CLOSED),
+    ),
+    "parking": Entry(
+        _made_in("parking", "parking"),
+        "prices at the kerb that should leave some room (after Ray et al. 2022)",
+        known=Known(2, CLOSED, CLOSED),
+    ),
 }
 GROUP = f"{plugins.OWN}.problems"  # of entry points
 _REGISTERED: dict[str, Entry] = {}  # while the program runs

@@ -1,0 +1,117 @@
+"""Pricing with Gaussian demand: the simplest problem whose stable point is twice its optimum.
+
+Izzo, Ying and Zou, "How to learn when data reacts to your model", ICML 2021. A decision x holds d prices, the
+demand falls with them, and the loss is the negative revenue:
+
+    ξ ~ N(μ₀ − εx, Σ),   F(x; ξ) = −xᵀξ,   f(x) = −μ₀ᵀx + ε‖x‖²
+
+f is least at μ₀/2ε. Retraining takes the demand as given and raises every price that still sells: it rests
+only at μ₀/ε, where nothing is sold any more and f = 0.
+"""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from driftopt import checks
+from driftopt.methods.models import LinearGaussian
+from driftopt.problem import Optimum, Problem
+from driftopt.pytree import module
+from driftopt.rng.seeds import as_seed
+from driftopt.rng.threefry import normal
+
+
+@module
+class GaussianPricing(Problem):
+    """ξ ~ N(μ₀ − εx, Σ),  F(x; ξ) = −xᵀξ; make instances with `gaussian_pricing`."""
+
+    base: Array  # μ₀, (d,): the mean demand at the prices 0
+    sensitivity: Array  # ε
+    root: Array  # (d, d), a matrix L with LLᵀ = Σ
+
+    @property
+    def dim(self) -> int:
+        """d, the number of products."""
+        return self.base.shape[0]
+
+    @property
+    def x0(self) -> Array:
+        """All prices one half: at 0 every value would be 0."""
+        return jnp.full(self.dim, 0.5, jnp.float32)
+
+    def mean(self, x: Array) -> Array:
+        """μ₀ − εx, the mean demand at the prices x."""
+        return self.base - self.sensitivity * x
+
+    def noise(self, key: Array) -> Array:
+        """d standard normal numbers."""
+        return normal(key, (self.dim,))
+
+    def respond(self, noise: Array, x: Array) -> Array:
+        """The demand; it may be negative, as a normal number may."""
+        return self.mean(x) + self._spread(noise.astype(x.dtype))
+
+    def value(self, x: Array, xi: Array) -> Array:
+        """The negative revenue."""
+        return -jnp.sum(x * xi)
+
+    def objective(self, x: Array) -> Array:
+        """−μ₀ᵀx + ε‖x‖²."""
+        return -jnp.sum(x * self.mean(x))
+
+    def optimum(self) -> Optimum:
+        """μ₀/2ε."""
+        return self._known(np.asarray(self.base, float) / (2 * float(self.sensitivity)))
+
+    def stable_point(self) -> Optimum:
+        """μ₀/ε: the demand is 0 on average, so no other prices look better."""
+        return self._known(np.asarray(self.base, float) / float(self.sensitivity))
+
+    def model(self) -> LinearGaussian:
+        """ξ ~ N(b + Ax, Σ), with b, A and Σ unknown."""
+        return LinearGaussian()
+
+    def _spread(self, noise: Array) -> Array:
+        return jnp.sum(self.root * noise[None, :], axis=1)
+
+    def _known(self, x: np.ndarray) -> Optimum:
+        base = np.asarray(self.base, float)
+        return Optimum(x, float(float(self.sensitivity) * x @ x - base @ x))
+
+
+def gaussian_pricing(
+    dim: int = 5, *, sensitivity: float = 1.5, noise: float = 1.0, covariance: Any = None, rng: Any = 0
+) -> GaussianPricing:
+    """A random instance: μ₀ with independent entries, uniform between 2 and 4.
+
+    Args:
+        dim: d, the number of products.
+        sensitivity: ε, how fast the demand falls.
+        noise: The standard deviation of every product's demand, independent of the others'.
+        covariance: Σ as a (d, d) matrix, instead of `noise`.
+        rng: A seed or a Generator, for μ₀.
+    """
+    size = int(checks.count("dim", dim))
+    base = np.random.default_rng(as_seed(rng)).uniform(2, 4, size)
+    return GaussianPricing(
+        jnp.asarray(base, jnp.float32),
+        jnp.float32(checks.positive("sensitivity", sensitivity)),
+        jnp.asarray(covariance_root(size, noise, covariance), jnp.float32),
+    )
+
+
+def covariance_root(dim: int, noise: float, covariance: Any = None) -> np.ndarray:
+    """A lower triangular L with LLᵀ = Σ; noise² I where no Σ is given."""
+    if covariance is None:
+        return checks.positive("noise", noise) * np.eye(dim)
+    matrix = np.asarray(covariance, float)
+    if matrix.shape != (dim, dim) or not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T):
+        raise ValueError(
+            f"covariance must be a symmetric ({dim}, {dim}) matrix of finite numbers, got {covariance!r}"
+        )
+    try:
+        return np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        raise ValueError(f"covariance must be positive definite, got {covariance!r}") from None
