@@ -1,0 +1,94 @@
+"""What is known of the recommendation, from trials alone: means, their errors, and which values count."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from driftopt.study.max_change import check_radius, excursion_allowed, widest_radius
+from driftopt.study.recommendation import mean_of, recommend
+from driftopt.study.trial import Trial
+
+
+def told(value, kind="control", point=0, sample=0, sem=None, iteration=3, state="complete"):
+    place = (kind, iteration, 0, point, sample, "me", 0.0, None)
+    return Trial(1, np.zeros(2), ("p", "q"), *place, state, value, sem)
+
+
+def pair(start, found, point=0, **more):
+    return [told(start, "confirm", point, 0, **more), told(found, "confirm", point, 1, **more)]
+
+
+def improvement(trials, direction="minimize", iterations=3):
+    spec = SimpleNamespace(direction=direction, names=("p", "q"))
+    return recommend(spec, np.zeros(2), iterations, 9, trials).improvement
+
+
+def test_a_mean_is_that_of_the_values_that_came():
+    assert mean_of([]) is None
+    assert mean_of([told(5.0, state="failed"), told(None, state="pending")]) is None
+    one = mean_of([told(1.0, sem=0.25), told(100.0, state="failed"), told(None, state="expired")])
+    assert (one.mean, one.sem, one.n) == (1.0, 0.25, 1)
+    two = mean_of([told(1.0, sem=9.0), told(4.0)])
+    assert (two.mean, two.n) == (2.5, 2)
+    assert two.sem == pytest.approx(1.5)  # 3/√2 over √2: the spread of both, not the error of one
+
+
+@pytest.mark.parametrize(("direction", "sign"), [("minimize", 1), ("maximize", -1)])
+def test_pairs_are_compared_by_their_differences(direction, sign):
+    gain = improvement(
+        [*pair(40.0, 38.0), *pair(-40.0, -41.0, 1), *pair(3.0, None, 2, state="failed")], direction
+    )
+    assert gain.mean == sign * 1.5
+    assert gain.sem == pytest.approx(0.5)
+    assert (gain.start.mean, gain.recommended.mean, gain.start.n) == (0.0, -1.5, 2)
+    assert gain.basis == "confirming pairs"
+
+
+def test_one_pair_needs_errors_of_its_own():
+    assert improvement(pair(5.0, 3.0)) is None
+    assert improvement([told(5.0, "confirm", 0, 0), told(3.0, "confirm", 0, 1, sem=4.0)]) is None
+    assert improvement([told(5.0, "confirm", 0, 0, sem=3.0), told(3.0, "confirm", 0, 1)]) is None
+    gain = improvement([told(5.0, "confirm", 0, 0, sem=3.0), told(3.0, "confirm", 0, 1, sem=4.0)])
+    assert (gain.mean, gain.sem, gain.basis) == (2.0, 5.0, "confirming pairs")
+
+
+def test_controls_stand_in_where_there_is_no_pair():
+    controls = [told(10.0, iteration=0), told(14.0, iteration=2)]
+    gain = improvement([*controls, told(5.0, "confirm", 0, 1), told(5.0, "confirm", 1, 1)])
+    assert (gain.mean, gain.sem) == (7.0, pytest.approx(2.0))
+    assert gain.basis == "confirming and control deployments"
+    assert improvement(controls) is None
+
+
+def test_what_confirmed_another_recommendation_does_not_count():
+    pairs = [*pair(5.0, 3.0), *pair(5.0, 4.0, 1)]
+    assert improvement(pairs) is not None
+    assert improvement(pairs, iterations=4) is None
+
+
+def test_an_excursion_reaches_every_point_within_the_allowed_change():
+    """‖centre − x‖ + spread + δ + 2D ≤ max_change, and 2 spread ≤ max_change."""
+    space = SimpleNamespace(distance=lambda a, b: float(np.linalg.norm(a - b)))
+
+    def allowed(away, spread, max_change, reach=0.25):
+        spec = SimpleNamespace(max_change=max_change, radius=1.0, reach=reach, space=space)
+        return excursion_allowed(spec, np.zeros(2), np.array([away, 0.0]), spread)
+
+    assert allowed(2.0, 0.5, 4.0)  # 2 + 0.5 + 1 + 0.5
+    assert not allowed(2.0, 0.5, 3.99)
+    assert allowed(2.0, 0.5, 3.5, reach=None)
+    assert not allowed(2.0, 0.5, 3.49, reach=None)
+    assert allowed(0.0, 4.0, 8.0)
+    assert not allowed(0.0, 4.0, 7.99)
+    assert allowed(1e9, 1e9, None)
+
+
+def test_the_widest_radius_keeps_the_promise_with_nothing_to_spare():
+    """2δ(1 + 1/M) ≤ max_change, up to the rounding of directions."""
+    widest = widest_radius(3.0, 0.5)
+    assert widest == pytest.approx(1.0, rel=2e-6)
+    assert widest < 1.0
+    check_radius(widest, 3.0, 0.5)
+    with pytest.raises(ValueError, match=r"by up to 3\.3, more than max_change 3: lower it to"):
+        check_radius(1.1, 3.0, 0.5)
