@@ -96,13 +96,9 @@ def _trial(room: str, measured: Measured, mutant: Mutant, again: bool) -> Trial:
         {name: rank for rank, name in enumerate(chosen)},
         LEFT_OUT,
         frozenset(nearness) - frozenset(chosen),
-        limit=_limit(measured),
+        # Seconds after which the change has made something endless.
+        limit=60 + 4 * sum(measured[name]["seconds"] for name in chosen),
     )
-
-
-def _limit(measured: Measured) -> float:
-    """Seconds, after which a change has made something endless."""
-    return 120 + 6 * sum(test["seconds"] for test in measured.values())
 
 
 def _tests(room: str) -> tuple[str, ...]:
