@@ -40,7 +40,7 @@ LAYERS = (
     ("methods", "data"),
     ("problems",),
     ("drivers", "stationarity", "theory"),
-    ("sweep", "study"),
+    ("sweep", "study", "generator"),
     ("comparison", "paper"),
     ("service",),
     ("cli",),

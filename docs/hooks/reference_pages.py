@@ -33,7 +33,7 @@ PAGES = {
     "reference/sweep.md": (
         "Sweeps and comparisons",
         "Grids × seeds × instances, methods judged with statistics, and the optimisers of others.",
-        ("driftopt.sweep", "driftopt.comparison", "driftopt.outside"),
+        ("driftopt.sweep", "driftopt.comparison", "driftopt.outside", "driftopt.generator"),
     ),
     "reference/theory.md": (
         "Theory and certificates",

@@ -1,0 +1,198 @@
+"""driftopt inside other people's workflows: a generator of the gest-api standard, `suggest` and `ingest`.
+
+    from gest_api.vocs import VOCS
+    from driftopt.generator import Generator
+
+    vocs = VOCS(variables={"price": [1.0, 9.0]}, objectives={"profit": "MAXIMIZE"})
+    generator = Generator(vocs, budget=500)
+    for point in generator.suggest():
+        generator.ingest([{**point, "profit": deploy(point["price"])}])
+    generator.recommend()
+
+Xopt, Optimas and libEnsemble run such generators. Points carry an `_id`: they may come back in any order, one
+by one or together, and one whose value is not finite is suggested again.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from driftopt import checks
+from driftopt.answers import Answers
+from driftopt.drivers.contract import check_points
+from driftopt.drivers.plan import affordable, first_step
+from driftopt.drivers.quick_host import quick_host
+from driftopt.method import Method
+from driftopt.methods import defaults
+from driftopt.oracle import check_minimize
+from driftopt.packages import package
+from driftopt.rng.seeds import as_seed
+from driftopt.space import Space
+
+__all__ = ["Generator"]
+
+_standard: Any = package("gest_api", "gest", "driftopt.generator")
+_vocs: Any = package("gest_api.vocs", "gest", "driftopt.generator")
+
+
+class Generator(_standard.Generator):
+    """A method of driftopt that suggests points and learns from their noisy values.
+
+    Args:
+        vocs: Continuous variables with finite domains, one objective (MINIMIZE or MAXIMIZE), constants.
+        budget: How many values there will be.
+        radius: How far a trial may be from the current decision. None: √d/10 of the narrowest domain.
+        method: A name of `driftopt.methods.names()` that sees values, or a Method with its own numbers.
+        params: The numbers of a named method.
+        start: Where to start, a value for each variable. A variable's default value, or the middle of its
+            domain, unless given.
+        rng: A whole number or a NumPy Generator; None draws a seed.
+
+    Raises:
+        ValueError: The vocs or the numbers do not fit.
+    """
+
+    returns_id = True
+
+    def __init__(
+        self,
+        vocs: Any,
+        *,
+        budget: int,
+        radius: Any = None,
+        method: str | Method = "auto",
+        params: Mapping[str, Any] | None = None,
+        start: Mapping[str, float] | None = None,
+        rng: Any = None,
+    ):
+        super().__init__(vocs)
+        (self._objective, goal), *_ = vocs.objectives.items()
+        names, domains = list(vocs.variables), [one.domain for one in vocs.variables.values()]
+        self._space = Space.build(_start(vocs, start), names=names, bounds=domains)
+        self._constants = {name: one.value for name, one in vocs.constants.items()}
+        maximize = isinstance(goal, _vocs.MaximizeObjective)
+        self._answers = Answers.build(direction="maximize" if maximize else "minimize")
+        self._memory = self._answers.begin()
+        self.seed = as_seed(rng)
+        self._iterations = self._begin(method, int(checks.count("budget", budget)), radius, params)
+        self._opened = 0  # ids given so far
+        self._open()
+
+    def suggest(self, num_points: int | None = None) -> list[dict[str, Any]]:
+        """The points of this iteration that nobody has yet; none once the budget is spent.
+
+        Raises:
+            ValueError: More are asked for than this iteration has left.
+        """
+        count = len(self._waiting) if num_points is None else int(checks.count("num_points", num_points))
+        if count > len(self._waiting):
+            raise ValueError(
+                f"{count} points were asked for and {len(self._waiting)} are open: the next ones depend on "
+                "the values of those suggested before; call suggest() without a number"
+                if not self.spent
+                else "the budget is spent: recommend() gives the decision"
+            )
+        given, self._waiting = self._waiting[:count], self._waiting[count:]
+        return [{**self._named(self._points[key]), **self._constants, "_id": key} for key in given]
+
+    def ingest(self, results: list[dict[str, Any]]) -> None:
+        """Learn from values at points suggested before; a point without a finite value is suggested again.
+
+        Raises:
+            ValueError: A point is not one of those suggested, was told before, or lies elsewhere.
+        """
+        for result in results:
+            key = result.get("_id")
+            if key not in self._points or key in self._values or key in self._waiting:
+                raise ValueError(
+                    f"_id {key!r} is none of the points that await a value: {sorted(self._awaited())}; "
+                    "values of other decisions cannot be used"
+                )
+            asked = self._points[key]
+            told = np.array([float(result[name]) for name in self._space.names])
+            if not np.allclose(told, asked, rtol=1e-6, atol=1e-9):
+                raise ValueError(
+                    f"_id {key}: the value is of {told.tolist()}, suggested was {asked.tolist()}"
+                )
+            value = float(result[self._objective])
+            if np.isfinite(value):
+                self._values[key] = value
+            else:
+                self._waiting.append(key)
+        if self._values and len(self._values) == len(self._points):
+            self._close()
+
+    def recommend(self) -> dict[str, float]:
+        """The decision to report: never the best value seen."""
+        return self._named(self._space.report(self._host.recommend(), self._begun))
+
+    @property
+    def spent(self) -> bool:
+        """Whether the budget pays for no further iteration."""
+        return self._host.told >= self._iterations
+
+    def _validate_vocs(self, vocs: Any) -> None:
+        kinds = (_vocs.MinimizeObjective, _vocs.MaximizeObjective)
+        if len(vocs.objectives) != 1 or not isinstance(next(iter(vocs.objectives.values())), kinds):
+            raise ValueError("vocs must have one objective, MINIMIZE or MAXIMIZE")
+        if vocs.constraints:
+            raise ValueError("vocs must have no constraints but the variables' domains")
+        for name, one in vocs.variables.items():
+            domain = getattr(one, "domain", None)
+            if domain is None or not np.isfinite(domain).all():
+                raise ValueError(f"variable {name} must be continuous with a finite domain, got {one!r}")
+
+    def _begin(self, method: str | Method, budget: int, radius: Any, params: Any) -> int:
+        """Decide the method's numbers and begin its walk; how many iterations the budget pays for."""
+        dim = self._space.dim
+        radius, params = defaults.radius_once(radius, params)
+        if radius is None and defaults.takes_radius(method):
+            radius = self._space.radius
+        chosen, _ = defaults.resolve(method, dim=dim, budget=budget, radius=radius, params=params)
+        named = method if isinstance(method, str) else type(method).__name__
+        check_minimize(named, chosen.sees, loss=False, model=False)
+        if chosen.scheduled:
+            raise ValueError(f"{named} takes another batch in every iteration; choose another method")
+        check_points(chosen, dim)
+        checks.budget(budget, first_step(chosen, dim))
+        self._begun = self._space.begin(float(np.asarray(chosen.radius)))
+        self._host = quick_host(chosen, self._begun, self.seed)
+        return affordable(chosen, dim, budget).iterations
+
+    def _open(self) -> None:
+        """The next iteration's points, each as often as the method averages."""
+        self._points: dict[int, np.ndarray] = {}
+        self._values: dict[int, float] = {}
+        if not self.spent:
+            points = self._space.deploy(self._host.points, (self.seed, self._host.told))
+            rows = np.tile(points, (self._host.repeats, 1))
+            self._points = dict(enumerate(rows, self._opened))
+            self._opened += len(rows)
+        self._waiting = list(self._points)
+
+    def _close(self) -> None:
+        """Tell the method the iteration's values, in the order in which its points were asked for."""
+        values = np.array([self._values[key] for key in self._points])
+        samples = values.reshape(self._host.repeats, -1)
+        self._memory, means = self._answers.take(self._memory, samples)
+        self._host.tell(means)
+        if self._host.diverged:
+            raise ValueError("the method has diverged: a number would have overflowed; lower its step")
+        self._open()
+
+    def _awaited(self) -> Sequence[int]:
+        return [key for key in self._points if key not in self._values and key not in self._waiting]
+
+    def _named(self, point: np.ndarray) -> dict[str, float]:
+        return dict(zip(self._space.names, point.tolist(), strict=True))
+
+
+def _start(vocs: Any, start: Mapping[str, float] | None) -> list[float]:
+    given = dict(start or {})
+    if unknown := sorted(set(given) - set(vocs.variables)):
+        raise ValueError(f"start names {', '.join(unknown)}, which the vocs does not")
+    for name, one in vocs.variables.items():
+        middle = sum(one.domain) / 2 if one.default_value is None else one.default_value
+        given.setdefault(name, middle)
+    return [float(given[name]) for name in vocs.variables]
