@@ -55,9 +55,30 @@ def test_the_best_response_is_the_best_of_a_fine_grid(seed):
 def test_scores_after_the_response_are_those_of_the_moved_features():
     problem, x = small(), jnp.array([0.7, -1.2, -0.4])
     after = problem.best_response(x, problem.features) @ x[:-1] + x[-1]
-    xi = jax.vmap(lambda f, y: problem.respond(Person(f, y), x))(problem.features, problem.labels)
-    assert np.allclose(after, xi.score, atol=1e-6)
-    assert np.sum(np.asarray(xi.score) == 0) == problem.metrics(x).moved > 0
+    people = Person(problem.features, problem.labels)
+    scores = jax.vmap(lambda one: problem.score_after(one, x))(people)
+    assert np.allclose(after, scores, atol=1e-6)
+    assert np.sum(np.asarray(scores) == 0) == problem.metrics(x).moved > 0
+    xi = jax.vmap(lambda one: problem.respond(one, x))(people)
+    np.testing.assert_allclose(xi.features, problem.best_response(x, problem.features), atol=1e-6)
+    assert np.array_equal(xi.label, problem.labels)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_what_is_seen_of_a_person_tells_of_other_classifiers(loss):
+    """ξ holds the moved features: F(x′; ξ) is the loss of x′ on them, and its gradient does not vanish."""
+    problem, x, other = small(loss), jnp.array([0.7, -1.2, -0.4]), jnp.array([0.2, 0.9, 0.3])
+    people = Person(problem.features, problem.labels)
+    xi = jax.vmap(lambda one: problem.respond(one, x))(people)
+    values = jax.vmap(problem.value, (None, 0))(other, xi)
+    margin = problem.labels * (problem.best_response(x, problem.features) @ other[:-1] + other[-1])
+    by_hand = np.maximum(0, 1 - margin) if loss == "hinge" else np.log1p(np.exp(-margin))
+    np.testing.assert_allclose(values, by_hand, rtol=1e-4, atol=1e-5)
+    seen = jax.vmap(problem.value, (None, 0))(x, xi)
+    observed = jax.vmap(lambda one: problem.observe(one, x))(people)
+    np.testing.assert_allclose(seen, observed, rtol=1e-5, atol=1e-5)  # `observe` is the short way
+    slope = jax.grad(lambda z: jnp.mean(jax.vmap(problem.value, (None, 0))(z, xi)))(other)
+    assert np.abs(slope).min() > 1e-3
 
 
 @pytest.mark.parametrize(
@@ -74,7 +95,7 @@ def test_scores_after_the_response_are_those_of_the_moved_features():
 )
 def test_the_corners_of_the_response(features, x, score):
     person = Person(jnp.array(features), jnp.float32(1))
-    found = small().respond(person, jnp.array(x)).score
+    found = small().score_after(person, jnp.array(x))
     assert np.isclose(found, score, rtol=1e-6, atol=0)
 
 
@@ -84,7 +105,7 @@ def test_the_objective_is_the_mean_over_all_rows(loss):
     people = Person(problem.features, problem.labels)
     values = jax.vmap(lambda one: problem.observe(one, x))(people)
     assert np.isclose(values.mean(), problem.objective(x), rtol=1e-6)
-    score = np.asarray(jax.vmap(lambda one: problem.respond(one, x))(people).score, float)
+    score = np.asarray(jax.vmap(lambda one: problem.score_after(one, x))(people), float)
     margin = score * np.asarray(problem.labels)
     by_hand = np.maximum(0, 1 - margin) if loss == "hinge" else np.log1p(np.exp(-margin))
     assert np.isclose(by_hand.mean(), problem.objective(x), rtol=1e-5)
@@ -134,7 +155,7 @@ def test_the_response_never_hurts_the_person(x, tau):
     problem, x = small(tau=tau), jnp.array(x, jnp.float32)
     before = problem.features @ x[:-1] + x[-1]
     people = Person(problem.features, problem.labels)
-    after = jax.vmap(lambda one: problem.respond(one, x))(people).score
+    after = jax.vmap(lambda one: problem.score_after(one, x))(people)
     assert np.all((np.asarray(after) == 0) | np.isclose(after, before, rtol=1e-4, atol=1e-4))
     assert np.all(np.asarray(after) >= np.asarray(before) - 1e-4)
     assert problem.objective(x) >= 0

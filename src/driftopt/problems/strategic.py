@@ -28,17 +28,10 @@ LOSSES = ("hinge", "logistic")
 
 
 class Person(NamedTuple):
-    """One row of the data, before it responds."""
+    """One row of the data, before or after it responds."""
 
     features: Array  # (k,)
     label: Array  # ±1
-
-
-class Response(NamedTuple):
-    """What the classifier sees of a person after the response."""
-
-    score: Array
-    label: Array
 
 
 class Metrics(NamedTuple):
@@ -149,17 +142,28 @@ class StrategicClassification(Problem):
         index = uniform_index(key, self.labels.shape[0])
         return Person(self.features[index], self.labels[index])
 
-    def respond(self, noise: Person, x: Array) -> Response:
-        """The person's score and label after the response."""
+    def respond(self, noise: Person, x: Array) -> Person:
+        """The person after the response: the features it moved to, and its label."""
         x = decision(x)
         weights, features = x[:-1], noise.features.astype(x.dtype)
-        score = jnp.sum(weights * features, axis=0) + x[-1]
-        moves = self._moves(score, jnp.sum(weights * weights, axis=0))
-        return Response(jnp.where(moves, 0, score), noise.label.astype(x.dtype))
+        score, norm = self._score(x, features), jnp.sum(weights * weights, axis=0)
+        shift = jnp.where(self._moves(score, norm), score, 0) / jnp.where(norm > 0, norm, 1)
+        return Person(features - shift * weights, noise.label.astype(x.dtype))
 
-    def value(self, x: Array, xi: Response) -> Array:
-        """The loss of one person; NaN stays NaN."""
-        return self._loss(xi.score, xi.label)
+    def value(self, x: Array, xi: Person) -> Array:
+        """The loss of one person who stands where it stands, under any classifier; NaN stays NaN."""
+        x = decision(x)
+        return self._loss(self._score(x, xi.features.astype(x.dtype)), xi.label)
+
+    def observe(self, noise: Person, x: Array) -> Array:
+        """The loss after the response to x, without the features: hot loops need the score alone."""
+        return self._loss(self.score_after(noise, x), noise.label.astype(decision(x).dtype))
+
+    def score_after(self, person: Person, x: Array) -> Array:
+        """A person's score after the response to x: exactly 0 for one who moved."""
+        x = decision(x)
+        score = self._score(x, person.features.astype(x.dtype))
+        return jnp.where(self._moves(score, jnp.sum(x[:-1] * x[:-1], axis=0)), 0, score)
 
     def objective(self, x: Array) -> Array:
         """The exact mean loss over the training rows."""
@@ -193,6 +197,10 @@ class StrategicClassification(Problem):
         right = jnp.where(after >= 0, 1, -1) == labels
         accuracy = jnp.where(jnp.isnan(after).any(), jnp.nan, jnp.mean(right, dtype=x.dtype))
         return Metrics(train, jnp.mean(self._loss(after, labels)), accuracy, auc(after, labels), moved)
+
+    def _score(self, x: Array, features: Array) -> Array:
+        """wᵀa + b of one person, features on the first axis; lanes may stand behind it."""
+        return jnp.sum(x[:-1] * features, axis=0) + x[-1]
 
     def _scores(self, x: Array, features: Array) -> Array:
         # HIGHEST: GPUs would otherwise multiply with 10-bit mantissas.
