@@ -54,6 +54,7 @@ LONG = (
     "sweep/test_sweep.py",
     "test_instances.py",
     "test_plugins.py",
+    "test_shapes.py",
 )
 
 

@@ -25,6 +25,7 @@ LAYERS = (
         "averages",
         "checks",
         "pytree",
+        "shapes",
         "packages",
         "plugins",
         "rng",

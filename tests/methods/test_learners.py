@@ -82,9 +82,13 @@ def test_zero_gradients_move_nothing(learner):
     np.testing.assert_array_equal(play(learner, np.zeros((3, 2))), 0)
 
 
+# XLA flushes subnormal numbers to 0.
+FLOATS = st.floats(-(2.0**100), 2.0**100, width=32, allow_subnormal=False)
+
+
 @settings(max_examples=50, deadline=None)
 @given(
-    vector=st.lists(st.floats(-(2.0**100), 2.0**100, width=32), min_size=1, max_size=5),
+    vector=st.lists(FLOATS, min_size=1, max_size=5),
     reach=st.floats(2**-10, 2**10, width=32),
 )
 def test_projection_stays_in_the_ball(vector, reach):

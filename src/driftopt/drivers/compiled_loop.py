@@ -25,6 +25,7 @@ from driftopt.method import Method
 from driftopt.problem import Problem
 from driftopt.rng.seeds import query_key, run_words, wrapped
 from driftopt.runtime import executable_cache, fingerprint
+from driftopt.shapes import Float
 
 EVALUATED = 512  # exact evaluations at once: each may need a temporary as large as the problem's data
 
@@ -115,7 +116,7 @@ class _Lanes:
         broadcasts = method.broadcasts and problems.broadcasts
         self.ask, self._observed, self.tell = self._broadcast() if broadcasts else self._vmapped()
 
-    def run(self) -> tuple[Array, Array]:
+    def run(self) -> tuple[Float[Array, "d K S C"], Float[Array, "E K S C"]]:
         plan = self.plan
         state = self._over_lanes(self._begin, "key")(self.method, self.problems, self.method_keys)
         total = jnp.zeros((plan.points, *plan.lanes), jnp.float32)
@@ -123,7 +124,7 @@ class _Lanes:
         (_, x), curve = lax.scan(self._segment, begin, jnp.arange(plan.segments))
         return x, curve
 
-    def observe(self, answered: Any, points: Array) -> Array:
+    def observe(self, answered: Any, points: Float[Array, "p d K S C"]) -> Float[Array, "p K S C"]:
         """The values of a row, in the precision of the run: a problem's own may be whole numbers."""
         values = self._observed(answered, points).astype(jnp.float32)
         return jnp.broadcast_to(values, (self.plan.points, *self.plan.lanes))
@@ -266,11 +267,10 @@ class _Lanes:
     def _begin(self, method: Method, problem: Problem, key: Array) -> Any:
         return method.init(key, problem.x0.astype(jnp.float32) if self.start is None else self.start)
 
-    def _recommend(self, state: Any) -> Array:
-        """(d, K, S, C)."""
+    def _recommend(self, state: Any) -> Float[Array, "d K S C"]:
         return self._over_lanes(lambda m, _, s: m.recommend(s), "lane")(self.method, self.problems, state)
 
-    def _evaluate(self, x: Array) -> Array:
+    def _evaluate(self, x: Float[Array, "d K S C"]) -> Float[Array, "K S C"]:
         """f at (d, K, S, C), some seeds at a time to bound the memory; a diverged run is infinitely bad."""
 
         def exact(problem: Problem, x: Array) -> Array:

@@ -10,25 +10,26 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from driftopt.rng.threefry import normal
+from driftopt.shapes import Float
 
 
-def gaussian(key: Array, count: int, dim: int) -> Array:
+def gaussian(key: Array, count: int, dim: int) -> Float[Array, "{count} {dim}"]:
     """`count` directions u ~ N(0, I), shape (count, dim)."""
     return normal(key, (count, dim))
 
 
-def sphere(key: Array, count: int, dim: int) -> Array:
+def sphere(key: Array, count: int, dim: int) -> Float[Array, "{count} {dim}"]:
     """`count` directions u ~ Unif(S^{d-1}), shape (count, dim)."""
     normal = gaussian(key, count, dim)
     return normal / jnp.sqrt(jnp.sum(normal * normal, axis=1, keepdims=True))
 
 
-def coordinates(dim: int) -> Array:
+def coordinates(dim: int) -> Float[Array, "{dim} {dim}"]:
     """The d unit vectors e_1 … e_d as rows."""
     return jnp.eye(dim, dtype=jnp.float32)
 
 
-def orthonormal(key: Array, count: ArrayLike, dim: int) -> Array:
+def orthonormal(key: Array, count: ArrayLike, dim: int) -> Float[Array, "{dim}"]:
     """Direction number `count` of a run, shape (dim,): each d in a row are an orthonormal basis of their own.
 
     The basis is the cosine transform's, its coordinates' signs flipped at random, its columns begun anywhere,

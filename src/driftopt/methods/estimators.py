@@ -14,6 +14,7 @@ from jax import Array
 
 from driftopt.methods import directions
 from driftopt.pytree import module, static
+from driftopt.shapes import Decision, Directions, Number, Points, Slopes, Values
 
 
 class Estimator(ABC):
@@ -26,28 +27,28 @@ class Estimator(ABC):
         """Points in one query."""
 
     @abstractmethod
-    def directions(self, key: Array, dim: int) -> Array:
+    def directions(self, key: Array, dim: int) -> Directions:
         """The random directions of one iteration, (n, d)."""
 
     @abstractmethod
-    def queries(self, center: Array, directions: Array, radius: Array) -> Array:
+    def queries(self, center: Decision, directions: Directions, radius: Number) -> Points:
         """The points to query, (p, d)."""
 
     @abstractmethod
-    def gradient(self, values: Array, directions: Array, radius: Array, previous: Array) -> Array:
+    def gradient(self, values: Values, directions: Directions, radius: Number, previous: Number) -> Decision:
         """The estimate, (d,), from the p values; `previous` is the mean value of the query before."""
 
 
-def _both_sides(center: Array, directions: Array, radius: Array) -> Array:
+def _both_sides(center: Decision, directions: Directions, radius: Number) -> Points:
     # Signs first: with many runs side by side the directions are shared, the centres are not.
     return center[None] + radius * jnp.concatenate([directions, -directions])
 
 
-def _mean_along(slopes: Array, directions: Array) -> Array:
+def _mean_along(slopes: Slopes, directions: Directions) -> Decision:
     return jnp.sum(_bounded(slopes)[:, None] * directions, axis=0) / directions.shape[0]
 
 
-def _bounded(slopes: Array) -> Array:
+def _bounded(slopes: Slopes) -> Slopes:
     """Slopes cut a little below the largest number, so that their mean is finite where the values are.
 
     The difference of two finite values need not be finite, nor its product with d/δ; what does not overflow
@@ -75,13 +76,13 @@ class TwoPoint(Estimator):
     def points(self, dim: int) -> int:
         return 2 * self.count
 
-    def directions(self, key: Array, dim: int) -> Array:
+    def directions(self, key: Array, dim: int) -> Directions:
         return getattr(directions, self.law)(key, self.count, dim)
 
-    def queries(self, center: Array, directions: Array, radius: Array) -> Array:
+    def queries(self, center: Decision, directions: Directions, radius: Number) -> Points:
         return _both_sides(center, directions, radius)
 
-    def gradient(self, values: Array, directions: Array, radius: Array, previous: Array) -> Array:
+    def gradient(self, values: Values, directions: Directions, radius: Number, previous: Number) -> Decision:
         scale = directions.shape[1] if self.law == "sphere" else 1
         slopes = (values[: self.count] - values[self.count :]) * (scale / (2 * radius))
         return _mean_along(slopes, directions)
@@ -96,13 +97,13 @@ class OnePoint(Estimator):
     def points(self, dim: int) -> int:
         return self.count
 
-    def directions(self, key: Array, dim: int) -> Array:
+    def directions(self, key: Array, dim: int) -> Directions:
         return directions.sphere(key, self.count, dim)
 
-    def queries(self, center: Array, directions: Array, radius: Array) -> Array:
+    def queries(self, center: Decision, directions: Directions, radius: Number) -> Points:
         return center[None] + radius * directions
 
-    def gradient(self, values: Array, directions: Array, radius: Array, previous: Array) -> Array:
+    def gradient(self, values: Values, directions: Directions, radius: Number, previous: Number) -> Decision:
         return _mean_along(values * (directions.shape[1] / radius), directions)
 
 
@@ -116,7 +117,7 @@ class Residual(OnePoint):
 
     warmup: ClassVar[int] = 1
 
-    def gradient(self, values: Array, directions: Array, radius: Array, previous: Array) -> Array:
+    def gradient(self, values: Values, directions: Directions, radius: Number, previous: Number) -> Decision:
         return super().gradient(values - previous, directions, radius, previous)
 
 
@@ -127,12 +128,12 @@ class Coordinate(Estimator):
     def points(self, dim: int) -> int:
         return 2 * dim
 
-    def directions(self, key: Array, dim: int) -> Array:
+    def directions(self, key: Array, dim: int) -> Directions:
         return directions.coordinates(dim)
 
-    def queries(self, center: Array, directions: Array, radius: Array) -> Array:
+    def queries(self, center: Decision, directions: Directions, radius: Number) -> Points:
         return _both_sides(center, directions, radius)
 
-    def gradient(self, values: Array, directions: Array, radius: Array, previous: Array) -> Array:
+    def gradient(self, values: Values, directions: Directions, radius: Number, previous: Number) -> Decision:
         dim = directions.shape[0]
         return _bounded((values[:dim] - values[dim:]) / (2 * radius))

@@ -12,27 +12,28 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from driftopt.pytree import module
+from driftopt.shapes import Decision, Number
 
 
 class Round(NamedTuple):
     """What a learner is told after one play."""
 
-    gradient: Array
-    reach: Array  # D
+    gradient: Decision
+    reach: Number  # D
     ends: Array  # whether this round is the last of its block
 
 
 class Learner(ABC):
     @abstractmethod
-    def init(self, x0: Array) -> Any:
+    def init(self, x0: Decision) -> Any:
         """The learner's own memory, in the precision of x0."""
 
     @abstractmethod
-    def update(self, memory: Any, increment: Array, told: Round) -> tuple[Any, Array]:
+    def update(self, memory: Any, increment: Decision, told: Round) -> tuple[Any, Decision]:
         """The next increment within a block."""
 
 
-def project(vector: Array, reach: Array) -> Array:
+def project(vector: Decision, reach: Number) -> Decision:
     """Π onto the ball of radius `reach` around 0."""
     norm = jnp.sqrt(jnp.sum(vector * vector, axis=0))
     # An overflowing norm is inf: the scale is then 0, never NaN, while the vector itself is finite.
@@ -45,10 +46,10 @@ class OGD(Learner):
 
     step: ArrayLike
 
-    def init(self, x0: Array) -> Any:
+    def init(self, x0: Decision) -> Any:
         return ()
 
-    def update(self, memory: Any, increment: Array, told: Round) -> tuple[Any, Array]:
+    def update(self, memory: Any, increment: Decision, told: Round) -> tuple[Any, Decision]:
         return memory, project(increment - self.step * told.gradient, told.reach)
 
 
@@ -62,10 +63,10 @@ class AdaGradNorm(Learner):
     that each block's steps are D/(G√M) with G² the mean ‖g‖² so far: the paper's η with G estimated.
     """
 
-    def init(self, x0: Array) -> Any:
+    def init(self, x0: Decision) -> Any:
         return jnp.zeros((), x0.dtype), jnp.ones((), x0.dtype)
 
-    def update(self, memory: Any, increment: Array, told: Round) -> tuple[Any, Array]:
+    def update(self, memory: Any, increment: Decision, told: Round) -> tuple[Any, Decision]:
         total, block = memory
         # Squares of huge estimates overflow; the largest number in their place still means short steps.
         largest = np.finfo(total.dtype).max

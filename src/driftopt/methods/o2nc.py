@@ -18,22 +18,23 @@ from driftopt.methods import output_rules
 from driftopt.methods.estimators import Estimator
 from driftopt.methods.learners import Learner, Round
 from driftopt.pytree import module, static
+from driftopt.shapes import Decision, Directions, Number, Points, Values
 
 
 class Noise(NamedTuple):
-    directions: Array
-    mix: Array  # s_t
+    directions: Directions
+    mix: Number  # s_t
     pick: Any  # the reservoir's draw, where there is one
 
 
 class State(NamedTuple):
     key: Array
     told: Array  # answers taken in
-    x: Array
-    increment: Array
+    x: Decision
+    increment: Decision
     position: Array  # iterations told in the running block
     learner: Any
-    previous: Array  # h_{t−1}, for the residual estimator
+    previous: Number  # h_{t−1}, for the residual estimator
     blocks: Any
 
 
@@ -62,7 +63,7 @@ class O2NC(Method):
     def points(self, dim: int) -> int:
         return self.estimator.points(dim)
 
-    def init(self, key: Array, x0: Array) -> State:
+    def init(self, key: Array, x0: Decision) -> State:
         zero = jnp.zeros_like(x0)
         nothing = jnp.zeros((), jnp.int32)
         learner = self.learner.init(x0)
@@ -74,12 +75,12 @@ class O2NC(Method):
         directions = self.estimator.directions(jax.random.fold_in(key, 0), dim)
         return Noise(directions, mix, pick if self.rule == "random-block" else ())
 
-    def ask(self, state: State, noise: Noise | None = None) -> Array:
+    def ask(self, state: State, noise: Noise | None = None) -> Points:
         drawn: Noise = self.drawn(state, noise)
         y = state.x + drawn.mix * state.increment
         return self.estimator.queries(y, drawn.directions, jnp.asarray(self.radius))
 
-    def tell(self, state: State, values: Array, noise: Noise | None = None) -> State:
+    def tell(self, state: State, values: Values, noise: Noise | None = None) -> State:
         drawn: Noise = self.drawn(state, noise)
         started = state.told >= self.warmup
         y = state.x + drawn.mix * state.increment
@@ -102,15 +103,15 @@ class O2NC(Method):
             output_rules.update(self.rule, state.blocks, y, started, ends, self.block, drawn.pick),
         )
 
-    def _carried(self, state: State, ends: Array, increment: Array) -> Array:
+    def _carried(self, state: State, ends: Array, increment: Decision) -> Decision:
         """The increment of the next iteration: every block begins with Δ_1 = 0."""
         return jnp.where(ends, 0, increment)
 
-    def recommend(self, state: State) -> Array:
+    def recommend(self, state: State) -> Decision:
         return output_rules.report(self.rule, state.blocks, state.x)
 
 
-def _mean(values: Array) -> Array:
+def _mean(values: Values) -> Number:
     """The mean of the p values; the sum of huge ones is cut at the largest number."""
     largest = np.finfo(values.dtype).max
     return jnp.clip(jnp.sum(values, axis=0), -largest, largest) / values.shape[0]

@@ -7,24 +7,25 @@ the run: after block k the draw is replaced with probability 1/k.
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-from jax import Array
 from jax.typing import ArrayLike
+
+from driftopt.shapes import Decision, Number
 
 RULES = ("final", "last-block", "random-block")
 
 
 class Blocks(NamedTuple):
-    total: Array  # Σ y over the running block
-    finished: Array  # blocks completed
-    chosen: Array  # the mean to report
+    total: Decision  # Σ y over the running block
+    finished: Number  # blocks completed
+    chosen: Decision  # the mean to report
 
 
-def init(rule: str, x0: Array) -> Any:
+def init(rule: str, x0: Decision) -> Any:
     """No memory at all for the final iterate."""
     return () if rule == "final" else Blocks(jnp.zeros_like(x0), jnp.zeros((), x0.dtype), x0)
 
 
-def update(rule: str, blocks: Any, y: Array, counts: Any, ends: Any, block: ArrayLike, pick: Any) -> Any:
+def update(rule: str, blocks: Any, y: Decision, counts: Any, ends: Any, block: ArrayLike, pick: Any) -> Any:
     """Take in y_t where `counts`; `ends` closes a block; `pick` ~ Unif[0, 1) decides the reservoir draw."""
     if rule == "final":
         return blocks
@@ -35,6 +36,6 @@ def update(rule: str, blocks: Any, y: Array, counts: Any, ends: Any, block: Arra
     return Blocks(jnp.where(ends, 0, total), finished, chosen)
 
 
-def report(rule: str, blocks: Any, x: Array) -> Array:
+def report(rule: str, blocks: Any, x: Decision) -> Decision:
     """The decision that the rule reports; before the first block ends, that is the start."""
     return x if rule == "final" else blocks.chosen

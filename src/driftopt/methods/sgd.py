@@ -14,17 +14,18 @@ from driftopt.method import Method
 from driftopt.methods import output_rules
 from driftopt.methods.estimators import Estimator
 from driftopt.pytree import module, static
+from driftopt.shapes import Decision, Directions, Points, Values
 
 
 class Noise(NamedTuple):
-    directions: Array
+    directions: Directions
     pick: Any
 
 
 class State(NamedTuple):
     key: Array
     told: Array  # answers taken in
-    x: Array
+    x: Decision
     position: Array  # iterates in the running block
     blocks: Any
 
@@ -45,7 +46,7 @@ class SGD(Method):
     def points(self, dim: int) -> int:
         return self.estimator.points(dim)
 
-    def init(self, key: Array, x0: Array) -> State:
+    def init(self, key: Array, x0: Decision) -> State:
         nothing = jnp.zeros((), jnp.int32)
         return State(key, nothing, x0, nothing, output_rules.init(self.rule, x0))
 
@@ -57,11 +58,11 @@ class SGD(Method):
             directions, jax.random.uniform(jax.random.fold_in(key, 1), (), jnp.float32) if draws else ()
         )
 
-    def ask(self, state: State, noise: Noise | None = None) -> Array:
+    def ask(self, state: State, noise: Noise | None = None) -> Points:
         drawn: Noise = self.drawn(state, noise)
         return self.estimator.queries(state.x, drawn.directions, jnp.asarray(self.radius))
 
-    def tell(self, state: State, values: Array, noise: Noise | None = None) -> State:
+    def tell(self, state: State, values: Values, noise: Noise | None = None) -> State:
         drawn: Noise = self.drawn(state, noise)
         radius = jnp.asarray(self.radius)
         gradient = self.estimator.gradient(values, drawn.directions, radius, values[0])
@@ -75,5 +76,5 @@ class SGD(Method):
             output_rules.update(self.rule, state.blocks, state.x, True, ends, self.block, drawn.pick),
         )
 
-    def recommend(self, state: State) -> Array:
+    def recommend(self, state: State) -> Decision:
         return output_rules.report(self.rule, state.blocks, state.x)

@@ -21,6 +21,7 @@ from driftopt.problem import Optimum, Problem
 from driftopt.pytree import module
 from driftopt.rng.seeds import as_seed
 from driftopt.rng.threefry import normal
+from driftopt.shapes import Decision, Number
 
 __all__ = ["Kink", "LocationShift", "TwoWells", "kink", "location_shift", "two_wells"]
 
@@ -49,21 +50,21 @@ class LocationShift(Problem):
     def dim(self) -> int:
         return self.base.shape[0]
 
-    def mean(self, x: Array) -> Array:
+    def mean(self, x: Decision) -> Decision:
         """b + A x, the mean of the data at x."""
         return self.base + jnp.sum(self.shift * x[None, :], axis=1)
 
     def noise(self, key: Array) -> Array:
         return normal(key, (self.dim,))
 
-    def respond(self, noise: Array, x: Array) -> Array:
+    def respond(self, noise: Array, x: Decision) -> Array:
         return self.mean(x) + self.noise_level * noise.astype(x.dtype)
 
-    def value(self, x: Array, xi: Array) -> Array:
+    def value(self, x: Decision, xi: Array) -> Number:
         gap = x - xi
         return 0.5 * jnp.sum(gap * gap) + 0.5 * self.ridge * jnp.sum(x * x)
 
-    def objective(self, x: Array) -> Array:
+    def objective(self, x: Decision) -> Number:
         return self.value(x, self.mean(x)) + 0.5 * self.dim * self.noise_level**2
 
     def optimum(self) -> Optimum:
@@ -88,7 +89,7 @@ class LocationShift(Problem):
         spread = self.dim * float(self.noise_level) ** 2
         return Optimum(x, float(gap @ gap + float(self.ridge) * x @ x + spread) / 2)
 
-    def smoothed_gradient(self, x: Array, radius: ArrayLike, law: str = "ball") -> Array:
+    def smoothed_gradient(self, x: Decision, radius: ArrayLike, law: str = "ball") -> Decision:
         """∇f_δ = ∇f for every radius and either law, because f is quadratic and u has mean 0."""
         checks.choice("law", law, LAWS)
         rest = x - self.mean(x)
@@ -117,11 +118,11 @@ class _Separable(Problem):
     def noise(self, key: Array) -> Array:
         return normal(key, ())
 
-    def respond(self, noise: Array, x: Array) -> Array:
+    def respond(self, noise: Array, x: Decision) -> Array:
         square = jnp.sum((x - self.center) ** 2)
         return self.noise_level * (1 + square / (1 + square)) * noise.astype(x.dtype)
 
-    def value(self, x: Array, xi: Array) -> Array:
+    def value(self, x: Decision, xi: Array) -> Number:
         return self.objective(x) + xi
 
     @property
@@ -138,7 +139,7 @@ class _Separable(Problem):
         """The minimiser a, where f = 0."""
         return Optimum(np.asarray(self.center, float), 0.0)
 
-    def smoothed_gradient(self, x: Array, radius: ArrayLike, law: str = "ball") -> Array:
+    def smoothed_gradient(self, x: Decision, radius: ArrayLike, law: str = "ball") -> Decision:
         """Σ_k c_k E sign(z_i − t_k + δu_i), z = x − a: exact for every radius."""
         z = x - self.center
         return sum((c * smoothed_sign(z - t, radius, law) for c, t in self.kinks()), jnp.zeros_like(x))
@@ -168,7 +169,7 @@ class Kink(_Separable):
     def kinks(self) -> tuple[tuple[int, Any], ...]:
         return ((1, 0.0),)
 
-    def objective(self, x: Array) -> Array:
+    def objective(self, x: Decision) -> Number:
         return jnp.sum(jnp.abs(x - self.center))
 
 
@@ -194,7 +195,7 @@ class TwoWells(_Separable):
     def kinks(self) -> tuple[tuple[int, Any], ...]:
         return ((1, 0.0), (-1, (self.width + self.height) / 2), (1, self.width))
 
-    def objective(self, x: Array) -> Array:
+    def objective(self, x: Decision) -> Number:
         z = x - self.center
         return jnp.sum(jnp.minimum(jnp.abs(z), jnp.abs(z - self.width) + self.height))
 

@@ -23,6 +23,7 @@ COVERED = (
     "oracle.py",
     "problem.py",
     "pytree.py",
+    "shapes.py",
     "rng",
     "methods",
     "problems",

@@ -1,0 +1,94 @@
+"""Types say shapes, and shapes are as they say: jaxtyping checks every call of the annotated modules."""
+
+import os
+import subprocess
+import sys
+
+CHECKED = """
+import importlib, types
+import jax, jax.numpy as jnp, numpy as np
+import driftopt
+from beartype import beartype
+from driftopt import methods, problems
+from driftopt.methods import directions, estimators, learners
+from jaxtyping import jaxtyped
+
+ROOMS = ("methods.directions", "methods.estimators", "methods.learners", "methods.o2nc", "methods.sgd",
+         "methods.output_rules", "problems.synthetic", "drivers.compiled_loop")
+
+
+def check(space):
+    for name, value in list(vars(space).items()):
+        if isinstance(value, types.FunctionType) and not name.startswith("__"):
+            setattr(space, name, jaxtyped(value, typechecker=beartype))
+
+
+for room in ROOMS:  # functions alone: JAX builds modules out of whatever stands for a leaf
+    module = importlib.import_module(f"driftopt.{room}")
+    for value in list(vars(module).values()):
+        if isinstance(value, type) and value.__module__ == module.__name__:
+            check(value)
+    own = {k: v for k, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__}
+    checked = types.SimpleNamespace(**own)
+    check(checked)
+    vars(module).update(vars(checked))
+"""
+RUNS = """
+noisy = lambda x: float(x @ x)
+for name in ("zo-o2nc-2pt", "zo-o2nc-1pt", "zo-co", "zo-sph", "zo-og"):
+    entry = methods.entry(name)
+    lanes = methods.get(name, **entry.example | {"radius": np.array([0.3, 0.5])})
+    shifts = driftopt.stack([problems.location_shift(3, rng=seed) for seed in range(2)])
+    assert driftopt.simulate_many(lanes, shifts, budget=24, seeds=[0, 1, 2]).fun.shape == (2, 3, 2)
+    driftopt.minimize(noisy, np.ones(3), budget=24, method=name, params=entry.example)
+"""
+WRONG = {
+    "a direction for every point": (
+        "estimators.TwoPoint(2).queries(jnp.ones(3), jnp.ones((2, 4)), jnp.asarray(0.5))"
+    ),
+    "points in place of values": (
+        "one = jnp.asarray(1.0)\nestimators.OnePoint().gradient(jnp.ones((1, 3)), jnp.ones((1, 3)), one, one)"
+    ),
+    "a radius for every coordinate": "learners.project(jnp.ones(3), jnp.ones((2, 3)))",
+    "whole numbers": "learners.project(jnp.ones(3, jnp.int32), jnp.asarray(1.0))",
+    "a law that forgets its count": (
+        "directions.normal = lambda key, shape: jnp.ones(shape[1:])\n"
+        "directions.gaussian(jax.random.key(0), 2, 3)"
+    ),
+}
+
+
+def checked(code):
+    """Run the code in a process of its own, where the annotated modules are checked."""
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning", "-c", CHECKED + code],
+        env={**os.environ, "DRIFTOPT_CHECK_SHAPES": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def test_runs_keep_to_their_shapes_on_the_host_and_in_lanes():
+    done = checked(RUNS)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_wrong_shape_is_refused():
+    """Each mistake must be caught by the check and not by what the mistake does later."""
+    code = "caught = []\n"
+    for name, call in WRONG.items():
+        lines = "\n".join(f"    {line}" for line in call.splitlines())
+        code += f"try:\n{lines}\nexcept Exception as error:\n"
+        code += f"    caught += [{name!r}] if 'Type-check error' in str(error) else []\n"
+    done = checked(code + "print(caught)")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(list(WRONG))
+
+
+def test_without_the_check_nothing_is_loaded():
+    code = "import sys, driftopt.methods, driftopt.problems, driftopt.drivers.simulation\n"
+    code += "sys.exit(bool({'jaxtyping', 'beartype'} & set(sys.modules)))"
+    free = {name: value for name, value in os.environ.items() if name != "DRIFTOPT_CHECK_SHAPES"}
+    assert subprocess.run([sys.executable, "-c", code], env=free, check=False).returncode == 0
