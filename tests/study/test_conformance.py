@@ -276,6 +276,9 @@ def test_a_value_from_elsewhere_is_recorded_and_asked_again(url):
     elsewhere = first.x + np.array([0.02, 0.0])
     assert study.tell(first.id, 1.0, x_deployed=elsewhere) == "failed"
     assert study.tell(first.id, 1.0, x_deployed=elsewhere) == "failed"
+    assert study.fail(first.id, "not where it was asked") == "failed"  # a failure too, in other words
+    with pytest.raises(Conflict, match="was already told failed"):
+        study.tell(first.id, 2.0, x_deployed=elsewhere)
     again = study.ask()
     assert again.x.tobytes() == first.x.tobytes()
     assert study.tell(again.id, 1.0, x_deployed=again.x + np.array([0.005, 0.0])) == "complete"
