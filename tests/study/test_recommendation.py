@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from driftopt.study import evaluation
 from driftopt.study.max_change import check_radius, excursion_allowed, widest_radius
 from driftopt.study.recommendation import mean_of, recommend
 from driftopt.study.trial import Trial
@@ -65,6 +66,20 @@ def test_what_confirmed_another_recommendation_does_not_count():
     pairs = [*pair(5.0, 3.0), *pair(5.0, 4.0, 1)]
     assert improvement(pairs) is not None
     assert improvement(pairs, iterations=4) is None
+
+
+def test_only_whole_pairs_certify():
+    """A side that was told alone waits for the other; another recommendation's pairs are not this one's."""
+    spec = SimpleNamespace(seed=7, dim=2, radius=0.5)
+    sides = [told(float(point + side), "stationarity", point, side) for point in range(10) for side in (0, 1)]
+    whole = evaluation.stationarity(spec, 3, sides, 0.95)
+    assert (whole.pairs, whole.queries) == (10, 20)
+    lone = [told(9.0, "stationarity", 10, 0), told(9.0, "stationarity", 11, 1)]
+    other = [told(9.0, "stationarity", 12, side, iteration=2) for side in (0, 1)]
+    failed = [told(9.0, "stationarity", 13, 0), told(9.0, "stationarity", 13, 1, state="failed")]
+    assert evaluation.stationarity(spec, 3, [*lone, *other, *failed, *sides], 0.95) == whole
+    with pytest.raises(ValueError, match="9 pairs are told at the present recommendation and 10 are needed"):
+        evaluation.stationarity(spec, 3, sides[1:], 0.95)
 
 
 def test_an_excursion_reaches_every_point_within_the_allowed_change():
