@@ -135,6 +135,12 @@ def test_planted_faults_of_the_law_are_found(case):
     assert all(finding.promise.startswith(promise) for finding in broken)
 
 
+def test_the_second_point_is_near_the_start():
+    """A problem need not be defined far from its start."""
+    near = {"value": lambda s, x, xi: jnp.where(jnp.max(jnp.abs(x)) < 0.5, jnp.sum(jnp.abs(x)) + xi, jnp.nan)}
+    assert driftopt.check(problem(**near)).ok
+
+
 def test_stacks_and_problems_are_not_mistaken_for_each_other():
     one, many = bowl(), driftopt.stack([bowl(0), bowl(1)])
     with pytest.raises(ValueError, match="problem must be a single Problem; simulate_many takes"):

@@ -8,7 +8,7 @@ import pytest
 from driftopt.study import evaluation
 from driftopt.study.max_change import check_radius, excursion_allowed, widest_radius
 from driftopt.study.recommendation import mean_of, recommend
-from driftopt.study.trial import Trial
+from driftopt.study.trial import Place, Trial
 
 
 def told(value, kind="control", point=0, sample=0, sem=None, iteration=3, state="complete"):
@@ -80,6 +80,30 @@ def test_only_whole_pairs_certify():
     assert evaluation.stationarity(spec, 3, [*lone, *other, *failed, *sides], 0.95) == whole
     with pytest.raises(ValueError, match="9 pairs are told at the present recommendation and 10 are needed"):
         evaluation.stationarity(spec, 3, sides[1:], 0.95)
+
+
+def test_directions_of_pairs_are_those_of_every_version():
+    """The log keeps decisions, not directions: another stream would certify old pairs by wrong ones."""
+    spec = SimpleNamespace(seed=7, dim=3)
+    normal = np.random.default_rng([7, 22439, 5]).standard_normal(3)
+    np.testing.assert_array_equal(evaluation.direction(spec, 5), normal / np.linalg.norm(normal))
+
+
+def test_both_kinds_of_pairs_deploy_what_their_sides_say():
+    """(start, recommendation) to confirm; (x + δu, x − δu), brought into the space, to certify."""
+    space = SimpleNamespace(start=np.array([9.0, 9.0]), deploy=lambda x: np.minimum(x, 1.2))
+    spec, x = SimpleNamespace(seed=7, dim=2, radius=0.5, space=space), np.array([1.0, 1.0])
+    move = 0.5 * evaluation.direction(spec, 4)
+
+    def deployed(kind, side):
+        return evaluation.decision(spec, Place(kind, 3, 0, 4, side), x)
+
+    np.testing.assert_array_equal(deployed("confirm", 0), space.start)
+    np.testing.assert_array_equal(deployed("confirm", 1), x)
+    np.testing.assert_array_equal(deployed("stationarity", 0), np.minimum(x + move, 1.2))
+    np.testing.assert_array_equal(deployed("stationarity", 1), np.minimum(x - move, 1.2))
+    assert np.abs(move).max() > 0.2  # so that one side is cut
+    assert (evaluation.spread(spec, "stationarity"), evaluation.spread(spec, "confirm")) == (0.5, 0.0)
 
 
 def test_an_excursion_reaches_every_point_within_the_allowed_change():
