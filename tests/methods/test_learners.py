@@ -114,9 +114,7 @@ def _chosen(rule, picks):
         blocks = output_rules.init(rule, jnp.full(1, -1.0, jnp.float32))
         for t in range(BLOCKS * BLOCK):
             y, ends = jnp.full(1, t // BLOCK, jnp.float32), jnp.asarray((t + 1) % BLOCK == 0)
-            blocks = output_rules.update(
-                rule, blocks, y, jnp.asarray(True), ends, jnp.float32(BLOCK), picks[t]
-            )
+            blocks = output_rules.update(rule, blocks, y, jnp.asarray(True), ends, picks[t])
         return blocks.chosen[0]
 
     return jax.vmap(lane)(picks)

@@ -66,6 +66,9 @@ def main():
         trial = study.ask()
         study.tell(trial.id, bowl(trial), sem=0.1)
     study.ask()
+    told = [t for t in study.trials(state="complete", kind="method") if t.iteration == 1]
+    study.correct(told[0].id, 2.5, "lost decimal point", who="ana")
+    study.void(told[1].id, "till was broken", who="bo")
     found = study.recommend()
     controls = study.summary().drift.n
     study.close()

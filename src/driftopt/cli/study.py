@@ -224,6 +224,55 @@ def fail(url: Url, name: Name, id: Id, reason: str = "", *, json: Json = False) 
 
 
 @app.command
+def correct(
+    url: Url,
+    name: Name,
+    id: Id,
+    value: Number,
+    *,
+    reason: str = "",
+    sem: Number = None,
+    who: str | None = None,
+    json: Json = False,
+) -> None:
+    """Replace a trial's answer that turned out wrong; what was said stays in its history.
+
+    ```text
+    driftopt study correct shop.db prices 7 21.4 --reason "lost decimal point"
+    ```
+
+    Args:
+        value: What was truly measured.
+        reason: Why, in a few words, for the log.
+        sem: The value's standard error, if known.
+        who: Who says so; the user and the machine unless given.
+    """
+    from driftopt.study import Study
+
+    with io.exits(json), Study.open(url, name) as study:
+        told, error = io.number(value, "value"), io.number(sem, "--sem")
+        state = study.correct(id, told, reason, sem=error, who=who or io.this_user())
+        io.say(json, {"id": id, "state": state, "value": told}, lambda: f"trial {id}: {state}, now {told!r}")
+
+
+@app.command
+def void(
+    url: Url, name: Name, id: Id, *, reason: str = "", who: str | None = None, json: Json = False
+) -> None:
+    """Take a trial's answer back; what was said stays in its history.
+
+    Args:
+        reason: Why, in a few words, for the log.
+        who: Who says so; the user and the machine unless given.
+    """
+    from driftopt.study import Study
+
+    with io.exits(json), Study.open(url, name) as study:
+        state = study.void(id, reason, who=who or io.this_user())
+        io.say(json, {"id": id, "state": state}, lambda: f"trial {id}: {state}")
+
+
+@app.command
 def show(url: Url, name: Name, *, json: Json = False) -> None:
     """Show the study on one page: progress, recommendation, open and failed trials."""
     from rich.console import Console

@@ -111,7 +111,7 @@ class GFMPlus(Method):
         half, u = 2 * self.pairs, drawn.directions[: self.pairs]
         change = self._gradient(values[:half], u) - self._gradient(values[half : 2 * half], u)
         estimate = jnp.where(self._fresh(state), fresh, state.estimate + change)
-        blocks = output_rules.update(self.rule, state.blocks, state.x, True, jnp.array(True), 1, drawn.pick)
+        blocks = output_rules.update(self.rule, state.blocks, state.x, True, jnp.array(True), drawn.pick)
         x = state.x - self.step * estimate
         return State(state.key, state.told + 1, x, state.x, estimate, blocks)
 

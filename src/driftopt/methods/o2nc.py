@@ -100,7 +100,7 @@ class O2NC(Method):
             jnp.where(ends, 0, position),
             learner,
             _mean(values),
-            output_rules.update(self.rule, state.blocks, y, started, ends, self.block, drawn.pick),
+            output_rules.update(self.rule, state.blocks, y, started, ends, drawn.pick),
         )
 
     def _carried(self, state: State, ends: Array, increment: Decision) -> Decision:

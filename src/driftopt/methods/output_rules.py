@@ -7,7 +7,6 @@ the run: after block k the draw is replaced with probability 1/k.
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 
 from driftopt.shapes import Decision, Number
 
@@ -16,24 +15,27 @@ RULES = ("final", "last-block", "random-block")
 
 class Blocks(NamedTuple):
     total: Decision  # Σ y over the running block
+    counted: Number  # how many y that were: fewer than the block where an answer could not be taken
     finished: Number  # blocks completed
     chosen: Decision  # the mean to report
 
 
 def init(rule: str, x0: Decision) -> Any:
     """No memory at all for the final iterate."""
-    return () if rule == "final" else Blocks(jnp.zeros_like(x0), jnp.zeros((), x0.dtype), x0)
+    nothing = jnp.zeros((), x0.dtype)
+    return () if rule == "final" else Blocks(jnp.zeros_like(x0), nothing, nothing, x0)
 
 
-def update(rule: str, blocks: Any, y: Decision, counts: Any, ends: Any, block: ArrayLike, pick: Any) -> Any:
+def update(rule: str, blocks: Any, y: Decision, counts: Any, ends: Any, pick: Any) -> Any:
     """Take in y_t where `counts`; `ends` closes a block; `pick` ~ Unif[0, 1) decides the reservoir draw."""
     if rule == "final":
         return blocks
     total = blocks.total + jnp.where(counts, y, 0)
     finished = blocks.finished + jnp.asarray(ends, blocks.finished.dtype)
     taken = ends & (pick * finished < 1) if rule == "random-block" else ends
-    chosen = jnp.where(taken, total / block, blocks.chosen)
-    return Blocks(jnp.where(ends, 0, total), finished, chosen)
+    counted = blocks.counted + jnp.asarray(counts, blocks.counted.dtype)
+    chosen = jnp.where(taken, total / jnp.maximum(counted, 1), blocks.chosen)
+    return Blocks(jnp.where(ends, 0, total), jnp.where(ends, 0, counted), finished, chosen)
 
 
 def report(rule: str, blocks: Any, x: Decision) -> Decision:

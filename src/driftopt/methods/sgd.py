@@ -73,7 +73,7 @@ class SGD(Method):
             state.told + 1,
             state.x - self.step * gradient,
             jnp.where(ends, 0, position),
-            output_rules.update(self.rule, state.blocks, state.x, True, ends, self.block, drawn.pick),
+            output_rules.update(self.rule, state.blocks, state.x, True, ends, drawn.pick),
         )
 
     def recommend(self, state: State) -> Decision:

@@ -10,13 +10,14 @@ from driftopt.study.log import Writer
 from driftopt.study.progress import OpenIteration
 from driftopt.study.rows import as_trial
 from driftopt.study.session import Session
-from driftopt.study.trial import Place, Trial
+from driftopt.study.trial import Place, Trial, state_of
 
 
 @dataclass(frozen=True)
 class Needed:
     """What the method must compute first: the decisions of a new draw, or the recommendation."""
 
+    restarts: int  # of the replay, as answers were amended
     steps: int  # after so many steps of the method's state
     iteration: int
     draw: int | None  # None: the recommendation
@@ -53,6 +54,10 @@ def ask(session: Session, purpose: str, holder: str, held: int | None = None) ->
         computed = None if outcome is None else _compute(session, outcome)
 
 
+def _needed(session: Session, iteration: int, draw: int | None) -> Needed:
+    return Needed(session.progress.restarts, len(session.progress.steps), iteration, draw)
+
+
 def _compute(session: Session, needed: Needed) -> Computed:
     state = session.state()
     points = state.recommendation() if needed.draw is None else state.decisions(needed.draw)
@@ -76,10 +81,10 @@ def _ask_method(
     left = spec.budget - spec.reserve - progress.spent
     open = progress.open
     if open is None:
-        return _open(session, log, holder, computed, Needed(len(progress.steps), progress.closed, 0), left)
+        return _open(session, log, holder, computed, _needed(session, progress.closed, 0), left)
     free = open.free()
     if any(len(open.lost[slot]) >= spec.max_failures for slot in free):
-        redraw = Needed(len(progress.steps), open.iteration, open.draw + 1)
+        redraw = _needed(session, open.iteration, open.draw + 1)
         return _open(session, log, holder, computed, redraw, left)
     if free:
         pay(session, left, len(free), "the open iteration")
@@ -113,7 +118,7 @@ def _open(
 def _supersede(log: Writer, place: Place, now: float) -> None:
     """The iteration is redrawn: what was asked or told in this draw is not used."""
     for id, kinds in log.tries(place, whole_draw=True).items():
-        if not kinds or kinds[-1] == "complete":
+        if state_of(kinds) in ("pending", "complete"):
             log.say(id, "superseded", now, reason="the iteration was redrawn")
 
 
@@ -179,13 +184,13 @@ def _ask_evaluation(
 ) -> Trial | Needed:
     """For the present recommendation; if the study moves on meanwhile, for the next one."""
     spec, progress = session.spec, session.progress
-    needed = Needed(len(progress.steps), progress.closed, None)
+    needed = _needed(session, progress.closed, None)
     if computed is None or computed.needed != needed:
         return needed
     now, center = session.clock(), computed.points
     pay(session, spec.budget - progress.spent, 1, f"a deployment for {purpose}")
-    same = [trial for trial in progress.beside(purpose) if trial.iteration == progress.closed]
-    place, overdue = evaluation.next_place(same, purpose, progress.closed, spec.max_failures, now)
+    same, first = progress.evaluations(purpose)
+    place, overdue = evaluation.next_place(same, purpose, progress.closed, spec.max_failures, now, first)
     x = evaluation.decision(spec, place, center)
     _check_excursion(session, log, place, center, x)
     if overdue is not None:

@@ -16,9 +16,12 @@ _STREAM = 0x57A7  # sets these directions apart from every other use of the stud
 
 
 def next_place(
-    trials: Sequence[Trial], purpose: str, closed: int, max_failures: int, now: float
+    trials: Sequence[Trial], purpose: str, closed: int, max_failures: int, now: float, first: int = 0
 ) -> tuple[Place, int | None]:
-    """The first place that failed or whose lease ran out, with the trial to take back, else a fresh one."""
+    """The first place that failed or whose lease ran out, with the trial to take back, else a fresh one.
+
+    Pairs are numbered from `first` on.
+    """
     tried: dict[tuple[int, int], list[Trial]] = {}
     for trial in trials:
         tried.setdefault((trial.point, trial.sample), []).append(trial)
@@ -30,7 +33,7 @@ def next_place(
             return Place(purpose, closed, 0, *at), None
         if pending[0].expires_at is not None and pending[0].expires_at <= now:
             return Place(purpose, closed, 0, *at), pending[0].id
-    pair = max((point for point, _ in tried), default=0)
+    pair = max((point for point, _ in tried), default=first)
     fresh = next(at for at in ((pair, 0), (pair, 1), (pair + 1, 0)) if at not in tried)
     return Place(purpose, closed, 0, *fresh), None
 

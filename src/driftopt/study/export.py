@@ -15,7 +15,7 @@ from driftopt.study.trial import Trial
 
 SUFFIXES = (".csv", ".json", ".parquet")
 _PLAIN = ("id", "kind", "state", "iteration", "draw", "point", "sample", "holder")
-_ANSWER = ("asked_at", "expires_at", "answered_at", "value", "sem", "reason")
+_ANSWER = ("asked_at", "expires_at", "answered_at", "value", "sem", "reason", "story")
 
 
 def rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
@@ -32,13 +32,19 @@ def rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
 
 
 def export(path: str | os.PathLike[str], name: str, spec: Spec, trials: Sequence[Trial]) -> Path:
-    """Write CSV, JSON or Parquet, by the path's suffix. JSON also holds the study's specification."""
+    """Write CSV, JSON or Parquet, by the path's suffix.
+
+    JSON also holds the study's specification and all that happened to each trial.
+    """
     target = Path(path)
     table = rows(trials)
     if target.suffix == ".csv":
         content = _csv(table, spec)
     elif target.suffix == ".json":
-        whole = {"study": name, "spec": json.loads(spec.as_json()), "trials": table}
+        told = [
+            row | {"history": [e._asdict() for e in t.history]} for row, t in zip(table, trials, strict=True)
+        ]
+        whole = {"study": name, "spec": json.loads(spec.as_json()), "trials": told}
         content = (json.dumps(whole, indent=1) + "\n").encode()
     elif target.suffix == ".parquet":
         content = _parquet(table, spec)
@@ -73,7 +79,7 @@ def _parquet(table: list[dict[str, Any]], spec: Spec) -> bytes:
         import polars as pl
     except ImportError:
         raise ValueError("Parquet needs polars: pip install 'driftopt[report]', or export .csv") from None
-    words = {"kind", "state", "holder", "reason"}
+    words = {"kind", "state", "holder", "reason", "story"}
     whole = {"id", "iteration", "draw", "point", "sample"}
 
     def kind(column: str) -> Any:

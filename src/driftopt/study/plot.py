@@ -59,9 +59,24 @@ def _values(axes: Any, trials: Sequence[Trial], origin: float) -> None:
         axes.axvline(day, color="#c0392b", lw=0.8, alpha=0.5)
     if failed:
         axes.plot([], [], color="#c0392b", lw=0.8, label="failed or expired")
+    _amended(axes, trials, origin)
     axes.set_ylabel("value told")
     if axes.get_legend_handles_labels()[0]:
         axes.legend(loc="best", fontsize="small")
+
+
+def _amended(axes: Any, trials: Sequence[Trial], origin: float) -> None:
+    """What was said at first, where it was taken back: a cross, with a line to what stands now."""
+    amended = [t for t in trials if t.amended]
+    for trial in amended:
+        first = next(event.value for event in trial.history if event.kind in ("complete", "failed"))
+        if first is not None:
+            day = _days([trial], origin)
+            axes.plot(day, [first], "x", ms=6, color="#c0392b")
+            if trial.value is not None:
+                axes.plot([*day, *day], [first, trial.value], ":", lw=0.8, color="#c0392b")
+    if amended:
+        axes.plot([], [], "x", ms=6, color="#c0392b", label="corrected or voided")
 
 
 def _decisions(axes: Any, spec: Spec, trials: Sequence[Trial], origin: float, x: np.ndarray) -> None:

@@ -1,15 +1,16 @@
 """The rows of the log folded, as they come, into what `ask` must know: no SQL, no JAX, no clock."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from driftopt import averages
 from driftopt.study.errors import Holding
 from driftopt.study.log import Reader, Written
 from driftopt.study.rows import Asked, Happened, Mark, Opened, Row, as_trial
 from driftopt.study.spec import Spec
-from driftopt.study.trial import Place, Trial
+from driftopt.study.trial import AMENDMENTS, Place, Trial
 
 # What happened to the method's state, in order: the (p,) values of an iteration, or None for a redraw.
 Step = np.ndarray | None
@@ -23,11 +24,13 @@ class OpenIteration:
     point come a round later: a world that drifts slowly then biases both sides of a difference alike.
     """
 
+    row: int  # of the log, where it was opened
     iteration: int
     draw: int
     count: int  # p
     repeats: int
     values: list[float | None] = field(init=False)
+    answered_by: list[int | None] = field(init=False)  # the trial that each value came from
     lost: list[set[int]] = field(init=False)  # for each slot, the trials that failed or expired
     out: dict[int, Holding] = field(init=False, default_factory=dict[int, Holding])
     missing: int = field(init=False)
@@ -36,6 +39,7 @@ class OpenIteration:
     def __post_init__(self) -> None:
         self.missing = self.count * self.repeats
         self.values = [None] * self.missing
+        self.answered_by = [None] * self.missing
         self.lost = [set() for _ in self.values]
 
     def slot(self, point: int, sample: int) -> int:
@@ -49,9 +53,33 @@ class OpenIteration:
         """Slots that need a deployment and have none out."""
         return [s for s, value in enumerate(self.values) if value is None and s not in self.out]
 
-    def samples(self) -> np.ndarray:
-        """All values as (samples, p), in the order of the samples, not of arrival."""
-        return np.array(self.values, dtype=np.float64).reshape(self.repeats, self.count)
+    def fill(self, slot: int, trial: int, value: float | None) -> None:
+        """An answer for a slot that has none."""
+        self.values[slot], self.answered_by[slot] = value, trial
+        self.missing -= 1
+
+    def clear(self, slot: int, trial: int) -> None:
+        """A slot's answer was taken back: it is asked again."""
+        self.values[slot] = self.answered_by[slot] = None
+        self.missing += 1
+        self.lost[slot].add(trial)
+
+    def samples(self, amended: Mapping[int, float | None]) -> np.ndarray:
+        """All values as (samples, p), in the order of the samples, not of arrival; NaN for one that was
+        voided after the iteration was over.
+        """
+        pairs = zip(self.answered_by, self.values, strict=True)
+        stand = [value if trial is None else amended.get(trial, value) for trial, value in pairs]
+        return np.array(stand, dtype=np.float64).reshape(self.repeats, self.count)
+
+
+def _amended(rows: Sequence[Row]) -> dict[int, float | None]:
+    """What the answers of trials were amended to, each for the last time; None: to nothing."""
+    return {
+        row.trial_id: row.value
+        for row in rows
+        if isinstance(row, Happened) and row.kind in AMENDMENTS and row.trial_id is not None
+    }
 
 
 class Progress:
@@ -59,10 +87,19 @@ class Progress:
 
     def __init__(self, spec: Spec, begin: Mark):
         self._spec = spec
-        self._seen = begin
+        self._begin = begin
+        self.restarts = 0  # how often the log was folded anew, because an answer was amended
+        self._restart({})
+
+    def _restart(self, amended: Mapping[int, float | None]) -> None:
+        """Forget everything, but for what answers were amended to: each trial's value as it now stands."""
+        self._amended = dict(amended)
+        self._seen = self._begin
+        self.amended_at = 0  # the last row that amends an answer to the method
+        self.opened_at = 0  # the row that opened the last closed iteration
         self._draws: dict[tuple[int, int], OpenIteration] = {}
         self._draw_of: dict[int, tuple[OpenIteration, int]] = {}  # a trial's draw and slot
-        self._memory = spec.answers.begin()
+        self._memory = self._spec.answers.begin()
         self._beside: dict[int, tuple[Asked, list[Happened]]] = {}  # trials that are not the method's own
         self._pending: dict[int, Asked] = {}
         self.spent = 0
@@ -80,10 +117,22 @@ class Progress:
         """The draw now being answered, if one is."""
         return next(reversed(self._draws.values()), None)
 
-    def beside(self, *kinds: str) -> list[Trial]:
-        """Control, confirm and stationarity trials, in the order in which they were asked."""
+    def beside(self, kind: str) -> list[Trial]:
+        """Trials that are not the method's own, in the order in which they were asked."""
         names = tuple(self._spec.names)
-        return [as_trial(*rows, names) for rows in self._beside.values() if rows[0].kind in kinds]
+        return [as_trial(*rows, names) for rows in self._beside.values() if rows[0].kind == kind]
+
+    def evaluations(self, purpose: str) -> tuple[list[Trial], int]:
+        """Trials that evaluate the present recommendation, and the first pair's number that is theirs.
+
+        It changes with every iteration, and with an answer that is amended.
+        """
+        names = tuple(self._spec.names)
+        of_purpose = [rows for rows in self._beside.values() if rows[0].kind == purpose]
+        named = [rows for rows in of_purpose if rows[0].iteration == self.closed]
+        before = [asked.point for asked, _ in named if asked.row < self.amended_at]
+        now = [as_trial(*rows, names) for rows in named if rows[0].row > self.amended_at]
+        return now, max(before, default=-1) + 1
 
     def unanswered(self, holder: str, purpose: str) -> list[Asked]:
         """What a holder was handed for a purpose and has not answered, oldest first.
@@ -100,21 +149,33 @@ class Progress:
         ]
 
     def follow(self, log: Reader) -> None:
-        """Take in the rows added since the last time."""
+        """Take in the rows added since the last time; where they amend earlier answers, all rows anew."""
         rows, seen = log.since(self._seen)
+        if _amended(rows):
+            if self._seen != self._begin:
+                rows, seen = log.since(self._begin)
+            self.restarts += 1
+            self._restart(_amended(rows))
         self._fold(rows, seen)
 
     def take(self, written: Written) -> None:
-        """Take in rows that were just committed, if none are missing between."""
-        if written.rows and written.before == self._seen:
+        """Take in rows that were just committed, if none are missing between and none reach back."""
+        if written.rows and written.before == self._seen and not _amended(written.rows):
             self._fold(written.rows, written.after)
+
+    def of(self, rows: Sequence[Row]) -> "Progress":
+        """What the beginning of a log told when there was no more of it."""
+        early = Progress(self._spec, self._begin)
+        early._restart(_amended(rows))
+        early._fold(rows, self._begin)
+        return early
 
     def _fold(self, rows: Sequence[Row], seen: Mark) -> None:
         self._seen = seen
         for row in rows:
             match row:
                 case Opened():
-                    draw = OpenIteration(row.iteration, row.draw, row.count, row.repeats)
+                    draw = OpenIteration(row.row, row.iteration, row.draw, row.count, row.repeats)
                     self._draws[row.iteration, row.draw] = draw
                     self._close()
                 case Asked():
@@ -144,6 +205,8 @@ class Progress:
         self._pending.pop(row.trial_id, None)
         if row.trial_id in self._beside:
             self._beside[row.trial_id][1].append(row)
+        elif row.kind in AMENDMENTS:
+            self.amended_at = row.row
         found = self._draw_of.get(row.trial_id)
         if found is None:
             return  # not the method's own, or of an iteration that is over: it does not change the state
@@ -151,15 +214,31 @@ class Progress:
         holding = draw.out.get(slot)
         if holding is not None and holding.id == row.trial_id:
             del draw.out[slot]
-        if row.kind == "complete" and draw.values[slot] is None:
-            draw.values[slot] = row.value
-            draw.missing -= 1
+        if row.kind in ("complete", "corrected") and draw.answered_by[slot] is None:
+            draw.fill(slot, row.trial_id, row.value)
             if draw.missing == 0:
                 self._close()
+        elif row.kind == "voided" and draw.answered_by[slot] == row.trial_id:
+            draw.clear(slot, row.trial_id)
         elif row.kind in ("failed", "expired"):
             # By trial, not by who holds the slot now: a process that reads the log at once, late, must
             # count what one that watched it counted, and a trial that expired and then failed is one.
             draw.lost[slot].add(row.trial_id)
+
+    def _told(self, samples: np.ndarray) -> np.ndarray:
+        """The (p,) values for the method.
+
+        The mean at a point is that of the samples which stand. Where a point has none left, all are NaN: a
+        host then moves nothing and only counts the iteration.
+        """
+        void = np.isnan(samples)
+        if void.any():
+            if void.all(axis=0).any():
+                return np.full(samples.shape[1], np.nan)
+            rest = averages.mean(np.where(void, 0.0, samples)) * (len(samples) / (~void).sum(axis=0))
+            samples = np.where(void, rest, samples)
+        self._memory, values = self._spec.answers.take(self._memory, samples)
+        return values
 
     def _close(self) -> None:
         """Draws that are over become steps of the method's state."""
@@ -168,9 +247,9 @@ class Progress:
             if (draw.iteration, draw.draw + 1) in self._draws:
                 self.steps.append(None)
             elif draw.missing == 0:
-                self._memory, values = self._spec.answers.take(self._memory, draw.samples())
-                self.steps.append(values)
+                self.steps.append(self._told(draw.samples(self._amended)))
                 self.closed += 1
+                self.opened_at = draw.row
             else:
                 return
             del self._draws[key]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftopt.study.trial import Place, Trial, state_of
+from driftopt.study.trial import AMENDMENTS, Event, Place, Trial, state_of
 
 
 class Opened(NamedTuple):
@@ -43,7 +43,7 @@ class Asked(NamedTuple):
 
 
 class Happened(NamedTuple):
-    """Something happened to a trial (complete, failed, expired, superseded, late) or to the study."""
+    """Something happened to a trial: complete, failed, expired, superseded, late, corrected, voided."""
 
     row: int
     trial_id: int | None
@@ -107,9 +107,12 @@ def as_trial(asked: Asked, happened: Sequence[Happened], names: tuple[str, ...])
     state = state_of([event.kind for event in happened])
     row: dict[str, Any] = asked._asdict() | {"x": vector_from_json(asked.x), "names": names, "state": state}
     del row["row"]
+    row["history"] = tuple(Event(e.kind, e.value, e.reason, e.who, e.at) for e in happened)
     if told is not None:
-        row |= {"value": told.value, "sem": told.sem, "reason": told.reason, "answered_at": told.at}
+        row["answered_at"] = told.at
         row["x_deployed"] = None if told.x_deployed is None else vector_from_json(told.x_deployed)
+        now = next((event for event in reversed(happened) if event.kind in AMENDMENTS), told)
+        row |= {"value": now.value, "sem": now.sem, "reason": now.reason}
     return Trial(**row)
 
 

@@ -6,7 +6,7 @@
 | driftopt_studies | a study: its name and its unchanging specification |
 | driftopt_iterations | an iteration opened (draw 0) or redrawn (draw 1, 2, …), with its points |
 | driftopt_trials | a deployment handed out: one unit of budget, whatever becomes of it |
-| driftopt_events | what happened to a trial (complete, failed, expired, superseded, late) or the study |
+| driftopt_events | what happened to a trial: complete, failed, expired, superseded, late, corrected, voided |
 | driftopt_heads | how many rows a study's log has, and the last one's checksum |
 
 A study's rows are numbered 1, 2, … over its three tables (`row`), and each carries the checksum of itself and

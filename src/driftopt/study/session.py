@@ -27,6 +27,7 @@ class Session:
         self.progress = Progress(spec, log.begin)
         self.lock = threading.RLock()
         self._state: MethodState | None = None
+        self._restarts = 0  # of `progress`, when the state was begun
 
     def read(self, work: Callable[[Reader], T]) -> T:
         """Look at the log, with `progress` at the same moment."""
@@ -52,31 +53,41 @@ class Session:
     def state(self) -> "MethodState":
         """The method's state after all that `progress` knows. This alone needs JAX."""
         from driftopt.runtime.forks import refuse_after_fork
-        from driftopt.study.method_state import MethodState
 
         refuse_after_fork()
-        if self._state is not None:
-            self._state.follow(self.progress.steps)
-            return self._state
+        if self._state is None or self._restarts != self.progress.restarts:
+            self._state, self._restarts = self._replay(self.progress), self.progress.restarts
+        self._state.follow(self.progress.steps)
+        return self._state
+
+    def _replay(self, progress: Progress) -> "MethodState":
+        """A state from the beginning, checked against the points that were asked."""
+        from driftopt.study.method_state import MethodState
+
         state = MethodState(self.spec)
-        state.follow(self.progress.steps)
-        if state.before is not None:
-            self._verify(state.before)
-        self._state = state
+        state.follow(progress.steps)
+        if state.before is not None and progress.amended_at < progress.opened_at:
+            self._verify(progress, state.before)
+        elif progress.amended_at > 0:
+            # The last points were asked before an answer was amended: they follow from what stood then.
+            rows, _ = self.log.read(lambda log: log.since(self.log.begin))
+            self._replay(progress.of(rows[: progress.amended_at - 1]))
         return state
 
     def known_iterate(self) -> np.ndarray | None:
         """Where the method stands, if that can be said without computing anything."""
-        if self._state is None or self._state.taken != len(self.progress.steps):
+        if self._state is None or self._restarts != self.progress.restarts:
+            return None
+        if self._state.taken != len(self.progress.steps):
             return None
         return self._state.iterate
 
-    def _verify(self, replayed: np.ndarray) -> None:
+    def _verify(self, progress: Progress, replayed: np.ndarray) -> None:
         """The replay must lead to the points that were asked, up to the rounding of other machines.
 
         Rounding adds up over a long study to far less than the radius; another method is a radius away.
         """
-        closed = self.progress.closed
+        closed = progress.closed
         asked = self.log.read(lambda log: log.points(closed - 1))
         assert asked is not None, "an iteration that is closed was opened"
         away = np.abs(asked - self.spec.space.deploy(replayed)).max()

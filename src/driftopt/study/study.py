@@ -9,7 +9,7 @@ from typing import Any
 
 from driftopt import checks
 from driftopt.stationarity import Stationarity
-from driftopt.study import asking, evaluation, telling
+from driftopt.study import amending, asking, evaluation, telling
 from driftopt.study.creation import specify
 from driftopt.study.database import Database
 from driftopt.study.errors import NothingToAsk
@@ -169,7 +169,7 @@ class Study:
         The arguments are those of `ask`: first come those that the holder has not answered.
         """
         checks.choice("purpose", purpose, ("method", "confirm", "stationarity"))
-        owner = checks.text("holder", holder or f"{socket.gethostname()}:{os.getpid()}")
+        owner = checks.text("holder", holder or _this_process())
         taken: list[Trial] = []
         for number in range(int(checks.count("k", k))):
             held = None if new or not holder else number
@@ -208,6 +208,36 @@ class Study:
         """The deployment gave no answer; its point will be asked again."""
         return telling.fail(self._session, id, reason)
 
+    def correct(
+        self, id: int, value: Any, reason: str = "", *, sem: Any = None, who: str | None = None
+    ) -> str:
+        """Replace a trial's answer; what was said before stays in its history. Returns its state.
+
+        The study is then, to the bit, one that was told so at once; decisions that were deployed meanwhile
+        stay as they were.
+
+        Args:
+            id: a trial that was answered, failed or was voided, and whose point no other trial answered.
+            value: what was truly measured.
+            reason: why, for those who read the log.
+            sem: the value's standard error, if known.
+            who: who says so; this process, unless named.
+        """
+        return amending.correct(self._session, id, value, sem, reason, who or _this_process())
+
+    def void(self, id: int, reason: str = "", *, who: str | None = None) -> str:
+        """Take a trial's answer back; what was said stays in its history. Returns its state.
+
+        While the iteration is open its point is asked again. Later, the mean at that point is that of its
+        other samples; where there are none, the method passes over the iteration.
+
+        Args:
+            id: a trial that is complete.
+            reason: why, for those who read the log.
+            who: who says so; this process, unless named.
+        """
+        return amending.void(self._session, id, reason, who or _this_process())
+
     # Looking
 
     def trials(
@@ -235,7 +265,7 @@ class Study:
             self._session.follow()
             x = self._session.state().recommendation()
             progress = self._session.progress
-            others = progress.beside("control", "confirm")
+            others = [*progress.beside("control"), *progress.evaluations("confirm")[0]]
             return recommend(self.spec, x, progress.closed, progress.spent, others)
 
     def summary(self) -> Summary:
@@ -256,7 +286,7 @@ class Study:
         """
         with self._session.lock:
             self._session.follow()
-            told = self._session.progress.beside("stationarity")
+            told, _ = self._session.progress.evaluations("stationarity")
             closed = self._session.progress.closed
             return evaluation.stationarity(self.spec, closed, told, confidence, value_range)
 
@@ -288,3 +318,7 @@ class Study:
         from driftopt.study.terminal import page
 
         return page(self.spec, self.summary(), self.recommend(), self._clock())
+
+
+def _this_process() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}"

@@ -117,12 +117,12 @@ def _record(log: Writer, trial: Known, said: Said, now: float) -> str:
         if not said.same(before):
             raise Conflict(
                 f"trial {asked.id} was already told {_words(before)}; it cannot also be {_words(said)}. "
-                "Nothing was changed"
+                "Nothing was changed; `correct` replaces an answer"
             )
         return state_of([row.kind for row in happened])
     tries = log.tries(asked.place) if trial.tried_again else {}
     others = {id: kinds for id, kinds in tries.items() if id != asked.id}
-    answered = any("complete" in kinds for kinds in others.values())
+    answered = any(state_of(kinds) == "complete" for kinds in others.values())
     late = said.kind == "complete" and (answered or trial.redrawn)
     _append(log, asked.id, "late" if late else said.kind, now, said)
     if late:

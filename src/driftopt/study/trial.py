@@ -8,8 +8,19 @@ import numpy as np
 
 from driftopt.study import display
 
-STATES = ("pending", "complete", "failed", "expired", "superseded")
+STATES = ("pending", "complete", "failed", "expired", "superseded", "voided")
+AMENDMENTS = ("corrected", "voided")
 KINDS = ("method", "control", "confirm", "stationarity")
+
+
+class Event(NamedTuple):
+    """Something that happened to a trial: complete, failed, corrected, voided, …; and who said so."""
+
+    kind: str
+    value: float | None
+    reason: str | None
+    who: str | None
+    at: float
 
 
 class Place(NamedTuple):
@@ -43,6 +54,17 @@ class Trial:
     x_deployed: np.ndarray | None = None
     reason: str | None = None
     answered_at: float | None = None
+    history: tuple[Event, ...] = ()  # all that happened to it, oldest first
+
+    @property
+    def amended(self) -> bool:
+        """Whether its answer was corrected or voided."""
+        return any(event.kind in AMENDMENTS for event in self.history)
+
+    @property
+    def story(self) -> str:
+        """What was said and what became of it, in words; empty where nothing was taken back."""
+        return "; ".join(_sentence(event) for event in self.history) if self.amended else ""
 
     @property
     def as_dict(self) -> dict[str, float]:
@@ -65,4 +87,14 @@ def state_of(kinds: Sequence[str]) -> str:
     """A trial's state from its events, oldest first; an answer that came too late leaves it superseded."""
     if not kinds:
         return "pending"
-    return "superseded" if kinds[-1] == "late" else kinds[-1]
+    return {"late": "superseded", "corrected": "complete"}.get(kinds[-1], kinds[-1])
+
+
+def _sentence(event: Event) -> str:
+    """
+    >>> _sentence(Event("corrected", 21.4, "lost decimal point", "ana", 0.0))
+    'corrected 21.4 by ana (lost decimal point)'
+    """
+    value = "" if event.value is None else f" {event.value!r}"
+    who = "" if event.who is None else f" by {event.who}"
+    return f"{event.kind}{value}{who}" + (f" ({event.reason})" if event.reason else "")

@@ -1,0 +1,80 @@
+"""Answers that turn out wrong: corrected or voided by a row more. The log keeps what was said before."""
+
+import math
+from typing import Any
+
+from driftopt import checks
+from driftopt.answers import Answer
+from driftopt.study.log import Known, Writer
+from driftopt.study.rows import as_trial, stored, vector_from_json
+from driftopt.study.session import Session
+from driftopt.study.telling import LONGEST_REASON, trial_number
+from driftopt.study.trial import Trial, state_of
+
+
+def correct(session: Session, id: Any, value: Any, sem: Any, reason: Any, who: Any) -> str:
+    """Another value in the place of what was told."""
+    number, why, by = trial_number(id), _reason(reason), str(checks.text("who", who))
+    new = stored(checks.number("value", value))
+    error = None if sem is None else stored(checks.number("sem", sem))
+    if error is not None and not (math.isfinite(error) and error >= 0):
+        raise ValueError(f"sem must be finite and >= 0, or None; got {sem!r}")
+
+    def work(log: Writer) -> str:
+        known = log.trial(number)
+        trial = _trial(session, known)
+        if trial.state not in ("complete", "failed", "voided"):
+            raise ValueError(f"trial {number} is {trial.state}: {_ADVICE[trial.state]}")
+        against = session.spec.answers.judge(Answer(new, error, vector_from_json(known.asked.x)))
+        if against is not None:
+            raise ValueError(f"value cannot be a correction: {against.reason}; `void` takes an answer back")
+        if (trial.state, trial.value, trial.sem) == ("complete", new, error):
+            return trial.state
+        others = _others(log, known)
+        if used := [one for one, kinds in others.items() if state_of(kinds) == "complete"]:
+            raise ValueError(f"the point of trial {number} was answered by trial {used[0]}: correct that one")
+        now = session.clock()
+        log.say(number, "corrected", now, value=new, sem=error, reason=why, who=by)
+        for one in sorted(one for one, kinds in others.items() if not kinds):
+            log.say(one, "superseded", now, reason=f"trial {number} was corrected")
+        return "complete"
+
+    return session.write(work, again=True)
+
+
+def void(session: Session, id: Any, reason: Any, who: Any) -> str:
+    """No value in the place of what was told."""
+    number, why, by = trial_number(id), _reason(reason), str(checks.text("who", who))
+
+    def work(log: Writer) -> str:
+        known = log.trial(number)
+        state = _trial(session, known).state
+        if state == "complete":
+            log.say(number, "voided", session.clock(), reason=why, who=by)
+        elif state != "voided":
+            raise ValueError(f"trial {number} is {state}: {_ADVICE[state]}")
+        return "voided"
+
+    return session.write(work, again=True)
+
+
+_ADVICE = {
+    "pending": "tell it, or say that it failed",
+    "expired": "tell it, or say that it failed",
+    "failed": "there is no answer to take back",
+    "superseded": "its answer is not used, so there is nothing to amend",
+}
+
+
+def _reason(reason: Any) -> str:
+    return str(checks.text("reason", reason or "no reason given", LONGEST_REASON))
+
+
+def _trial(session: Session, known: Known) -> Trial:
+    return as_trial(known.asked, known.happened, tuple(session.spec.names))
+
+
+def _others(log: Writer, known: Known) -> dict[int, list[str]]:
+    """What happened to the other trials at its place."""
+    tries = log.tries(known.asked.place) if known.tried_again else {}
+    return {id: kinds for id, kinds in tries.items() if id != known.asked.id}
