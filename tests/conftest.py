@@ -39,6 +39,7 @@ LONG = (
     "drivers/test_simulation_door.py",
     "methods/test_auto.py",
     "methods/test_estimators.py",
+    "methods/test_field_answers.py",
     "paper/test_reproduction.py",
     "problems/test_known_answers.py",
     "problems/test_pricing.py",

@@ -17,6 +17,7 @@ def plan(
     smooth: float | None = None,
     hessian: float | None = None,
     sgd: Flag = False,
+    method: Literal["gfm", "gfm+"] | None = None,
     paper: Flag = False,
     compare: Flag = False,
 ) -> None:
@@ -40,6 +41,8 @@ def plan(
         smooth: L_g, where the gradient of f is L_g-Lipschitz.
         hessian: L_H, where the Hessian of f is L_H-Lipschitz.
         sgd: Plan mini-batch two-point SGD instead of O2NC.
+        method: Plan a method that sees two values under the same ξ instead: there L is that of F(·; ξ) for
+            every ξ, and the noise plays no part.
         paper: The theorem's own counts, with radius δ. They bound the mean of smoothed gradients; a Goldstein
             stationary point at δ takes radius δ/2, which is the default.
         compare: Print the published orders of the paper's Table 1 at these numbers too.
@@ -55,17 +58,15 @@ def plan(
     }
     kinds = [
         flag
-        for flag, given in (("--smooth", smooth), ("--hessian", hessian), ("--sgd", sgd or None))
+        for flag, given in (
+            ("--smooth", smooth),
+            ("--hessian", hessian),
+            ("--sgd", sgd or None),
+            ("--method", method),
+        )
         if given
     ]
-    if len(kinds) > 1:
-        raise ValueError(f"choose one of {' and '.join(kinds)}: each plans for another theorem")
-    if delta is not None and kinds in (["--smooth"], ["--hessian"]):
-        raise ValueError(f"--delta and {kinds[0]} exclude each other: with {kinds[0]} the theorem sets δ")
-    if paper and kinds:
-        raise ValueError(f"--paper is about O2NC at a given --delta: leave it or {kinds[0]} out")
-    if sgd and option == "II":
-        raise ValueError("--option chooses between the two estimators of O2NC; --sgd has one")
+    _check(kinds, delta, option, paper)
     if smooth is not None:
         planned = theory.smooth(option=option, gradient_lipschitz=smooth, **problem)
     elif hessian is not None:
@@ -74,6 +75,10 @@ def plan(
         raise ValueError(
             "--delta is needed, the radius δ of the Goldstein subdifferential (or --smooth, --hessian)"
         )
+    elif method is not None:
+        del problem["noise"]
+        same_sample = {"gfm": theory.gfm, "gfm+": theory.gfm_plus}[method]
+        planned = same_sample(delta=delta, **problem)
     elif sgd:
         planned = theory.minibatch_sgd(delta=delta, **problem)
     else:
@@ -82,3 +87,15 @@ def plan(
     if compare:
         print()
         print(theory.compare(dim, epsilon, delta or planned.radius))
+
+
+def _check(kinds: list[str], delta: float | None, option: str, paper: bool) -> None:
+    """Refuse flags that belong to different theorems."""
+    if len(kinds) > 1:
+        raise ValueError(f"choose one of {' and '.join(kinds)}: each plans for another theorem")
+    if delta is not None and kinds in (["--smooth"], ["--hessian"]):
+        raise ValueError(f"--delta and {kinds[0]} exclude each other: with {kinds[0]} the theorem sets δ")
+    if paper and kinds:
+        raise ValueError(f"--paper is about O2NC at a given --delta: leave it or {kinds[0]} out")
+    if kinds in (["--sgd"], ["--method"]) and option == "II":
+        raise ValueError(f"--option chooses between the two estimators of O2NC; {kinds[0]} has one")

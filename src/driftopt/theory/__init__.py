@@ -12,6 +12,7 @@ until a plan is asked for its method.
 """
 
 from driftopt.theory.complexities import COMPLEXITIES, SETTINGS, Comparison, Complexity, compare
+from driftopt.theory.field_plans import FieldPlan, dfo, gfm, gfm_plus, ogvr
 from driftopt.theory.plans import Plan, hessian_lipschitz, minibatch_sgd, o2nc, smooth
 
 __all__ = [
@@ -19,10 +20,15 @@ __all__ = [
     "SETTINGS",
     "Comparison",
     "Complexity",
+    "FieldPlan",
     "Plan",
     "compare",
+    "dfo",
+    "gfm",
+    "gfm_plus",
     "hessian_lipschitz",
     "minibatch_sgd",
     "o2nc",
+    "ogvr",
     "smooth",
 ]
