@@ -4,6 +4,9 @@ A module that needs something from above has its line in the wrong room: move th
 """
 
 import ast
+import importlib
+import inspect
+import pkgutil
 import re
 from collections.abc import Callable
 from functools import cache
@@ -240,3 +243,14 @@ def test_sql_is_spoken_in_few_modules_alone():
     assert speakers == {
         f"study/{name}.py" for name in ("schema", "connections", "database", "log", "migration")
     }
+
+
+@pytest.mark.parametrize(
+    "room", ["problems", "methods", "study", "sweep", "comparison", "stationarity", "data"]
+)
+def test_no_file_takes_the_place_of_a_public_name(room):
+    """Importing a file sets its name in the package, and would hide a function of that name."""
+    package = importlib.import_module(f"driftopt.{room}")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"driftopt.{room}.{module.name}")
+    assert [name for name in package.__all__ if inspect.ismodule(getattr(package, name))] == []

@@ -4,10 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from driftopt.problems.ar1_pricing import AR1Pricing, ar1_pricing
-    from driftopt.problems.gaussian_pricing import GaussianPricing, gaussian_pricing
-    from driftopt.problems.parking import Parking, parking
+    from driftopt.problems.parking_fees import Parking, parking
     from driftopt.problems.pricing import Pricing
+    from driftopt.problems.pricing_ar1 import AR1Pricing, ar1_pricing
+    from driftopt.problems.pricing_gaussian import GaussianPricing, gaussian_pricing
     from driftopt.problems.registry import Entry, Known, describe, entry, get, names, register
     from driftopt.problems.regression import PerformativeRegression, performative_regression
     from driftopt.problems.scalar_location import (
@@ -54,9 +54,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ar1_pricing": ["AR1Pricing", "ar1_pricing"],
-    "gaussian_pricing": ["GaussianPricing", "gaussian_pricing"],
-    "parking": ["Parking", "parking"],
+    "pricing_ar1": ["AR1Pricing", "ar1_pricing"],
+    "pricing_gaussian": ["GaussianPricing", "gaussian_pricing"],
+    "parking_fees": ["Parking", "parking"],
     "pricing": ["Pricing"],
     "registry": ["Entry", "Known", "describe", "entry", "get", "names", "register"],
     "regression": ["PerformativeRegression", "performative_regression"],

@@ -84,12 +84,12 @@ _REGISTRY: dict[str, Entry] = {
         known=Known(5, CLOSED, CLOSED),
     ),
     "gaussian-pricing": Entry(
-        _made_in("gaussian_pricing", "gaussian_pricing"),
+        _made_in("pricing_gaussian", "gaussian_pricing"),
         "prices, and a normal demand that falls with them (Izzo et al. 2021)",
         known=Known(5, CLOSED, CLOSED),
     ),
     "ar1-pricing": Entry(
-        _made_in("ar1_pricing", "ar1_pricing"),
+        _made_in("pricing_ar1", "ar1_pricing"),
         "the same, with a demand that follows slowly (Liu, Li and Wai 2024)",
         known=Known(5, CLOSED, CLOSED, memory=True),
     ),
@@ -114,7 +114,7 @@ _REGISTRY: dict[str, Entry] = {
         known=Known(1, CLOSED, CLOSED),
     ),
     "parking": Entry(
-        _made_in("parking", "parking"),
+        _made_in("parking_fees", "parking"),
         "prices at the kerb that should leave some room (after Ray et al. 2022)",
         known=Known(2, CLOSED, CLOSED),
     ),

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from driftopt import checks
-from driftopt.problems.gaussian_pricing import GaussianPricing, gaussian_pricing
+from driftopt.problems.pricing_gaussian import GaussianPricing, gaussian_pricing
 from driftopt.pytree import module
 
 
