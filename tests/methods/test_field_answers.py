@@ -12,18 +12,17 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
 import driftopt
-from driftopt import methods
+from driftopt import methods, problems
 from driftopt.methods.models import LinearGaussian
 from driftopt.problem import Optimum, Problem
 from driftopt.problems import regression, scalar_location, synthetic
-from driftopt.problems.gaussian_pricing import gaussian_pricing
 from driftopt.pytree import module
 from driftopt.rng.threefry import normal
 
 RUNS = 24
 PROBLEMS = {
     "location-shift": synthetic.location_shift(3, rng=3),
-    "gaussian-pricing": gaussian_pricing(3, noise=0.5),
+    "gaussian-pricing": problems.get("gaussian-pricing", dim=3, noise=0.5),
     "line": scalar_location.line_location(),
     "mixture": scalar_location.mixture_location(),
     "root": scalar_location.root_location(),
