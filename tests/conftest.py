@@ -53,6 +53,7 @@ LONG = (
     "study/test_swarm.py",
     "sweep/test_cluster.py",
     "sweep/test_sweep.py",
+    "test_fuzz.py",
     "test_instances.py",
     "test_plugins.py",
     "test_shapes.py",

@@ -1,10 +1,13 @@
 """Errors at the door: what was given, what was expected, what to do. Inside, the code trusts."""
 
 import numbers
+import os
 import re
+import reprlib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,35 +15,117 @@ import numpy as np
 _TURNS_WRITING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
+_SHORT = reprlib.Repr()
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = _SHORT.maxarray = 8
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 80
+
+
+def brief(value: Any) -> str:
+    """What was given, on one line that is not too long, whatever it was.
+
+    >>> brief([1, 2]), brief("a" * 200)[:4], brief(10**5000)
+    ('[1, 2]', "'aaa", 'a very long number')
+    """
+    if isinstance(value, int) and abs(value) >= 10**80:
+        return "a very long number"
+    try:
+        text = _SHORT.repr(value)
+    except Exception:  # it cannot even be shown: nested too deeply, or a number in it is too long
+        return f"something of the type {type(value).__name__}"
+    return " ".join(text.split())[:160]
+
+
 def positive(name: str, value: Any) -> Any:
     """A finite number > 0, or an array of them."""
-    array = _numbers(name, value)
-    if not (np.isfinite(array).all() and (array > 0).all()):
-        raise ValueError(f"{name} must be finite and > 0, got {value!r}")
+    array = numbers_of(name, value)
+    if not (array.size and np.isfinite(array).all() and (array > 0).all()):
+        raise ValueError(f"{name} must be finite and > 0, got {brief(value)}")
     return value if isinstance(value, float) else _plain(array.astype(float))
 
 
 def count(name: str, value: Any) -> Any:
     """A whole number >= 1, or an array of them."""
-    array = _numbers(name, value)
-    if not ((array == np.floor(array)).all() and (array >= 1).all() and (array < 2**31).all()):
-        raise ValueError(f"{name} must be a whole number >= 1 and below 2^31, got {value!r}")
+    array = numbers_of(name, value)
+    whole = (array == np.floor(array)) & (array >= 1) & (array < 2**31)
+    if not (array.size and whole.all()):
+        raise ValueError(f"{name} must be a whole number >= 1 and below 2^31, got {brief(value)}")
     return _plain(array.astype(int))
 
 
 def whole(name: str, value: Any) -> Any:
     """A whole number >= 0, or an array of them."""
-    array = _numbers(name, value)
+    array = numbers_of(name, value)
     if not ((array == np.floor(array)).all() and (array >= 0).all() and (array < 2**31).all()):
-        raise ValueError(f"{name} must be a whole number >= 0 and below 2^31, got {value!r}")
+        raise ValueError(f"{name} must be a whole number >= 0 and below 2^31, got {brief(value)}")
     return _plain(array.astype(int))
+
+
+def finite(name: str, value: Any) -> np.ndarray:
+    """Finite numbers, as an array of float64."""
+    array = numbers_of(name, value).astype(float)
+    if not (array.size and np.isfinite(array).all()):
+        raise ValueError(f"{name} must be finite, got {brief(value)}")
+    return array
+
+
+def one_count(name: str, value: Any) -> int:
+    """A single whole number >= 1."""
+    return int(count(name, _single(name, value)))
+
+
+def one_positive(name: str, value: Any) -> float:
+    """A single finite number > 0."""
+    return float(positive(name, _single(name, value)))
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {brief(value)}")
+    return bool(value)
+
+
+def several(name: str, value: Any) -> list[Any]:
+    """The things of a list, a tuple, a range or an array."""
+    if not isinstance(value, list | tuple | range | np.ndarray) or (
+        isinstance(value, np.ndarray) and not value.ndim
+    ):
+        raise ValueError(f"{name} must be a list, such as [0, 1, 2] or ['a', 'b']; got {brief(value)}")
+    return list(value)
+
+
+def table(name: str, value: Any) -> dict[str, Any]:
+    """Named values; None is none of them."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise ValueError(
+            f"{name} must be a table of named values, such as {{'step': 0.1}}; got {brief(value)}"
+        )
+    return dict(value)
+
+
+def function(name: str, value: Any) -> Any:
+    """Something that can be called."""
+    if not callable(value):
+        raise ValueError(f"{name} must be a function, got {brief(value)}")
+    return value
+
+
+def path(name: str, value: Any) -> Path:
+    """A file's or a folder's path, as a text or a Path."""
+    text = os.fspath(value) if isinstance(value, str | os.PathLike) else None  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(text, str) or not text or "\0" in text or not _writable(text):
+        raise ValueError(f"{name} must be the path of a file or a folder, got {brief(value)}")
+    return Path(text)
 
 
 def shape(name: str, value: Any) -> int:
     """A single whole number >= 1 that sets an array's shape: it has no lanes."""
-    if np.ndim(value):
+    if numbers_of(name, value).ndim:
         raise ValueError(
-            f"{name} must be one whole number, because it sets a shape; make a method for each of {value!r}"
+            f"{name} must be one whole number, because it sets a shape; make a method for each of "
+            f"{brief(value)}"
         )
     return int(count(name, value))
 
@@ -48,15 +133,15 @@ def shape(name: str, value: Any) -> int:
 def seed(name: str, value: Any) -> int:
     """A whole number >= 0 that NumPy's generators take."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or int(value) < 0:
-        raise ValueError(f"{name} must be a whole number >= 0, got {value!r}")
+        raise ValueError(f"{name} must be a whole number >= 0, got {brief(value)}")
     return int(value)
 
 
 def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     """One of a few words."""
     allowed = tuple(allowed)
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {brief(value)}")
     return value
 
 
@@ -65,7 +150,7 @@ def plain_name(name: str, value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", value):
         raise ValueError(
             f"{name} must be up to 100 letters, digits, dots, dashes and underscores, the first a letter or "
-            f"a digit; got {value!r}"
+            f"a digit; got {brief(value)}"
         )
     return value
 
@@ -77,7 +162,7 @@ def text(name: str, value: Any, longest: int = 200) -> str:
     escapes), marks that turn the direction of writing, and lone surrogates are refused.
     """
     if not isinstance(value, str) or not 0 < len(value) <= longest or not value.strip():
-        raise ValueError(f"{name} must be 1 to {longest} characters, got {value!r:.80}")
+        raise ValueError(f"{name} must be 1 to {longest} characters, got {brief(value)}")
     if wrong := [sign for sign in value if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp")]:
         raise ValueError(
             f"{name} must not hold control characters, line breaks or lone surrogates; "
@@ -91,30 +176,38 @@ def text(name: str, value: Any, longest: int = 200) -> str:
 def number(name: str, value: Any) -> float:
     """One real number, which may be NaN or infinite; a truth value or a text is none."""
     plain = isinstance(value, numbers.Real | Decimal) and not isinstance(value, bool | np.bool_)
-    array = np.asarray(value) if not plain else None
-    if array is not None and (array.ndim or array.dtype.kind not in "iuf"):
-        raise ValueError(f"{name} must be a number, got {value!r:.60}")
+    if not plain and numbers_of(name, value).ndim:
+        raise ValueError(f"{name} must be a number, got {brief(value)}")
     try:
         return float(value)
     except OverflowError:
-        raise ValueError(f"{name} must be a number, got {value!r:.60}") from None
+        raise ValueError(f"{name} must be a number, got {brief(value)}") from None
 
 
 def vector(name: str, value: Any, dim: int | None = None) -> np.ndarray:
     """A finite vector, float64, of length `dim` where that is known."""
-    array = np.atleast_1d(_numbers(name, value)).astype(float)
+    array = np.atleast_1d(numbers_of(name, value)).astype(float)
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"{name} must be a vector, got an array of shape {array.shape}")
     if dim is not None and array.size != dim:
         raise ValueError(f"{name} must have length {dim}, got {array.size}")
     if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite, got {array!r}")
+        raise ValueError(f"{name} must be finite, got {brief(value)}")
+    return array
+
+
+def single_precision(name: str, value: Any, dim: int) -> np.ndarray:
+    """A finite vector of length `dim` as simulations hold it, in float32."""
+    with np.errstate(over="ignore"):
+        array = vector(name, value, dim).astype(np.float32)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must fit single precision, below 3.4e38; got {brief(value)}")
     return array
 
 
 def budget(value: Any, queries: int, iterations: int = 1) -> int:
     """A whole number of queries that pays for at least `iterations` iterations of `queries` each."""
-    total = int(count("budget", value))
+    total = one_count("budget", value)
     if total < queries * iterations:
         raise ValueError(
             f"a budget of {total} is too small: this method needs {queries * iterations} queries "
@@ -123,11 +216,32 @@ def budget(value: Any, queries: int, iterations: int = 1) -> int:
     return total
 
 
-def _numbers(name: str, value: Any) -> np.ndarray:
-    array = np.asarray(value)
-    if array.dtype.kind not in "iuf":
-        raise ValueError(f"{name} must be a number, got {value!r}")
+def numbers_of(name: str, value: Any, kinds: str = "iuf") -> np.ndarray:
+    """The numbers as an array; `kinds` are the letters of NumPy's types that count as numbers."""
+    try:
+        array = np.asarray(value)
+    except Exception:  # whatever an odd object raises when it is looked at, ragged lists among them
+        raise ValueError(f"{name} must be a number, or numbers of one shape; got {brief(value)}") from None
+    if array.dtype.kind not in kinds or isinstance(value, np.ma.MaskedArray):
+        raise ValueError(f"{name} must be a number, got {brief(value)}")
     return array
+
+
+def _writable(text: str) -> bool:
+    """Whether a file can have the name: a lone surrogate is no character, unless the system made it."""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _single(name: str, value: Any) -> Any:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    if numbers_of(name, value).ndim:
+        raise ValueError(f"{name} must be a single number, got {brief(value)}")
+    return value
 
 
 def _plain(array: np.ndarray) -> Any:

@@ -22,6 +22,7 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
+from driftopt import checks
 from driftopt.oracle import Sight
 from driftopt.pytree import check_decorated
 
@@ -117,7 +118,9 @@ def check_method(method: Any) -> Method:
     if isinstance(method, type) and issubclass(method, Method):
         raise ValueError(f"method must be an instance: make one, {method.__name__}(…), of the class")
     if not isinstance(method, Method):
-        raise ValueError(f"method must be a Method, as methods.get(name, …) makes them; got {method!r}")
+        raise ValueError(
+            f"method must be a Method, as methods.get(name, …) makes them; got {checks.brief(method)}"
+        )
     check_decorated(method)
     try:
         _ = method.batch

@@ -16,6 +16,7 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
+from driftopt import checks
 from driftopt.oracle import Model
 from driftopt.pytree import check_decorated
 
@@ -144,6 +145,6 @@ def check_problem(problem: Any) -> Problem:
     if isinstance(problem, type) and issubclass(problem, Problem):
         raise ValueError(f"problem must be an instance: make one, {problem.__name__}(…), of the class")
     if not isinstance(problem, Problem):
-        raise ValueError(f"problem must be a Problem (several go through stack); got {problem!r}")
+        raise ValueError(f"problem must be a Problem (several go through stack); got {checks.brief(problem)}")
     check_decorated(problem)
     return problem

@@ -230,7 +230,7 @@ def test_lanes_behind_the_own_axes_give_what_each_lane_gives(problem):
         ({"X": [1.0, 2.0]}, "X must be a table"),
         ({"X": [[np.nan], [1.0]]}, "X must be finite"),
         ({"y": [0, 1]}, r"y must be \+1 or -1"),
-        ({"y": [1, -1, 1]}, "y must have length 2"),
+        ({"y": [1, -1, 1]}, "X has 2 rows and y 3 labels"),
         ({"X_test": [[1.0]]}, "come together"),
         ({"X_test": [[1.0, 2.0]], "y_test": [1]}, "they must agree"),
         ({"tau": 0.0}, "tau must be finite and > 0"),

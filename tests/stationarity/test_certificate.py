@@ -263,5 +263,5 @@ def test_directions_must_be_unit_rows(directions, words):
 
 
 def test_both_sides_have_the_same_length():
-    with pytest.raises(ValueError, match="minus must have length 10"):
+    with pytest.raises(ValueError, match="plus and minus must be of one length"):
         stationarity.from_pairs(np.ones(10), np.zeros(9), np.ones((10, 1)), radius=1.0)

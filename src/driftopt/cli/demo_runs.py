@@ -96,6 +96,7 @@ def plot(scores: list[Score], path: Path) -> None:
     """Mean objective against queries, a band of one standard deviation for each method."""
     from matplotlib.figure import Figure
 
+    from driftopt.report.picture import write_picture
     from driftopt.report.styles import assign
 
     figure = Figure(figsize=(8, 5), layout="constrained")
@@ -110,7 +111,7 @@ def plot(scores: list[Score], path: Path) -> None:
     axes.set(xlabel="queries", ylabel="exact objective f(x)", ylim=(0, None), xlim=(0, BUDGET))
     axes.set_title(f"Two wells, d = {DIM}: mean of {SCORED} runs, band ± 1 sd")
     axes.legend(frameon=False, fontsize="small")
-    figure.savefig(path, dpi=150)
+    write_picture(figure, path, name="--out")
 
 
 def with_progress(scores: Iterator[Score]) -> list[Score]:

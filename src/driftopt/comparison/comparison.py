@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from driftopt import checks, outside, sweep
 from driftopt.comparison import files, tables
 from driftopt.comparison.functions import FunctionSource
@@ -32,7 +34,7 @@ class Comparison(Judged):
 
     def write(self, folder: str | Path) -> None:
         """Tables, results, the curves and report.html."""
-        files.write(self, Path(folder))
+        files.write(self, checks.path("folder", folder))
 
     def __str__(self) -> str:
         return tables.markdown(self)
@@ -91,9 +93,10 @@ def compare(
     Raises:
         ValueError: what was given does not fit together; the sentence says what was expected.
     """
-    budget = int(checks.count("budget", budget))
+    budget = checks.one_count("budget", budget)
     source = _source(problem, names, x0, bounds, evaluations)
     grids = _grids(methods)
+    every = max(1, budget // 50) if evaluate_every is None else evaluate_every
     tuned = sweep.tune(
         grids,
         source,
@@ -101,7 +104,7 @@ def compare(
         development=_seeds("development", development, 0),
         held_out=_seeds("held_out", held_out, FIRST_HELD_OUT_SEED),
         x0=x0 if isinstance(source, Simulated) else None,
-        evaluate_every=(evaluate_every or max(1, budget // 50)) if isinstance(source, Simulated) else None,
+        evaluate_every=every if isinstance(source, Simulated) else None,
         folder=folder,
         fresh=fresh,
         executor=executor,
@@ -120,7 +123,7 @@ def _source(problem: Any, names: Sequence[str] | None, x0: Any, bounds: Any, eva
     if isinstance(problem, list | tuple) and problem and all(isinstance(p, Problem) for p in problem):
         if bounds is not None:
             raise ValueError("bounds are for Python functions; a Problem says itself what a decision is")
-        labels = [str(name) for name in names] if names is not None else _labels(problem)
+        labels = _labels(problem) if names is None else [str(name) for name in checks.several("names", names)]
         if len(labels) != len(problem) or len(set(labels)) != len(labels):
             raise ValueError(f"{len(problem)} problems need as many different names; got {labels}")
         return Simulated(problem, labels)
@@ -128,8 +131,10 @@ def _source(problem: Any, names: Sequence[str] | None, x0: Any, bounds: Any, eva
         if x0 is None:
             raise ValueError("a Python function needs x0, where runs start")
         start = checks.vector("x0", x0)
-        return FunctionSource(problem, start, bounds, int(checks.count("evaluations", evaluations)))
-    raise ValueError(f"problem must be a Problem, a list of them, or a Python function; got {problem!r}")
+        return FunctionSource(problem, start, bounds, checks.one_count("evaluations", evaluations))
+    raise ValueError(
+        f"problem must be a Problem, a list of them, or a Python function; got {checks.brief(problem)}"
+    )
 
 
 def _labels(problems: Sequence[Problem]) -> list[str]:
@@ -143,7 +148,9 @@ def _grids(methods: Any) -> list[Grid]:
     elif isinstance(methods, list | tuple):
         grids = [one if isinstance(one, Grid) else grid(check_method(one)) for one in methods]
     else:
-        raise ValueError(f"methods must be a table, label → parameters, or a list of grids; got {methods!r}")
+        raise ValueError(
+            f"methods must be a table, label → parameters, or a list of grids; got {checks.brief(methods)}"
+        )
     if not grids:
         raise ValueError("methods must name at least one method")
     return grids
@@ -156,8 +163,10 @@ def _labelled(label: str, given: Any) -> Grid:
         given.require(label)
         return Grid(label, partial(_itself, given), ({},))
     if not isinstance(given, Mapping):
-        raise ValueError(f"methods: {label} must be a table of parameters or a Method, got {given!r}")
-    numbers: dict[str, Any] = dict(given)
+        raise ValueError(
+            f"methods: {label} must be a table of parameters or a Method, got {checks.brief(given)}"
+        )
+    numbers = checks.table(f"methods: {label}", given)
     method = numbers.pop("method", label)
     if isinstance(method, str) and method in outside.LIBRARIES:
         method = outside.LIBRARIES[method]
@@ -177,9 +186,9 @@ def _luckiest(one: Grid) -> bool:
 
 
 def _seeds(name: str, given: int | Sequence[int], first: int) -> Sequence[int]:
-    if isinstance(given, int):
-        return range(first, first + int(checks.count(name, given)))
-    return given
+    if isinstance(given, int | float | np.generic):
+        return range(first, first + checks.one_count(name, given))
+    return checks.several(name, given)
 
 
 def _best_known(source: Source) -> dict[str, float]:

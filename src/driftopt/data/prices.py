@@ -20,7 +20,7 @@ def weeks() -> tuple[str, ...]:
 
 def read_prices(path: str | Path) -> np.ndarray:
     """The numbers of a text file, separated by white space or commas; a byte-order mark is ignored."""
-    path = Path(path)
+    path = checks.path("path", path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no price file {path}")
     words = path.read_text(encoding="utf-8-sig").replace(",", " ").split()
@@ -33,7 +33,7 @@ def read_prices(path: str | Path) -> np.ndarray:
 def load_week(week: str, *, allow_fetch: bool = False) -> np.ndarray:
     """All prices of a published week, from the cache; fetched first where that is allowed."""
     file = WEEKS[checks.choice("week", week, WEEKS)]
-    if allow_fetch and not cache.present(file):
+    if checks.flag("allow_fetch", allow_fetch) and not cache.present(file):
         from driftopt.data.fetch import fetch_file
 
         fetch_file(file)
@@ -48,5 +48,7 @@ def synthetic_prices(seed: int, products: int = 30) -> np.ndarray:
     """
     shape = 4 / LOG_SKEWNESS**2
     scale = LOG_DEVIATION / np.sqrt(shape)
-    logs = LOG_MEAN + scale * (np.random.default_rng(seed).gamma(shape, size=products) - shape)
+    draws = np.random.default_rng(checks.seed("seed", seed))
+    size = checks.one_count("products", products)
+    logs = LOG_MEAN + scale * (draws.gamma(shape, size=size) - shape)
     return np.clip(np.round(np.exp(logs)), LOWEST, HIGHEST)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from driftopt import averages
+from driftopt import averages, checks
 from driftopt.answers import Answer, Answers
 from driftopt.drivers.host import Host
 from driftopt.drivers.observed_host import ObservedHost, Watched
@@ -174,9 +174,9 @@ class FunctionRun:
         try:
             array = np.asarray(answer)
         except Exception as error:
-            raise self._failure(f"gave {answer!r}, which is no number") from error
+            raise self._failure(f"gave {checks.brief(answer)}, which is no number") from error
         if array.dtype.kind not in "iufb":
-            raise self._failure(f"gave {answer!r}, which is no real number")
+            raise self._failure(f"gave {checks.brief(answer)}, which is no real number")
         array, count = array.astype(float).ravel(), 1 if points is None else len(points)
         if array.size != count:
             raise self._failure(f"gave {array.size} values, expected {count}")

@@ -88,26 +88,27 @@ def minimize(
     >>> result.nfev, bool(abs(result.x - 1).max() < 0.3)
     (4000, True)
     """
+    _check_functions(fun, args, callback, loss, model)
+    vectorized, progress = checks.flag("vectorized", vectorized), checks.flag("progress", progress)
     radius, params = defaults.radius_once(radius, params)
     if loss is not None and vectorized:
         raise ValueError("with `loss=` the function draws one ξ at a time: leave vectorized out")
     settle = checks.shape("settle", settle)
     space, answers = Space.build(x0, bounds=bounds), Answers.build(direction=direction)
     run = FunctionRun(fun, args, space, answers, vectorized, settle)
-    total = int(checks.count("budget", budget))
-    if final_queries not in range(total):
-        raise ValueError(f"final_queries must be a whole number from 0 to budget - 1, got {final_queries!r}")
+    total = checks.one_count("budget", budget)
+    final_queries = _check_final(final_queries, total)
     chosen, numbers = defaults.resolve(
         method,
         dim=space.dim,
-        budget=(total - int(final_queries)) // settle,
+        budget=(total - final_queries) // settle,
         radius=space.radius if radius is None and defaults.takes_radius(method) else radius,
         params=params,
     )
     named = method if isinstance(method, str) else type(method).__name__
     check_minimize(named, chosen.sees, loss=loss is not None, model=model is not None)
     check_points(chosen, space.dim)
-    queries = checks.budget(total - int(final_queries), settle * first_step(chosen, space.dim))
+    queries = checks.budget(total - final_queries, settle * first_step(chosen, space.dim))
     iterations = affordable(chosen, space.dim, queries // settle).iterations
     seed = as_seed(rng)
     run.params = {**_described(method), **numbers, "seed": seed}
@@ -129,10 +130,30 @@ def minimize(
                 if report(run):
                     return run.result(99)
             if final_queries:
-                advance(run.confirm(int(final_queries)))
+                advance(run.confirm(final_queries))
     except KeyboardInterrupt as stop:
         raise MinimizeInterrupted(run.result(2)) from stop
     return run.result(0)
+
+
+def _check_functions(fun: Any, args: Any, callback: Any, loss: Any, model: Any) -> None:
+    checks.function("fun", fun)
+    for name, given in (("callback", callback), ("loss", loss)):
+        if given is not None:
+            checks.function(name, given)
+    if not isinstance(args, tuple | list):
+        raise ValueError(f"args must be a tuple of further arguments of fun, got {checks.brief(args)}")
+    if model is not None and not isinstance(model, Model):
+        raise ValueError(f"model must be a driftopt.oracle.Model, got {checks.brief(model)}")
+
+
+def _check_final(count: Any, total: int) -> int:
+    whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
+    if not whole or not 0 <= count < total:
+        raise ValueError(
+            f"final_queries must be a whole number from 0 to budget - 1, got {checks.brief(count)}"
+        )
+    return int(count)
 
 
 def _described(method: str | Method) -> dict[str, Any]:
@@ -146,7 +167,10 @@ def _reporter(callback: Callable[..., Any] | None) -> Callable[[FunctionRun], bo
     """Call the user's callback in the style it asks for; True means stop."""
     if callback is None:
         return lambda run: False
-    whole = "intermediate_result" in inspect.signature(callback).parameters
+    try:
+        whole = "intermediate_result" in inspect.signature(callback).parameters
+    except ValueError:  # a function written in C may not say what it takes
+        whole = False
 
     def report(run: FunctionRun) -> bool:
         so_far = OptimizeResult(x=run.x, fun=run.latest, nfev=run.spent, nit=run.host.told)
@@ -193,8 +217,10 @@ def scipy_method(
     """`minimize` as a method of scipy: `scipy.optimize.minimize(fun, x0, method=driftopt.scipy_method,
     options=dict(budget=…, radius=…))`.
     """
-    unused = [name for name in ("jac", "hess", "hessp") if options.pop(name, None) not in (None, False)]
-    unused += ["constraints"] if constraints else []
+    derivatives = {name: options.pop(name, None) for name in ("jac", "hess", "hessp")}
+    unused = [name for name, given in derivatives.items() if given is not None and given is not False]
+    none = constraints is None or (isinstance(constraints, tuple | list | dict) and not constraints)
+    unused += [] if none else ["constraints"]
     if unused:
         raise ValueError(f"a zeroth-order method takes no {', '.join(unused)}")
     if options.pop("tol", None) is not None:

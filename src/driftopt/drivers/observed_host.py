@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from driftopt import checks
 from driftopt.drivers.host import told_soundly, with_precision
 from driftopt.drivers.plan import affordable
 from driftopt.method import Method
@@ -32,7 +33,9 @@ class Watched:
         xi = jax.tree.map(np.asarray, self._draw(x, *args))
         shape = jax.tree.structure(xi), [leaf.shape for leaf in jax.tree.leaves(xi)]
         if any(leaf.dtype.kind not in "iufb" for leaf in jax.tree.leaves(xi)):
-            raise ValueError(f"ξ must be numbers, an array, or a tuple or dict of them; got {xi!r}")
+            raise ValueError(
+                f"ξ must be numbers, an array, or a tuple or dict of them; got {checks.brief(xi)}"
+            )
         if self._shape not in (None, shape):
             raise ValueError(f"every ξ must have the shape of the first, {self._shape}; got {shape}")
         self._shape = shape

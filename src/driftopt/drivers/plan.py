@@ -54,7 +54,7 @@ class Plan:
         points, cpu = method.points(dim), jax.default_backend() == "cpu"
         chunk = max(1, min(ROWS, DRAWS // points))
         every = (
-            rows if evaluate_every is None else int(checks.count("evaluate_every", evaluate_every)) // points
+            rows if evaluate_every is None else checks.one_count("evaluate_every", evaluate_every) // points
         )
         segment = min(max(1, every), rows)
         chunk = min(chunk, segment)

@@ -15,6 +15,7 @@ from driftopt.problem import Problem, check_problem
 from driftopt.report import formats
 from driftopt.report.table import Row, Table, cells
 from driftopt.rng.seeds import as_key, as_seed
+from driftopt.runtime.forks import refuse_after_fork
 
 FAR = 5.0  # standard errors: normal means are further away once in 1.7 million checks
 ROUNDING = 1e-4  # relative, for sums in float32
@@ -66,7 +67,8 @@ def check(problem: Problem, *, samples: int = 4000, rng: Any = 0) -> Report:
     >>> check(kink(3)).ok
     True
     """
-    number = int(checks.count("samples", samples))
+    refuse_after_fork()
+    number = checks.one_count("samples", samples)
     if number < 100:
         raise ValueError(f"samples must be at least 100 for a z-score, got {number}")
     if isinstance(problem, Stack):

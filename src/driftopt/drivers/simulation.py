@@ -18,8 +18,9 @@ from driftopt.drivers.stack import Stack, check_stack, stack
 from driftopt.drivers.trace import Trace, joined
 from driftopt.method import Method, check_method
 from driftopt.methods.grids import Grid
-from driftopt.problem import Problem
+from driftopt.problem import Problem, check_problem
 from driftopt.rng.seeds import as_seed, lane_seed
+from driftopt.runtime.forks import refuse_after_fork
 
 
 def simulate(
@@ -42,6 +43,7 @@ def simulate(
     check_method(method)
     if isinstance(problem, Stack):
         raise ValueError("problem must be a single Problem; simulate_many takes what stack gives")
+    check_problem(problem)
     if any(np.ndim(leaf) for leaf in jax.tree.leaves(method)):
         raise ValueError("an array of parameters makes several runs: simulate_many gives them all")
     seeds = [as_seed(rng)]
@@ -74,6 +76,7 @@ def simulate_many(
     instead, and its trace names them. Run (k, s, c) is the single run of configuration c on instance k with
     `rng=lane_seed(seeds[s], k)`; seeds given as (K, S) stay as they are.
     """
+    refuse_after_fork()
     if isinstance(method, Grid):
         given: dict[str, Any] = {"budget": budget, "seeds": seeds, "x0": x0, "settle": settle}
         given["evaluate_every"] = evaluate_every
@@ -82,11 +85,11 @@ def simulate_many(
         return joined(traces, method.configurations)
     check_method(method)
     together, instances = check_stack(problems).together, problems.count
-    settle, budget = checks.shape("settle", settle), int(checks.count("budget", budget))
+    settle, budget = checks.shape("settle", settle), checks.one_count("budget", budget)
     method, width = _lanes(method.for_budget(budget // settle), instances)
     dim = jax.eval_shape(lambda p: jax.vmap(lambda q: q.x0, axis_size=instances)(p), together).shape[1]
     check_points(method, dim)
-    start = None if x0 is None else jnp.asarray(checks.vector("x0", x0, dim), jnp.float32)
+    start = None if x0 is None else jnp.asarray(checks.single_precision("x0", x0, dim))
     own = _lane_seeds(seeds, instances)
     if observed_loop.needed(method, together, settle):
         return Trace(
@@ -108,16 +111,15 @@ def simulate_many(
 
 def _lane_seeds(seeds: Sequence[Any], instances: int) -> np.ndarray:
     """Seeds as (K, S): derived for each instance, or used as given."""
-    if not isinstance(seeds, Sequence | np.ndarray) or isinstance(seeds, str) or not len(seeds):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ValueError(
-            f"seeds must be a list of whole numbers, such as [0, 1, 2] or range(5); got {seeds!r}"
-        )
-    if all(isinstance(row, Sequence | np.ndarray) for row in seeds):
-        own = [[as_seed(seed) for seed in row] for row in seeds]
+    given = checks.several("seeds", seeds)
+    if given and all(isinstance(row, list | tuple | range | np.ndarray) for row in given):
+        own = [[as_seed(seed, "seeds") for seed in checks.several("seeds", row)] for row in given]
     else:
-        own = [[lane_seed(as_seed(seed), k) for seed in seeds] for k in range(instances)]
+        own = [[lane_seed(as_seed(seed, "seeds"), k) for seed in given] for k in range(instances)]
     if len(own) != instances or len({len(row) for row in own}) != 1 or not own[0]:
-        raise ValueError(f"seeds must be one list, or one for each of {instances} instances; got {seeds!r}")
+        raise ValueError(
+            f"seeds must be one list, or one for each of {instances} instances; got {checks.brief(seeds)}"
+        )
     return np.array(own, np.uint64)
 
 

@@ -7,9 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from driftopt import checks
 from driftopt.drivers.contract import check_shapes
 from driftopt.problem import Problem, check_problem
 from driftopt.pytree import module, static
+from driftopt.runtime.forks import refuse_after_fork
 
 
 @module
@@ -42,10 +44,13 @@ def stack(problems: Sequence[Problem]) -> Stack:
     >>> len(stack([kink(3, rng=1), kink(3, rng=2)]))
     2
     """
+    refuse_after_fork()
     if isinstance(problems, Problem | Stack):
         raise ValueError("problems must be a list: stack([problem]), also where there is only one")
     if not isinstance(problems, list | tuple) or not problems:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ValueError(f"problems must be a list of Problems, at least one; got {problems!r}")
+        raise ValueError(f"problems must be a list of Problems, at least one; got {checks.brief(problems)}")
+    if odd := [one for one in problems if not isinstance(one, Problem)]:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"problems must be a list of Problems; one of them is {checks.brief(odd[0])}")
     for problem in problems:
         check_shapes(check_problem(problem))
     kinds = {(jax.tree.structure(p), str(jax.tree.map(jnp.shape, p))) for p in problems}
@@ -58,4 +63,6 @@ def check_stack(problems: Any) -> Stack:
     """The stack itself, once it is one."""
     if isinstance(problems, Stack):
         return problems
-    raise ValueError(f"problems must come from stack([…]), also where there is only one; got {problems!r}")
+    raise ValueError(
+        f"problems must come from stack([…]), also where there is only one; got {checks.brief(problems)}"
+    )

@@ -10,6 +10,7 @@ import numpy as np
 from driftopt.packages import package
 from driftopt.report import formats, frames
 from driftopt.report.numbers import significant
+from driftopt.report.picture import write_picture
 from driftopt.report.table import Row, Table, cells
 
 AXES = ("instance", "seed", "configuration")
@@ -75,7 +76,7 @@ class Trace:
         if 1 < width <= SHOWN:
             panels[0].legend(frameon=False, fontsize="small")
         if path is not None:
-            figure.savefig(path, dpi=150)
+            write_picture(figure, path)
         return figure
 
     def __repr__(self) -> str:

@@ -29,7 +29,7 @@ def block_length(iterations: int) -> int:
 
 def radius_once(radius: Any, params: Mapping[str, Any] | None) -> tuple[Any, dict[str, Any]]:
     """The radius, given as an argument or among the params, and the params without it."""
-    others = dict(params or {})
+    others = checks.table("params", params)
     if "radius" not in others:
         return radius, others
     if radius is not None:
@@ -66,7 +66,9 @@ def resolve(
         )
     for what, number in {**numbers, "radius": radius}.items():
         if number is not None and np.ndim(number):
-            raise ValueError(f"{what} must be a single number here, one run has one; got {number!r}")
+            raise ValueError(
+                f"{what} must be a single number here, one run has one; got {checks.brief(number)}"
+            )
     if radius is not None:
         numbers["radius"] = checks.positive("radius", radius)
     if "budget" in accepted:

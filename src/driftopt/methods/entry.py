@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
 
+from driftopt import checks
 from driftopt.method import Method
 from driftopt.oracle import Sight
 from driftopt.plugins import OWN
@@ -44,12 +45,17 @@ def written(build: Any, provider: str, summary: str = "", example: Mapping[str, 
     if isinstance(build, Entry):
         return replace(build, provider=provider)
     if not callable(build):
-        raise ValueError(f"build must be a function or a class that makes a Method, got {build!r}")
+        raise ValueError(
+            f"build must be a function or a class that makes a Method, got {checks.brief(build)}"
+        )
     accepted = inspect.signature(build).parameters.values()
     named = [p for p in accepted if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     if unnamed := [p.name for p in accepted if p not in named]:
         raise ValueError(f"build must name every parameter; {', '.join(unnamed)} cannot be given by name")
+    if not isinstance(summary, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"summary must be a line of text, got {checks.brief(summary)}")
     if example is None:
         example = {p.name: EXAMPLES[p.name] for p in named if p.default is p.empty and p.name in EXAMPLES}
     text = summary or (inspect.getdoc(build) or "").partition("\n")[0]
-    return Entry(cast(Any, build), text, tuple(p.name for p in named), dict(example), provider)
+    numbers = checks.table("example", example)
+    return Entry(cast(Any, build), text, tuple(p.name for p in named), numbers, provider)

@@ -42,7 +42,7 @@ def _dfo(
         radius_power: β, how fast the radius falls.
     """
     if hold is None:
-        slowest = max(float(np.max(forget)), float(mixing))
+        slowest = max(float(np.max(checks.finite("forget", forget))), float(checks.number("mixing", mixing)))
         if not 0 < slowest < 1:
             raise ValueError(f"forget and mixing must be above 0 and below 1, or give hold; got {slowest}")
         hold = 2 / log(1 / slowest)
@@ -147,9 +147,9 @@ def _hlf(radius: Any, step: Any, filter: Any = 1.0, momentum: Any = 0.9, batch: 
         filter: β of the high-pass filter, between 0 and 2; 1 is the residual estimate.
         momentum: α of the low-pass filter, at least 0 and below 1.
     """
-    low_pass = np.asarray(momentum, float)
+    low_pass = checks.finite("momentum", momentum)
     if not ((low_pass >= 0) & (low_pass < 1)).all():
-        raise ValueError(f"momentum must be at least 0 and below 1, got {momentum!r}")
+        raise ValueError(f"momentum must be at least 0 and below 1, got {checks.brief(momentum)}")
     return HLF(
         radius=checks.positive("radius", radius),
         step=checks.positive("step", step),

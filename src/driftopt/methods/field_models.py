@@ -122,9 +122,9 @@ def _confidence(
         grid: Points of the grid in each coordinate.
     """
     sides = checked_sides(low, high)
-    spread = np.asarray(complexity, float)
-    if not (np.isfinite(spread) & (spread >= 0)).all():
-        raise ValueError(f"complexity must be finite and >= 0, got {complexity!r}")
+    spread = checks.finite("complexity", complexity)
+    if not (spread >= 0).all():
+        raise ValueError(f"complexity must be finite and >= 0, got {checks.brief(complexity)}")
     return ConfidenceBounds(
         **sides,
         sensitivity=checks.positive("sensitivity", sensitivity),

@@ -5,8 +5,6 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from driftopt import checks
 from driftopt.method import Method
 from driftopt.methods.entry import Entry
@@ -77,9 +75,9 @@ def _guided_old(schedule: Schedule, free: Any = 0.0, trust: Any = 0.98, window: 
 
 
 def _share(free: Any) -> Any:
-    share = np.asarray(free, float)
+    share = checks.finite("free", free)
     if not ((share >= 0) & (share <= 1)).all():
-        raise ValueError(f"free must be between 0 and 1, got {free!r}")
+        raise ValueError(f"free must be between 0 and 1, got {checks.brief(free)}")
     return free if isinstance(free, float) else share[()]
 
 

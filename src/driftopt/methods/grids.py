@@ -8,6 +8,7 @@ from typing import Any, cast
 import jax
 import numpy as np
 
+from driftopt import checks
 from driftopt.method import Method, check_method
 from driftopt.methods import registry
 from driftopt.outside.contract import Outside
@@ -71,7 +72,11 @@ def grid(method: str | Builder | Method, *, label: str | None = None, **paramete
     if isinstance(method, Method):
         parameters = {**plain_fields(check_method(method)), **parameters}
     elif not isinstance(method, str) and not callable(method):
-        raise ValueError(f"method must be a name, a Method, or a function that makes one; got {method!r}")
+        raise ValueError(
+            f"method must be a name, a Method, or a function that makes one; got {checks.brief(method)}"
+        )
+    if label is not None and (not isinstance(label, str) or not label):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"label must be a name, got {checks.brief(label)}")
     lists = {name: _values(name, value) for name, value in parameters.items()}
     combined = itertools.product(*lists.values())
     configurations = tuple(dict(zip(lists, values, strict=True)) for values in combined)
@@ -98,10 +103,13 @@ def _check_single(product: Grid, index: int) -> None:
         method = product.candidate(index)
     except TypeError as error:
         configuration = dict(product.configurations[index])
-        raise ValueError(f"{product.label} cannot be built with {configuration}: {error}") from None
+        raise ValueError(f"method {product.label} cannot be built with {configuration}: {error}") from None
     if isinstance(method, Method) and any(np.ndim(leaf) for leaf in jax.tree.leaves(method)):
+        given = product.configurations[index]
+        many = [name for name, value in given.items() if isinstance(value, list | tuple)] or ["the method"]
         raise ValueError(
-            f"{product.label}: a configuration has one value for each number; give those to try as a list"
+            f"{product.label}: a configuration has one value for each number, but {', '.join(many)} holds "
+            "more; give those to try as a list"
         )
 
 

@@ -182,6 +182,10 @@ def entry(name: str, provider: str | None = None) -> Entry:
     Raises:
         ValueError: For an unknown name; the message lists near ones, or the package that brings it.
     """
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(
+            f"a method's name must be a word, one of {', '.join(names())}; got {checks.brief(name)}"
+        )
     # What is driftopt's own is found without looking at what else is installed.
     line = _REGISTRY.get(name) or _REGISTERED.get(name) or _plugins().get(name)
     if line is not None:

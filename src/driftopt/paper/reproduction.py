@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from driftopt import sweep
+from driftopt import checks, sweep
 from driftopt.paper import protocol
 from driftopt.paper.best_known import best_known
 from driftopt.paper.files import write
@@ -75,7 +75,7 @@ def reproduce(
     if only in (None, "pricing"):
         experiments.append(protocol.pricing(scope=scope, weeks=weeks, data=data))
     if not experiments:
-        raise ValueError(f"only must be one of {', '.join(EXPERIMENTS)}; got {only!r}")
+        raise ValueError(f"only must be one of {', '.join(EXPERIMENTS)}; got {checks.brief(only)}")
     protocol_of = _protocol(experiments)
     _refuse_other_run(folder, protocol_of)
 

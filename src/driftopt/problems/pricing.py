@@ -28,6 +28,7 @@ from driftopt.problem import Optimum, Problem, decision
 from driftopt.problems import multinomial
 from driftopt.pytree import module, static
 from driftopt.rng.seeds import as_key, as_seed
+from driftopt.runtime.forks import refuse_after_fork
 
 
 class Demand(NamedTuple):
@@ -79,11 +80,14 @@ class Pricing(Problem):
         3
         """
         if isinstance(prices, str | Path):
+            prices = checks.path("prices", prices)
             provenance = provenance or Provenance("prices", f"{Path(prices).name}, costs {cost_seed}")
             prices = read_prices(prices)
+        refuse_after_fork()
         array = checks.vector("prices", prices)
         if products is not None:
-            if array.size < checks.count("products", products):
+            products = checks.one_count("products", products)
+            if array.size < products:
                 raise ValueError(f"{products} products were asked for, but there are {array.size} prices")
             array = array[:products]
         if array.size < 2 or array.min() == array.max():
@@ -95,7 +99,7 @@ class Pricing(Problem):
             gamma=jnp.asarray(2 * np.pi / (np.sqrt(6) * theta), jnp.float32),
             unit_cost=jnp.asarray(rho * theta, jnp.float32),
             outside=jnp.float32(0.1 * theta.size),
-            buyers=int(checks.count("buyers", buyers)),
+            buyers=checks.one_count("buyers", buyers),
             provenance=provenance or Provenance("prices", f"costs {cost_seed}"),
         )
 
@@ -112,7 +116,9 @@ class Pricing(Problem):
     @classmethod
     def synthetic(cls, seed: int = 0, buyers: int = 120, products: int = 30) -> "Pricing":
         """Generated prices with the moments of the published weeks; prices and costs both follow the seed."""
-        prices = synthetic_prices(checks.seed("seed", seed), int(checks.count("products", products)))
+        if checks.one_count("products", products) < 2:
+            raise ValueError(f"products must be at least 2: prices are min-max scaled; got {products}")
+        prices = synthetic_prices(seed, products)
         return cls.from_prices(
             prices, seed, buyers, provenance=Provenance("prices (stand-in)", f"seed {seed}")
         )
@@ -166,14 +172,18 @@ class Pricing(Problem):
 
     def objective_monte_carlo(self, x: Array, n: int, rng: Any = 0) -> Array:
         """The mean of n fresh samples, as the paper evaluates a point; `rng` may also be a JAX key."""
-        count = int(checks.count("n", n))
+        count = checks.one_count("n", n)
+        if not isinstance(x, jax.Array):  # pyright: ignore[reportUnnecessaryIsInstance]
+            x = jnp.asarray(checks.single_precision("x", x, self.dim))
+        if x.shape != (self.dim,):
+            raise ValueError(f"x must have length {self.dim}, got an array of shape {x.shape}")
         key = rng if isinstance(rng, jax.Array) else as_key(as_seed(rng))
         keys = jax.random.split(key, count)
         return jnp.mean(jax.lax.map(lambda one: self.sample(one, x), keys, batch_size=min(count, 250)))
 
     def optimum(self, starts: int = 4, seed: int = 0) -> Optimum:
         """The best of several L-BFGS runs on the exact objective, in float64; the same on every call."""
-        rng = np.random.default_rng(checks.seed("seed", seed))
+        rng, starts = np.random.default_rng(checks.seed("seed", seed)), checks.one_count("starts", starts)
         theta = np.asarray(self.theta, float)
         first = [np.full(self.dim, 0.5), theta, 1.5 * theta]
         more = [theta * rng.uniform(0.5, 2.5) + rng.uniform(0, 0.3, self.dim) for _ in range(starts)]
@@ -187,7 +197,7 @@ class Pricing(Problem):
                 scipy_minimize(
                     both, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000, "ftol": 1e-14}
                 )
-                for start in (first + more)[: int(checks.count("starts", starts))]
+                for start in (first + more)[:starts]
             ]
         best = min(runs, key=lambda run: run.fun)
         return Optimum(np.asarray(best.x), float(best.fun), exact=False)

@@ -151,6 +151,10 @@ def names() -> tuple[str, ...]:
 
 def entry(name: str) -> Entry:
     """A problem's line in the registry; an unknown name is a ValueError that lists the known ones."""
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(
+            f"a problem's name must be a word, one of {', '.join(names())}; got {checks.brief(name)}"
+        )
     line = _REGISTRY.get(name) or _REGISTERED.get(name) or _plugins().get(name)
     if line is None:
         near = difflib.get_close_matches(str(name), names(), n=3, cutoff=0.6)
@@ -196,5 +200,7 @@ def _written(value: Any, provider: str, summary: str = "") -> Entry:
         return replace(value, provider=provider)
     build: Any = (lambda: check_problem(value)) if isinstance(value, Problem) else value
     if not callable(build):
-        raise ValueError(f"build must be a Problem, or a function that makes Problems; got {value!r}")
+        raise ValueError(
+            f"build must be a Problem, or a function that makes Problems; got {checks.brief(value)}"
+        )
     return Entry(cast(Build, build), summary or (inspect.getdoc(value) or "").partition("\n")[0], provider)

@@ -23,6 +23,7 @@ from driftopt.data.credit_table import CreditTable
 from driftopt.data.provenance import Provenance
 from driftopt.problem import Problem, decision
 from driftopt.pytree import module, static
+from driftopt.runtime.forks import refuse_after_fork
 
 LOSSES = ("hinge", "logistic")
 
@@ -78,6 +79,7 @@ class StrategicClassification(Problem):
         >>> float(problem.objective(jnp.array([1.0, 0.0])))  # the second is too far away to move
         0.0
         """
+        refuse_after_fork()
         features, labels = _table("X", X, "y", y)
         if (X_test is None) != (y_test is None):
             raise ValueError("X_test and y_test come together: give both or neither")
@@ -265,12 +267,16 @@ def auc(scores: Array, labels: Array) -> Array:
 
 
 def _table(x_name: str, x: Any, y_name: str, y: Any) -> tuple[np.ndarray, np.ndarray]:
-    features = np.asarray(x)
-    if features.dtype.kind not in "iufb" or features.ndim != 2 or 0 in features.shape:
+    features = checks.numbers_of(x_name, x, "iufb")
+    if features.ndim != 2 or 0 in features.shape:
         raise ValueError(f"{x_name} must be a table of numbers (rows, features), got shape {features.shape}")
     if not np.isfinite(features).all():
         raise ValueError(f"{x_name} must be finite: fill or drop the missing values first")
-    labels = checks.vector(y_name, y, features.shape[0])
+    labels = checks.vector(y_name, y)
+    if len(labels) != len(features):
+        raise ValueError(
+            f"{x_name} has {len(features)} rows and {y_name} {len(labels)} labels: they must agree"
+        )
     if not np.isin(labels, (-1.0, 1.0)).all():
         raise ValueError(f"{y_name} must be +1 or -1, got {np.unique(labels)[:5]}; map your labels first")
     return features.astype(float), labels

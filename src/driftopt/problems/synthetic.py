@@ -21,6 +21,7 @@ from driftopt.problem import Optimum, Problem
 from driftopt.pytree import module
 from driftopt.rng.seeds import as_seed
 from driftopt.rng.threefry import normal
+from driftopt.runtime.forks import refuse_after_fork
 from driftopt.shapes import Decision, Number
 
 __all__ = ["Kink", "LocationShift", "TwoWells", "kink", "location_shift", "two_wells"]
@@ -204,7 +205,7 @@ def location_shift(
     dim: int = 5, *, strength: float = 0.5, noise: float = 0.5, ridge: float = 1.0, rng: Any = 0
 ) -> LocationShift:
     """A random instance: b ~ N(0, I), and A with independent entries, scaled to spectral norm `strength`."""
-    dim, draw = int(checks.count("dim", dim)), np.random.default_rng(as_seed(rng))
+    dim, draw = checks.one_count("dim", dim), np.random.default_rng(as_seed(rng))
     shift = draw.standard_normal((dim, dim))
     shift *= checks.positive("strength", strength) / np.linalg.norm(shift, 2)
     return LocationShift(
@@ -234,8 +235,9 @@ def two_wells(
 
 
 def _center(dim: int, rng: Any) -> Array:
-    return _single(np.random.default_rng(as_seed(rng)).standard_normal(int(checks.count("dim", dim))))
+    return _single(np.random.default_rng(as_seed(rng)).standard_normal(checks.one_count("dim", dim)))
 
 
 def _single(number: Any) -> Array:
+    refuse_after_fork()
     return jnp.asarray(number, jnp.float32)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from driftopt import checks
 from driftopt.space.step import Step
 
 
@@ -95,4 +96,6 @@ def _sides(bounds: Any, dim: int) -> tuple[np.ndarray, np.ndarray]:
             return lower, np.array([np.inf if high is None else high for _, high in pairs], float)
     except (TypeError, ValueError):
         pass  # said below, with what was given
-    raise ValueError(f"bounds must be {dim} pairs (low, high), one for each coordinate; got {bounds!r}")
+    raise ValueError(
+        f"bounds must be {dim} pairs (low, high), one for each coordinate of x0; got {checks.brief(bounds)}"
+    )

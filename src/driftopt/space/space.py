@@ -111,7 +111,7 @@ class Space:
 def _names(names: Sequence[str] | None, dim: int) -> tuple[str, ...]:
     if names is None:
         return tuple(f"x{i}" for i in range(dim))
-    listed = tuple(checks.text("names", name) for name in names)
+    listed = tuple(checks.text("names", name) for name in checks.several("names", names))
     if len(listed) != dim or len(set(listed)) != dim:
         raise ValueError(
             f"names must be {dim} different names, one for each coordinate of x0; got {list(listed)}"

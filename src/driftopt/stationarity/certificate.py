@@ -82,9 +82,9 @@ def measure(
     from driftopt.rng.seeds import as_seed
 
     center = checks.vector("x", x)
-    delta = float(checks.positive("radius", radius))
+    delta = checks.one_positive("radius", radius)
     between = _range(value_range)
-    n = _enough(checks.count("pairs", pairs), between)
+    n = _enough(checks.one_count("pairs", pairs), between)
     _level(confidence)
     seed = as_seed(rng)
     draws = np.random.default_rng(seed).standard_normal((n, center.size))
@@ -93,7 +93,8 @@ def measure(
     if isinstance(oracle, Problem):
         values = _sample(oracle, points, seed)
     else:
-        values = np.array([_number(oracle(point), i) for i, point in enumerate(points)])
+        ask = checks.function("oracle", oracle)
+        values = np.array([_number(ask(point), i) for i, point in enumerate(points)])
     return from_pairs(
         values[:n],
         values[n:],
@@ -127,9 +128,11 @@ def from_pairs(
         planned: whether the number of pairs was fixed before the first value was seen. With a value_range the
             level otherwise holds however often one has looked, for a bound that is up to a third longer.
     """
-    ahead, behind = checks.vector("plus", plus), checks.vector("minus", minus, len(np.atleast_1d(plus)))
+    ahead, behind = checks.vector("plus", plus), checks.vector("minus", minus)
+    if len(ahead) != len(behind):
+        raise ValueError(f"plus and minus must be of one length, got {len(ahead)} and {len(behind)}")
     between = _range(value_range)
-    n, delta = _enough(len(ahead), between), float(checks.positive("radius", radius))
+    n, delta = _enough(len(ahead), between), checks.one_positive("radius", radius)
     u, level = _unit_rows("directions", directions, n), _level(confidence)
     # Halves, because the difference of two finite numbers need not be finite.
     halves = ahead / 2 - behind / 2
@@ -182,7 +185,7 @@ def _range(value_range: Any) -> tuple[float, float] | None:
         return None
     low, high = checks.vector("value_range", value_range, 2).tolist()
     if not low < high:
-        raise ValueError(f"value_range must be (low, high) with low < high, got {value_range!r}")
+        raise ValueError(f"value_range must be (low, high) with low < high, got {checks.brief(value_range)}")
     return low, high
 
 
@@ -202,12 +205,12 @@ def _enough(pairs: int, between: Any) -> int:
 
 def _level(confidence: Any) -> float:
     if not isinstance(confidence, float | int | np.floating) or not 0.5 <= confidence < 1:
-        raise ValueError(f"confidence must be at least 0.5 and below 1, got {confidence!r}")
+        raise ValueError(f"confidence must be at least 0.5 and below 1, got {checks.brief(confidence)}")
     return float(confidence)
 
 
 def _unit_rows(name: str, directions: Any, n: int) -> np.ndarray:
-    u = np.asarray(directions, dtype=np.float64)
+    u = checks.finite(name, directions)
     if u.ndim != 2 or len(u) != n or u.shape[1] == 0:
         raise ValueError(f"{name} must be {n} rows, one for each pair; got shape {u.shape}")
     if not np.allclose(np.linalg.norm(u, axis=1), 1, atol=1e-6):
@@ -218,7 +221,7 @@ def _unit_rows(name: str, directions: Any, n: int) -> np.ndarray:
 def _number(answer: Any, query: int) -> float:
     array = np.asarray(answer)
     if array.dtype.kind not in "iufb" or array.size != 1 or not np.isfinite(array).all():
-        raise ValueError(f"query {query + 1}: oracle gave {answer!r}; a finite number is needed")
+        raise ValueError(f"query {query + 1}: oracle gave {checks.brief(answer)}; a finite number is needed")
     return float(array.reshape(()))
 
 
@@ -227,6 +230,9 @@ def _sample(problem: "Problem", points: np.ndarray, seed: int) -> np.ndarray:
     import jax.numpy as jnp
 
     from driftopt.rng.seeds import as_key, query_key, run_keys
+    from driftopt.runtime.forks import refuse_after_fork
+
+    refuse_after_fork()
 
     _, noise = run_keys(as_key(seed))
     keys = jax.vmap(lambda i: query_key(noise, i))(jnp.arange(len(points)))

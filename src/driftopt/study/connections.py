@@ -17,12 +17,14 @@ from driftopt.study.errors import DatabaseRefused
 
 def as_url(url: str | os.PathLike[str]) -> sa.URL:
     """A database URL, or the path of an SQLite file."""
-    text = os.fspath(url)
-    if not text:
+    text = os.fspath(url) if isinstance(url, str | os.PathLike) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(text, str) or not text:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(
-            "url must be a database URL (sqlite:///file.db, postgresql://…) or a file's path; got ''"
+            "url must be a database URL (sqlite:///file.db, postgresql://…) or a file's path; got "
+            f"{repr(text) if isinstance(url, str) else type(url).__name__}"
         )
     try:
+        text.encode()  # a lone surrogate is no character of any file's name
         parsed = sa.make_url(text) if "://" in text else sa.URL.create("sqlite", database=str(Path(text)))
     except (exc.ArgumentError, ValueError):
         raise ValueError(

@@ -35,17 +35,17 @@ def specify(
 
     space = Space.build(x0, names=names, bounds=bounds)
     if reserve != 0:
-        reserve = int(checks.count("reserve", reserve))
-    usable = int(checks.count("budget", budget)) - reserve
-    limit = None if max_change is None else float(checks.positive("max_change", max_change))
+        reserve = checks.one_count("reserve", reserve)
+    usable = checks.one_count("budget", budget) - reserve
+    limit = None if max_change is None else checks.one_positive("max_change", max_change)
     if method is not None and not isinstance(method, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(
             "method must be a name, because a study outlives the program: give a method of your own one with "
-            f"driftopt.methods.register; got {method!r}"
+            f"driftopt.methods.register; got {checks.brief(method)}"
         )
-    width = int(checks.count("parallel", parallel))
+    width = checks.one_count("parallel", parallel)
     name = method or ("zo-o2nc-2pt" if width > 1 or limit is not None else "auto")
-    every = None if control_every is None else int(checks.count("control_every", control_every))
+    every = None if control_every is None else checks.one_count("control_every", control_every)
     planned = max(1, usable if every is None else usable * every // (every + 1))
     built, given = _method(name, radius, params, planned, width, limit, space)
     points, repeats = built.points(space.dim), int(built.batch)
@@ -60,8 +60,8 @@ def specify(
         direction=checks.choice("direction", direction, ("minimize", "maximize")),
         seed=as_seed(rng),
         parallel=width,
-        lease=None if lease is None else float(checks.positive("lease", lease)),
-        max_failures=int(checks.count("max_failures", max_failures)),
+        lease=None if lease is None else checks.one_positive("lease", lease),
+        max_failures=checks.one_count("max_failures", max_failures),
         tolerance=float(0.1 * built.radius if tolerance is None else checks.positive("tolerance", tolerance)),
         max_change=limit,
         control_every=every,
@@ -126,7 +126,7 @@ def _limited(name: str, radius: Any, shape: Any, max_change: float) -> float:
     reach = float(shape.reach)
     if radius is None:
         return limits.widest_radius(max_change, reach)
-    limits.check_radius(float(checks.positive("radius", radius)), max_change, reach)
+    limits.check_radius(checks.one_positive("radius", radius), max_change, reach)
     return radius
 
 
@@ -136,5 +136,5 @@ def _plain(params: dict[str, Any]) -> dict[str, Any]:
         if isinstance(value, np.generic):
             params[key] = value.item()
         elif value is not None and not isinstance(value, int | float | str):
-            raise ValueError(f"params[{key!r}] must be a single number or word, got {value!r}")
+            raise ValueError(f"params[{key!r}] must be a single number or word, got {checks.brief(value)}")
     return params

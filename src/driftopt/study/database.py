@@ -11,7 +11,6 @@ import time
 import weakref
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
@@ -202,7 +201,7 @@ class Database:
     def find(self, name: str) -> Found:
         """A study by its name."""
         database = self.url.database
-        if self.sqlite and database and database != ":memory:" and not Path(database).exists():
+        if self.sqlite and database and database != ":memory:" and not os.path.exists(database):
             raise NoSuchStudy(f"there is no file {database}; create a study first")
 
         def work(connection: sa.Connection) -> Found | None:

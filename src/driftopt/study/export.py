@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from driftopt import checks
 from driftopt.report.escaping import spreadsheet
 from driftopt.runtime.files import write_whole
 from driftopt.study.spec import Spec
@@ -36,7 +37,7 @@ def export(path: str | os.PathLike[str], name: str, spec: Spec, trials: Sequence
 
     JSON also holds the study's specification and all that happened to each trial.
     """
-    target = Path(path)
+    target = checks.path("path", path)
     table = rows(trials)
     if target.suffix == ".csv":
         content = _csv(table, spec)
@@ -49,7 +50,7 @@ def export(path: str | os.PathLike[str], name: str, spec: Spec, trials: Sequence
     elif target.suffix == ".parquet":
         content = _parquet(table, spec)
     else:
-        raise ValueError(f"export writes {', '.join(SUFFIXES)}, by the file's suffix; got {str(path)!r}")
+        raise ValueError(f"path must end in {', '.join(SUFFIXES)}; got {checks.brief(str(path))}")
     write_whole(target, content)
     return target
 

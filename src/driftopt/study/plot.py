@@ -1,6 +1,5 @@
 """A picture of a study: values, decisions and control over time."""
 
-import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from driftopt.report.escaping import plot as as_written
-from driftopt.runtime.files import write_whole
+from driftopt.report.picture import write_picture
 from driftopt.study.spec import Spec
 from driftopt.study.summary import DAY, at_start, drift
 from driftopt.study.trial import Trial
@@ -34,13 +33,7 @@ def plot(path: str | os.PathLike[str], name: str, spec: Spec, trials: Sequence[T
     _decisions(middle, spec, trials, origin, x)
     _control(bottom, trials, origin)
     bottom.set_xlabel("days since the first deployment")
-    target, file = Path(path), io.BytesIO()
-    known = figure.canvas.get_supported_filetypes()
-    if target.suffix[1:] not in known:
-        raise ValueError(f"a picture is one of {', '.join(known)}, by the file's suffix; got {str(path)!r}")
-    figure.savefig(file, format=target.suffix[1:], dpi=120)
-    write_whole(target, file.getvalue())
-    return target
+    return write_picture(figure, path, dpi=120)
 
 
 def _days(trials: Sequence[Trial], origin: float) -> np.ndarray:

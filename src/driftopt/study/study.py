@@ -114,6 +114,7 @@ class Study:
         cls, url: str | os.PathLike[str], name: str, *, clock: Callable[[], float] = time.time
     ) -> "Study":
         """Take up a study that exists."""
+        checks.text("name", name)
         database = Database(url)
         try:
             found = database.find(name)
@@ -169,9 +170,10 @@ class Study:
         The arguments are those of `ask`: first come those that the holder has not answered.
         """
         checks.choice("purpose", purpose, ("method", "confirm", "stationarity"))
-        owner = checks.text("holder", holder or _this_process())
+        checks.flag("new", new)
+        owner = checks.text("holder", _this_process() if holder is None else holder)
         taken: list[Trial] = []
-        for number in range(int(checks.count("k", k))):
+        for number in range(checks.one_count("k", k)):
             held = None if new or not holder else number
             try:
                 with self._session.lock:
@@ -248,6 +250,8 @@ class Study:
         for name, choices in (("state", STATES), ("kind", KINDS)):
             if wanted[name] is not None:
                 checks.choice(name, wanted[name], choices)
+        if holder is not None:
+            checks.text("holder", holder)
         given = [(name, value) for name, value in wanted.items() if value is not None]
         return [trial for trial in self._trials() if all(getattr(trial, k) == v for k, v in given)]
 

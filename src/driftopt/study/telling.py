@@ -45,10 +45,11 @@ def tell(session: Session, id: Any, value: Any, sem: Any, x_deployed: Any) -> st
 def tell_many(session: Session, answers: Sequence[Mapping[str, Any]]) -> list[str]:
     """All of them or none; an error says which one it was."""
     where, checked = "", list[_Answer]()
+    answers = checks.several("answers", answers)
     try:
         for index, one in enumerate(answers, start=1):
             where = f"answer {index} of {len(answers)}"
-            checked.append(_Answer(session, **one))
+            checked.append(_Answer(session, **_arguments(one)))
 
         def work(log: Writer) -> list[str]:
             nonlocal where
@@ -63,18 +64,26 @@ def tell_many(session: Session, answers: Sequence[Mapping[str, Any]]) -> list[st
         raise type(error)(f"{where}: {error}. None of the {len(answers)} answers was recorded") from None
 
 
+def _arguments(one: Any) -> dict[str, Any]:
+    given = checks.table("each answer", one)
+    if unknown := sorted(set(given) - {"id", "value", "sem", "x_deployed"}):
+        raise ValueError(f"an answer has no {', '.join(unknown)}; it has id, value, sem and x_deployed")
+    if missing := [name for name in ("id", "value") if name not in given]:
+        raise ValueError(f"an answer needs {' and '.join(missing)}")
+    return given
+
+
 def fail(session: Session, id: Any, reason: Any) -> str:
     """No value came."""
-    number, why = trial_number(id), str(checks.text("reason", reason or "no reason given", LONGEST_REASON))
-    said = Said("failed", reason=why)
+    number = trial_number(id)
+    given = "no reason given" if reason is None or (isinstance(reason, str) and not reason) else reason
+    said = Said("failed", reason=checks.text("reason", given, LONGEST_REASON))
     return session.write(lambda log: _record(log, log.trial(number), said, session.clock()), again=True)
 
 
 def trial_number(id: Any) -> int:
     """One whole number >= 1."""
-    if np.ndim(id) or isinstance(id, Mapping):
-        raise ValueError(f"id must be one trial's number, got {id!r:.60}")
-    return int(checks.count("id", id))
+    return checks.one_count("id", id)
 
 
 class _Answer:
@@ -86,7 +95,7 @@ class _Answer:
         self._value = stored(checks.number("value", value))
         self._sem = None if sem is None else stored(checks.number("sem", sem))
         if self._sem is not None and not (math.isfinite(self._sem) and self._sem >= 0):
-            raise ValueError(f"sem must be finite and >= 0, or None; got {sem!r}")
+            raise ValueError(f"sem must be finite and >= 0, or None; got {checks.brief(sem)}")
         dim = session.spec.dim
         self._deployed = None if x_deployed is None else checks.vector("x_deployed", x_deployed, dim)
 
@@ -139,4 +148,7 @@ def _append(log: Writer, id: int, kind: str, now: float, said: Said) -> None:
 
 
 def _words(told: Said | Happened) -> str:
-    return f"failed ({told.reason})" if told.kind == "failed" else f"{told.value!r}"
+    if told.kind == "failed":
+        return f"failed ({told.reason})"
+    error = "" if told.sem is None else f" with sem {told.sem!r}"
+    return f"{told.value!r}{error}" + ("" if told.x_deployed is None else f" at {told.x_deployed}")

@@ -5,13 +5,13 @@ or everything. Its name is the hash of all that defines the work; what cannot be
 """
 
 import io
-import zipfile
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 
+from driftopt import checks
 from driftopt.runtime.files import WriteError, make_folder, write_whole
 
 Arrays = Mapping[str, np.ndarray]
@@ -31,7 +31,7 @@ class Store:
         *,
         fresh: bool = False,
     ):
-        self.folder = None if folder is None else Path(folder)
+        self.folder = None if folder is None else checks.path("folder", folder)
         self._fresh = fresh
         self._warn = warn
         self._memory: dict[str, Arrays] = {}
@@ -46,8 +46,13 @@ class Store:
         assert self.folder is not None
         return self.folder / "parts" / f"{key}.npz"
 
-    def get(self, key: str) -> Arrays | None:
-        """The part, or None if it is not finished; a damaged file is reported, removed and None."""
+    def get(self, key: str, check: Callable[[Arrays], None] = lambda _: None) -> Arrays | None:
+        """The part, or None if it is not finished; a damaged file is reported, removed and None.
+
+        Args:
+            key: the hash of all that defines the work.
+            check: raises a ValueError for arrays that cannot be what was asked for.
+        """
         if self._fresh:
             return None
         if self.folder is None:
@@ -60,7 +65,8 @@ class Store:
                 arrays = {name: file[name] for name in file.files}  # reading compares each part's checksum
             if str(arrays.pop("key")) != key:
                 raise ValueError("it holds another part")
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+            check(arrays)
+        except Exception as error:  # a damaged archive can say anything, that it is encrypted for one
             self._warn(f"{path} is damaged ({error}); this part runs again")
             with suppress(OSError):
                 path.unlink()

@@ -21,10 +21,11 @@ import numpy as np
 
 import driftopt
 from driftopt import checks
-from driftopt.method import Method, check_method
-from driftopt.methods.grids import Grid, grid
+from driftopt.method import Method
+from driftopt.methods.grids import Grid
 from driftopt.problem import Problem
-from driftopt.rng.seeds import as_seed
+from driftopt.runtime.forks import refuse_after_fork
+from driftopt.sweep.arguments import check_grids, check_seeds, check_source, check_version
 from driftopt.sweep.execution import execute
 from driftopt.sweep.kept_parts import Store
 from driftopt.sweep.parts import Part, Settings, Simulated, Source, cut, feasible
@@ -85,16 +86,23 @@ def run(
     Results are found again by everything they depend on, your own code included. What no code shows, a file
     or a service, is named by `version`: change the text when that changes.
     """
-    source = _source(problems, names)
+    refuse_after_fork()
+    source = check_source(problems, names)
+    progress, fresh, metrics = (
+        checks.flag(name, given)
+        for name, given in (("progress", progress), ("fresh", fresh), ("metrics", metrics))
+    )
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise ValueError(f"executor must be a concurrent.futures.Executor, got {checks.brief(executor)}")
     if metrics and isinstance(source, Simulated) and not source.problems[0].metric_names:
         raise ValueError(
             f"metrics=True needs a problem with metrics(x); {type(source.problems[0]).__name__} has none"
         )
-    grids, seeds = _check_grids(grids), _check_seeds("seeds", seeds)
-    start = None if x0 is None else tuple(float(v) for v in checks.vector("x0", x0, source.dim))
-    queries = int(checks.count("budget", budget))
+    grids, seeds = check_grids(grids), check_seeds("seeds", seeds)
+    start = None if x0 is None else tuple(checks.single_precision("x0", x0, source.dim).tolist())
+    queries = checks.one_count("budget", budget)
     held = checks.shape("settle", settle)
-    settings = Settings(queries, start, evaluate_every, metrics, held, _check_version(version))
+    settings = Settings(queries, start, evaluate_every, metrics, held, check_version(version))
     parts: list[Part] = []
     for one in grids:
         picked = None if chosen is None else [chosen[one.label, name] for name in source.names]
@@ -142,12 +150,12 @@ def tune(
     `together` runs every configuration on both lists of seeds at once: more runs but half the compilations,
     which pays for small grids. The outcome is the same. `version` and `settle` are those of `run`.
     """
-    development, held_out = _check_seeds("development", development), _check_seeds("held_out", held_out)
+    development, held_out = check_seeds("development", development), check_seeds("held_out", held_out)
     if common := sorted(set(development) & set(held_out)):
         raise ValueError(
             f"development and held-out seeds must not overlap; both hold {', '.join(map(str, common[:5]))}"
         )
-    source, grids = _source(problems, names), _check_grids(grids)
+    source, grids = check_source(problems, names), check_grids(grids)
     shared: dict[str, Any] = {
         "budget": budget,
         "x0": x0,
@@ -159,7 +167,7 @@ def tune(
         "settle": settle,
     }
     recorded: dict[str, Any] = {"evaluate_every": evaluate_every, "metrics": metrics}
-    if together:
+    if checks.flag("together", together):
         both = run(grids, source, seeds=[*development, *held_out], title=title, **recorded, **shared)
         first = both.rows(np.isin(both.columns["seed"], development))
         selected = select(grids, first, source, budget, settle)
@@ -195,7 +203,13 @@ def select(
 
     A run that diverged counts +inf, so its configuration's mean is +inf; the first of equals wins.
     """
-    source = _source(problems, None)
+    source, grids, budget = (
+        check_source(problems, None),
+        check_grids(grids),
+        checks.one_count("budget", budget),
+    )
+    if not isinstance(development, Runs):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"development must be the Runs of sweep.run, got {checks.brief(development)}")
     out: list[Selection] = []
     for one in grids:
         possible = [feasible(one.candidate(i), source.dim, budget, settle) for i in range(len(one))]
@@ -255,41 +269,3 @@ def describe(
             for one in grids
         },
     }
-
-
-def _source(problems: Sequence[Problem] | Source, names: Sequence[str] | None) -> Source:
-    if isinstance(problems, Source):
-        return problems
-    problems = list(problems)
-    if not problems or not all(isinstance(p, Problem) for p in problems):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ValueError("problems must be a list of Problem instances, at least one")
-    labels = [str(name) for name in (range(len(problems)) if names is None else names)]
-    if len(labels) != len(problems) or len(set(labels)) != len(labels):
-        raise ValueError(f"{len(problems)} problems need as many different names; got {labels}")
-    return Simulated(problems, labels)
-
-
-def _check_grids(grids: Sequence[Grid | Method]) -> list[Grid]:
-    """The grids, a Method being one of a single configuration."""
-    if not isinstance(grids, list | tuple):
-        raise ValueError(f"grids must be a list of grid(…) or Methods, got {grids!r}")
-    checked = [one if isinstance(one, Grid) else grid(check_method(one)) for one in grids]
-    labels = [one.label for one in checked]
-    if len(set(labels)) != len(labels):
-        raise ValueError(f"every grid needs its own label; got {', '.join(labels)}")
-    return checked
-
-
-def _check_version(version: str | None) -> str | None:
-    if version is not None and not isinstance(version, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ValueError(f"version must be a text that names what the code does not show; got {version!r}")
-    return version
-
-
-def _check_seeds(name: str, seeds: Sequence[int]) -> list[int]:
-    checked = [as_seed(seed) for seed in seeds]
-    if not checked or len(set(checked)) != len(checked) or max(checked) >= 2**32:
-        raise ValueError(
-            f"{name} must be different whole numbers below 2^32, at least one; got {list(seeds)}"
-        )
-    return checked
