@@ -18,7 +18,7 @@ from driftopt.paper import (
 )
 from driftopt.paper.findings import findings
 from driftopt.paper.summary import Result
-from driftopt.sweep import execution, parts
+from driftopt.sweep import execution
 from support.paper_runs import QUICK, reproduce
 
 
@@ -93,10 +93,10 @@ def test_the_same_command_gives_the_same_bytes(outcome, tmp_path):
 def test_interrupted_and_started_again_it_gives_the_same_bytes(outcome, tmp_path, monkeypatch):
     done = iter(range(2))
 
-    def limited(task):
+    def limited(task, asked):
         if next(done, None) is None:
             raise KeyboardInterrupt
-        return parts.run_task(task)
+        return task.run()
 
     with monkeypatch.context() as patch:
         patch.setattr(execution, "run_task", limited)

@@ -97,10 +97,10 @@ class Killed(Exception):
 def stop_after(count: int, error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     done = iter(range(count))
 
-    def limited(task: parts.Task):
+    def limited(task: parts.Task, asked: object):
         if next(done, None) is None:
             raise error
-        return parts.run_task(task)
+        return task.run()
 
     monkeypatch.setattr(execution, "run_task", limited)
 
@@ -133,6 +133,31 @@ def test_a_damaged_part_is_reported_and_runs_again(runs, tmp_path, capsys):
     assert again.manifest["parts_found_finished"] == 1
     assert capsys.readouterr().err.count("is damaged") == 4
     same(runs, again)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda a: {k: v for k, v in a.items() if k != "queries"}, "it has no queries"),
+        (lambda a: a | {"objective": a["objective"][:1]}, "its objective is"),
+        (lambda a: a | {"x": a["x"].astype(int)}, "its x is int"),
+        (lambda a: a | {"queries": a["queries"] + 1}, "queries where"),
+        (lambda a: a | {"queries": -a["queries"]}, "queries where"),
+    ],
+)
+def test_a_whole_file_that_cannot_be_this_part_runs_again(tmp_path, capsys, change, says):
+    """A file with the right name, key and checksums, and the wrong content."""
+    few = [grid("zo-co", step=[0.05], radius=[0.3])]
+    call = {**SHARED, "seeds": [3], "folder": tmp_path}
+    expected = sweep.run(few, PROBLEMS, **call)
+    (path,) = (tmp_path / "parts").iterdir()
+    with np.load(path) as file:
+        arrays = dict(file)
+    np.savez(path, **change(arrays))
+    again = sweep.run(few, PROBLEMS, **call)
+    assert again.manifest["parts_found_finished"] == 0
+    assert says in capsys.readouterr().err
+    same(expected, again)
 
 
 def test_other_numbers_seeds_data_or_budget_are_other_work(tmp_path):

@@ -7,9 +7,10 @@ from typing import Any
 
 from driftopt.runtime.jax_settings import cores
 from driftopt.sweep.kept_parts import Arrays, Store
-from driftopt.sweep.parts import Part, run_task
+from driftopt.sweep.parts import Part
 from driftopt.sweep.progress import Progress
 from driftopt.sweep.reuse import each_sweep_says_it
+from driftopt.sweep.same_code import Asker, run_task
 
 IN_FLIGHT = 64  # parts handed to an executor at once
 
@@ -19,7 +20,9 @@ def execute(
 ) -> tuple[list[Arrays], int]:
     """The parts' arrays in order, and how many were found finished."""
     keys = _keys(parts, store, shown)
-    found = [None if key is None else store.get(key) for key in keys]
+    found = [
+        None if key is None else store.get(key, part.check) for key, part in zip(keys, parts, strict=True)
+    ]
     missing = [i for i, arrays in enumerate(found) if arrays is None]
     reused = len(parts) - len(missing)
     if reused and each_sweep_says_it.get():  # whatever the mode: old figures must not pass for new ones
@@ -42,12 +45,19 @@ def execute(
         else:
             _submit(executor, [(i, parts[i].task) for i in missing], finish)
     except KeyboardInterrupt:
-        done = sum(arrays is not None for arrays in found)
-        kept = f"are safe in {store.folder}" if store.folder else "are lost: no results folder was given"
-        how = "; give the same command again to go on from there" if store.folder else ""
-        shown.note(f"interrupted: {done} of {len(parts)} parts are finished and {kept}{how}")
+        shown.note(_interrupted(keys, found, store))
         raise
     return [arrays for arrays in found if arrays is not None], reused
+
+
+def _interrupted(keys: Sequence[str | None], found: Sequence[Arrays | None], store: Store) -> str:
+    done = [key for key, arrays in zip(keys, found, strict=True) if arrays is not None]
+    finished = f"interrupted: {len(done)} of {len(keys)} parts are finished and"
+    if store.folder is None:
+        return f"{finished} are lost: no results folder was given"
+    if None in done:
+        return f"{finished} are lost: they may depend on what cannot be seen, and were given no version"
+    return f"{finished} are safe in {store.folder}; give the same command again to go on from there"
 
 
 def _keys(parts: Sequence[Part], store: Store, shown: Progress) -> list[str | None]:
@@ -79,11 +89,12 @@ def _submit(
     """A window of tasks in flight; results are kept as they come."""
     waiting = list(reversed(tasks))
     running: dict[Future[Arrays], int] = {}
+    asker = None if isinstance(executor, ThreadPoolExecutor) else Asker()  # threads have our own code
     try:
         while waiting or running:
             while waiting and len(running) < IN_FLIGHT:
                 i, task = waiting.pop()
-                running[executor.submit(run_task, task)] = i
+                running[executor.submit(run_task, task, asker and asker.origin(task))] = i
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 finish(running[future], future.result())
                 del running[future]

@@ -69,8 +69,26 @@ class Part:
     configurations: tuple[tuple[int, ...], ...]  # a row for each instance
     instances: tuple[int, ...]
     seeds: tuple[int, ...]
-    queries: int
+    queries: int  # as many as are expected
+    most: int  # as many as can be paid for
     task: Task
+
+    def check(self, arrays: Arrays) -> None:
+        """Refuse arrays that cannot be this part's.
+
+        Raises:
+            ValueError: what is missing, of another shape or kind, or counted wrong.
+        """
+        lanes = (len(self.instances), len(self.seeds), len(self.configurations[0]))
+        for name, kind in (("x", "f"), ("objective", "f"), ("queries", "i")):
+            if name not in arrays:
+                raise ValueError(f"it has no {name}")
+            if arrays[name].shape[:3] != lanes or arrays[name].dtype.kind != kind:
+                found = f"{arrays[name].dtype} {arrays[name].shape}"
+                raise ValueError(f"its {name} is {found}, not one for each of {lanes} runs")
+        spent = arrays["queries"]
+        if (spent < 0).any() or spent.sum() > self.most:
+            raise ValueError(f"it counts {spent.sum()} queries where {self.most} can be paid for")
 
 
 class Simulated(Source):
@@ -196,11 +214,6 @@ def _metrics(problems: Any, x: np.ndarray, code: str) -> dict[str, np.ndarray]:
     return {name: np.asarray(value, np.float64) for name, value in measured._asdict().items()}
 
 
-def run_task(task: Task) -> Arrays:
-    """What executors call: importable by name on any worker."""
-    return task.run()
-
-
 def feasible(method: Method | Outside, dim: int, budget: int, settle: int = 1) -> bool:
     """Whether the budget pays for the first iteration that can move the iterate."""
     if isinstance(method, Outside):
@@ -247,10 +260,13 @@ def _part(
     configurations: tuple[tuple[int, ...], ...],
     instances: tuple[int, ...],
 ) -> Part:
-    built = (grid.candidate(i) for row in configurations for i in row)
-    spent = sum(_spends(method, source.dim, settings) for method in built) * len(seeds)
+    built = [grid.candidate(i) for row in configurations for i in row]
+    each = [_spends(method, source.dim, settings) for method in built]
+    # An optimiser of somebody else's may ask for fewer points at a time than it said, and so for more in all.
+    limits = (settings.budget if isinstance(one, Outside) else n for one, n in zip(built, each, strict=True))
+    spent, most = sum(each) * len(seeds), sum(limits) * len(seeds)
     task = source.task(grid, configurations, instances, seeds, settings)
-    return Part(grid.label, configurations, instances, tuple(seeds), spent, task)
+    return Part(grid.label, configurations, instances, tuple(seeds), spent, most, task)
 
 
 def _spends(method: Method | Outside, dim: int, settings: Settings) -> int:

@@ -1,0 +1,78 @@
+"""A worker whose code is not the asker's refuses, so that its result is not kept under another's name."""
+
+import importlib
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+
+import driftopt
+from driftopt.comparison.functions import FunctionSource
+from driftopt.methods.grids import grid
+from driftopt.problems.synthetic import kink
+from driftopt.sweep.parts import Settings, Simulated
+from driftopt.sweep.same_code import Asker, OtherCode, named_in, run_task
+
+STEPS = grid("zo-sph", radius=0.5, step=[0.01])
+OWN = "TARGET = 2.0\n\n\ndef noisy(x):\n    return float(abs(x - TARGET).sum())\n"
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A user's module beside the program."""
+    (tmp_path / "own_code.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("own_code")
+    del sys.modules["own_code"]
+
+
+@pytest.fixture
+def task(own):
+    source = FunctionSource(own.noisy, np.zeros(2), None, 3)
+    return source.task(STEPS, [[0]], [0], [1], Settings(20))
+
+
+def elsewhere(origin):
+    return replace(origin, process="elsewhere:1")
+
+
+def test_the_same_code_runs(task):
+    np.testing.assert_array_equal(run_task(task, elsewhere(Asker().origin(task)))["x"], task.run()["x"])
+
+
+def test_another_driftopt_is_refused(task):
+    asked = replace(elsewhere(Asker().origin(task)), version="0.0.9 0.4 2.0 cpu 1234")
+    with pytest.raises(OtherCode, match=r"0\.0\.9.*\n.*Install the same on every worker"):
+        run_task(task, asked)
+
+
+def test_a_value_set_after_the_worker_had_started_is_refused(own, task, monkeypatch):
+    before = elsewhere(Asker().origin(task))
+    run_task(task, before)
+    monkeypatch.setattr(own, "TARGET", 200.0)
+    with pytest.raises(OtherCode, match=r"own_code\.noisy.*Start the workers again"):
+        run_task(task, elsewhere(Asker().origin(task)))
+
+
+def test_what_a_task_names(own, task):
+    assert named_in(task) == (own.noisy,)
+    plain = Simulated([kink(2)], ["a"]).task(STEPS, [[0]], [0], [1], Settings(20))
+    assert named_in(plain) == ()
+    local = FunctionSource(lambda x: 1.0, np.zeros(2), None, 3).task(STEPS, [[0]], [0], [1], Settings(20))
+    assert named_in(local) == ()
+
+
+@pytest.mark.slow
+def test_worker_processes_with_another_value_are_refused(own, tmp_path, monkeypatch):
+    """They import the module anew, and do not know what was set here."""
+    call = {"budget": 20, "development": 1, "held_out": 2, "x0": [0.0, 0.0], "evaluations": 3}
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        scattered = driftopt.compare(own.noisy, [STEPS], executor=pool, folder=tmp_path / "kept", **call)
+        here = driftopt.compare(own.noisy, [STEPS], **call)
+        np.testing.assert_array_equal(scattered.tuned.held_out.x, here.tuned.held_out.x)
+        monkeypatch.setattr(own, "TARGET", 200.0)
+        with pytest.raises(OtherCode):
+            driftopt.compare(own.noisy, [STEPS], executor=pool, folder=tmp_path / "kept", **call)
