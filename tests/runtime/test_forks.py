@@ -43,3 +43,57 @@ def test_a_forked_child_says_what_to_do(tmp_path, before, use, code):
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300
     )
     assert done.stdout.strip() == str(code), done.stderr
+
+
+ENTRIES = {
+    "simulate": "driftopt.simulate(method, problem, budget=20)",
+    "simulate_many": "driftopt.simulate_many(method, stacked, budget=20, seeds=[0])",
+    "simulate_many with a grid": "driftopt.simulate_many(steps, stacked, budget=20, seeds=[0])",
+    "stack": "driftopt.stack([problem])",
+    "check": "driftopt.check(problem, samples=100)",
+    "sweep.run": "driftopt.sweep.run([steps], [problem], budget=20, seeds=[0], progress=False)",
+    "sweep.tune": "driftopt.sweep.tune([steps], [problem], budget=20, development=[0], held_out=[1])",
+    "compare": "driftopt.compare(problem, [steps], budget=20, development=1, held_out=2)",
+    "compare a function": "driftopt.compare(noisy, [steps], budget=20, development=1, held_out=2, x0=[0])",
+    "scipy_method": "driftopt.scipy_method(noisy, [0.0], budget=2, radius=0.1)",
+    "stationarity": "driftopt.stationarity.measure(problem, [0.0, 1.0], radius=0.5)",
+    "kink": "driftopt.problems.kink(2)",
+    "pricing": "driftopt.problems.Pricing.synthetic()",
+    "strategic": "driftopt.problems.StrategicClassification.from_arrays([[1.0], [-2.0]], [1, -1])",
+}
+ALL_ENTRIES = """
+import os, signal, warnings
+warnings.simplefilter("ignore")
+import driftopt
+from driftopt.runtime.forks import ForkedProcess
+
+def noisy(x):
+    return 1.0
+
+problem, method = driftopt.problems.kink(2), driftopt.methods.get("zo-sph", radius=0.5, step=0.01)
+stacked, steps = driftopt.stack([problem]), driftopt.methods.grid("zo-sph", radius=0.5, step=[0.01, 0.02])
+driftopt.simulate(method, problem, budget=20)
+for name, use in {entries!r}.items():
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(60)  # whoever waits for ever ends, with another code
+        try:
+            eval(use)
+        except ForkedProcess as error:
+            os._exit(3 if "spawn" in str(error) else 1)
+        except BaseException:
+            os._exit(2)
+        os._exit(0)
+    print(name, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+
+
+def test_every_entry_that_uses_jax_says_so_in_a_forked_child():
+    done = subprocess.run(
+        [sys.executable, "-c", ALL_ENTRIES.format(entries=ENTRIES)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60 * (len(ENTRIES) + 3),
+    )
+    assert done.stdout.splitlines() == [f"{name} 3" for name in ENTRIES], done.stderr
