@@ -176,3 +176,15 @@ def test_reproduce_takes_words_with_commas_or_spaces(monkeypatch, driftopt, tmp_
     assert str(asked["folder"]) == "results/full"
     code, _, err = driftopt("reproduce", "--splits", "101,,102")
     assert (code, "--splits must be words" in err) == (2, True)
+
+
+@pytest.mark.parametrize(("name", "make"), [("gfm", theory.gfm), ("gfm+", theory.gfm_plus)])
+def test_plan_knows_the_methods_that_see_the_same_noise(driftopt, name, make):
+    code, out, _ = driftopt("plan", *NUMBERS, "--delta", "0.5", "--method", name)
+    assert code == 0
+    given = {key: value for key, value in PROBLEM.items() if key != "noise"}
+    assert f"{make(delta=0.5, **given).queries:,}" in out
+    for other in (["--sgd"], ["--smooth", "2"], ["--option", "II"], ["--paper"]):
+        code, _, err = driftopt("plan", *NUMBERS, "--delta", "0.5", "--method", name, *other)
+        assert code != 0
+        assert "--method" in err
