@@ -60,7 +60,7 @@ LONG = (
 )
 
 
-IN_THE_QUICK_LOOP = ("auto", "zo-o2nc-2pt")
+IN_THE_QUICK_LOOP = ("auto", "zo-o2nc-2pt", "gzo-hs")  # two that see values, one that sees ξ
 
 # Where arrays have no lanes behind their own axes, a silent cast or a broadcast between ranks is a mistake.
 STRICT = (
@@ -78,14 +78,13 @@ def below(path: Path, names: tuple[str, ...]) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is long as slow, so that the quick loop takes two methods and SQLite alone."""
+    """Mark what is long as slow, so that the quick loop takes three methods and SQLite alone."""
     for item in items:
         given = (
             item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         )
-        another_method = given.get("name", IN_THE_QUICK_LOOP[0]) in set(methods.names()) - set(
-            IN_THE_QUICK_LOOP
-        )
+        asked = {value for key, value in given.items() if key in ("name", "any_name")}
+        another_method = asked & set(methods.names()) - set(IN_THE_QUICK_LOOP)
         if below(item.path, LONG) or another_method or "postgres" in item.nodeid:
             item.add_marker(pytest.mark.slow)
 
