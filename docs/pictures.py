@@ -1,10 +1,11 @@
-"""The pictures of docs/problems.md: `python docs/pictures.py` writes docs/img/strategic.png and pricing.png.
+"""The pictures of docs/problems.md: `python docs/pictures.py` writes strategic, pricing and known_points.
 
-Both use generated data, so they can be made anywhere, and say so.
+All use generated data, so they can be made anywhere, and those with people or prices say so.
 """
 
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import matplotlib
 
@@ -12,7 +13,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from driftopt import methods, simulate
+from driftopt import methods, problems, simulate
 from driftopt.problems import Pricing, StrategicClassification
 
 FOLDER = Path(__file__).parent / "img"
@@ -98,10 +99,60 @@ def pricing(path: Path) -> None:
     plt.close(figure)
 
 
+def known(axis: plt.Axes, name: str, reach: float) -> None:
+    """f of a problem in one dimension, with the two points that compete for the name of solution."""
+    problem = problems.get(name)
+    best, stable = problem.optimum(), problem.stable_point()
+    middle = (best.x[0] + stable.x[0]) / 2
+    x = np.linspace(middle - reach, middle + reach, 801)
+    values = np.asarray(jax.vmap(problem.objective)(jnp.asarray(x[:, None], jnp.float32)))
+    axis.plot(x, values, color=INK, lw=1.3, label="f")
+    axis.plot(best.x, best.value, "o", color=GOOD, label="optimum")
+    axis.plot(stable.x, stable.value, "s", color=BAD, label="stable point")
+    axis.set_title(name, fontsize=11)
+    axis.set(xlabel="decision x")
+
+
+def known_in_two(figure: plt.Figure, axis: plt.Axes, name: str, reach: float) -> None:
+    """The same for two dimensions, f as contours."""
+    problem = problems.get(name, dim=2)
+    best, stable = problem.optimum(), problem.stable_point()
+    low, high = np.minimum(best.x, stable.x) - reach, np.maximum(best.x, stable.x) + reach
+    sides = [np.linspace(*ends, 121) for ends in zip(low, high, strict=True)]
+    grid = np.stack(np.meshgrid(*sides), axis=-1)
+    values = np.asarray(jax.vmap(jax.vmap(problem.objective))(jnp.asarray(grid, jnp.float32)))
+    figure.colorbar(axis.contourf(*sides, values, levels=14, cmap="Greys_r"), ax=axis, label="f")
+    axis.plot(*best.x, "o", color=GOOD, label="optimum")
+    axis.plot(*stable.x, "s", color=BAD, label="stable point")
+    axis.set_title(name, fontsize=11)
+    axis.set(xlabel="x₁", ylabel="x₂")
+
+
+def known_points(path: Path) -> None:
+    figure, axes = plt.subplots(2, 4, figsize=(13, 6.2), constrained_layout=True)
+    for axis, (name, reach) in zip(
+        axes[0],
+        (("root-location", 0.9), ("line-location", 1.0), ("mixture-location", 1.0), ("regression", 1.0)),
+        strict=True,
+    ):
+        known(axis, name, reach)
+    for axis, (name, reach) in zip(
+        axes[1],
+        (("gaussian-pricing", 0.7), ("ar1-pricing", 1.5), ("parking", 0.6), ("location-shift", 0.3)),
+        strict=True,
+    ):
+        known_in_two(figure, axis, name, reach)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=10)
+    figure.savefig(path, dpi=100)
+    plt.close(figure)
+
+
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     strategic(FOLDER / "strategic.png")
     pricing(FOLDER / "pricing.png")
+    known_points(FOLDER / "known_points.png")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""The methods' parameters as tables, made from the registry: a new method appears by joining it."""
+"""Methods and problems as tables, made from the registries: a new one appears by joining its registry."""
 
-from driftopt import methods
+from driftopt import methods, problems
 from driftopt.methods.parameters import meaning
 
 
@@ -35,3 +35,16 @@ def anchor(name: str) -> str:
 def cell(text: str) -> str:
     """Text that stays in its cell."""
     return " ".join(text.split()).replace("|", "\\|")
+
+
+def problem_rows() -> str:
+    """Markdown: one row a problem, what the registry knows of it."""
+    return "\n".join(one_problem(name) for name in problems.names())
+
+
+def one_problem(name: str) -> str:
+    """Dimension, how the two points are known, and whether the world remembers."""
+    known, facts = problems.entry(name).known, ["?"] * 4
+    if known is not None:
+        facts = [str(known.dim), known.optimum, known.stable_point, "yes" if known.memory else ""]
+    return " | ".join(["", f"`{name}`: {cell(problems.entry(name).summary)}", *facts, ""]).strip()

@@ -7,7 +7,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from reference_pages import reference_pages
-from registry_tables import method_tables
+from registry_tables import method_tables, problem_rows
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,4 +68,5 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
         return f"]({up}examples.md#{re.sub(r'[^a-z0-9_-]', '', link[1].lower())})"
 
     markdown = re.sub(r"\]\((?:\.\./)+examples/([\w.]+)\)", example, markdown)
+    markdown = markdown.replace("<!-- the registry's problems -->", problem_rows())
     return markdown.replace("<!-- the registry's methods -->", method_tables())

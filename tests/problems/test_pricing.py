@@ -1,5 +1,6 @@
 """Pricing: the exact expectation against full enumeration, sampled demand against the multinomial law."""
 
+import itertools
 from itertools import product
 from math import factorial
 
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2, chisquare
 
+from driftopt import methods, simulate
 from driftopt.data.prices import LOG_DEVIATION, LOG_MEAN, LOG_SKEWNESS, synthetic_prices
 from driftopt.drivers.stack import stack
 from driftopt.problems import Pricing, multinomial
@@ -214,6 +216,29 @@ def test_the_optimum_is_a_stationary_point_that_beats_every_start(problem):
         slope = jax.grad(problem.objective)(jnp.asarray(best.x))
         assert np.abs(slope).max() < 1e-3
     assert best.value < problem.objective(problem.x0) - 1
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.floats(0, 1.5, width=32), min_size=4, max_size=4))
+def test_retraining_would_raise_every_price_at_any_prices(x):
+    """E ∇ₓF(x; ξ) = −E ξ < 0 in every coordinate: the evidence that there is no finite stable point.
+
+    (Far outside this range a share may be below the smallest float32.)
+    """
+    problem = tiny(9, 4)
+    assert (np.asarray(problem.demand(jnp.array(x, jnp.float32)).sales) > 0).all()
+    demand = problem.draw(jax.random.key(0), jnp.array(x, jnp.float32))
+    np.testing.assert_allclose(jax.grad(problem.value)(jnp.array(x, jnp.float32), demand), -demand, rtol=1e-6)
+
+
+def test_retraining_goes_on_for_ever(problem):
+    """Prices rise at every look, and ever more slowly: demand falls off exponentially."""
+    runs = [
+        simulate(methods.get("rgd", step=0.05, batch=10), problem, budget=budget, rng=0).x
+        for budget in (500, 2000, 8000)
+    ]
+    assert problem.stable_point() is None
+    assert all((later > earlier + 0.01).mean() > 0.9 for earlier, later in itertools.pairwise(runs))
 
 
 def test_four_instances_run_as_one_program():

