@@ -6,8 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from driftopt.comparison import comparison
 from driftopt.comparison import config_file as config
 from driftopt.comparison.named_code import Names
+from driftopt.drivers import observed_loop
+from driftopt.method import Method
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 def write(folder: Path, text: str) -> Path:
@@ -134,3 +139,16 @@ def test_functions_of_a_sibling_and_partial_ones_are_the_files_own(tmp_path, bes
     for attribute in ("shifted", "near"):
         text = f'budget = 40\nproblem = "{name}:{attribute}"\nx0 = [1.0]\nmethods = {{}}\n'
         assert callable(config.read(write(tmp_path, text))["problem"])
+
+
+@pytest.mark.parametrize("name", ["field_pricing", "field_memory"])
+def test_the_field_is_tuned_alike(name):
+    """Twenty methods with as many configurations each, on a problem that can show what each sees."""
+    given = config.read(BENCHMARKS / f"{name}.toml")
+    grids = comparison._grids(given["methods"])
+    assert len(grids) == 20
+    assert {len(one) for one in grids} == {4}
+    for one in grids:
+        found = one.candidate(0)
+        if isinstance(found, Method):
+            observed_loop.needed(found, given["problem"], 1)
