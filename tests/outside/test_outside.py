@@ -287,3 +287,16 @@ def test_a_comparison_settles_a_function():
 
 def test_every_library_says_what_it_reports():
     assert all("report" in (search.__doc__ or "") for search in LIBRARIES.values())
+
+
+def test_kept_runs_are_found_by_the_search_its_numbers_and_the_problem(tmp_path):
+    mine = AskTell(halves, recommend=lambda search: search.x)
+
+    def reused(share, problem):
+        made = compare(
+            problem, {"mine": {"method": mine, "share": share}}, budget=10, held_out=1, folder=tmp_path
+        )
+        return made.tuned.held_out.manifest["parts_found_finished"]
+
+    first, other = kink(2, rng=1), kink(2, rng=2)
+    assert [reused(0.1, first), reused(0.1, first), reused(0.2, first), reused(0.1, other)] == [0, 1, 0, 0]
