@@ -6,6 +6,7 @@ import numpy as np
 
 import driftopt
 from driftopt import methods
+from driftopt.drivers import observed_loop
 from driftopt.rng.seeds import as_key, query_key, run_keys
 from support.worlds import Slow, shifting
 
@@ -79,3 +80,8 @@ def test_minimize_settles_too():
     assert held.nfev == len(calls) == 60
     np.testing.assert_array_equal(held.x, plain.x)
     np.testing.assert_array_equal(np.array(calls)[::3], np.array(calls)[2::3])
+
+
+def test_no_query_draws_the_worlds_own_numbers():
+    """Queries are counted in int32, so none of them has the number of the world's key."""
+    assert int(observed_loop.WORLD) > np.iinfo(np.int32).max
