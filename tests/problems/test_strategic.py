@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog, minimize
 from sklearn.metrics import roc_auc_score
 
+from driftopt import methods, simulate_many
 from driftopt.drivers.stack import stack
 from driftopt.problems.strategic import (
     Person,
@@ -62,6 +64,46 @@ def test_scores_after_the_response_are_those_of_the_moved_features():
     xi = jax.vmap(lambda one: problem.respond(one, x))(people)
     np.testing.assert_allclose(xi.features, problem.best_response(x, problem.features), atol=1e-6)
     assert np.array_equal(xi.label, problem.labels)
+
+
+def crowd(loss: str, people: int = 600) -> StrategicClassification:
+    rng = np.random.default_rng(8)
+    y = np.where(rng.random(people) < 0.6, 1, -1)
+    return StrategicClassification.from_arrays(rng.normal(size=(people, 2)) + 0.7 * y[:, None], y, loss=loss)
+
+
+def gap(problem: StrategicClassification, x: np.ndarray) -> float:
+    """What the best other classifier gains on the data of x: a linear program, or a search by SciPy."""
+    features = np.asarray(problem.best_response(jnp.asarray(x, jnp.float32), problem.features), float)
+    labels = np.asarray(problem.labels, float)
+    rows = labels[:, None] * np.column_stack([features, np.ones(len(labels))])
+    if problem.loss == "logistic":
+
+        def mean(z: np.ndarray) -> float:
+            return float(np.logaddexp(-rows @ z, 0).mean())
+
+        return mean(x) - minimize(mean, x, method="BFGS").fun
+    count, size = rows.shape
+    costs = np.concatenate([np.zeros(size), np.full(count, 1 / count)])
+    limits = np.column_stack([-rows, -np.eye(count)])  # slack ≥ 1 − margin
+    bounds = [(None, None)] * size + [(0, None)] * count
+    least = linprog(costs, A_ub=limits, b_ub=-np.ones(count), bounds=bounds).fun
+    return float(np.maximum(1 - rows @ x, 0).mean()) - least
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_no_other_classifier_gains_on_the_data_of_the_stable_point(loss):
+    """By another solver; at the start, the twin, others gain much. Methods that retrain come near it."""
+    problem = crowd(loss)
+    stable = problem.stable_point()
+    assert gap(problem, stable.x) < 1e-3
+    assert gap(problem, np.asarray(problem.x0, float)) > 0.01
+    assert stable.value == pytest.approx(
+        float(problem.objective(jnp.asarray(stable.x, jnp.float32))), rel=1e-3
+    )
+    method = methods.get("rgd", step=0.1, batch=50)
+    ends = simulate_many(method, stack([problem]), budget=40_000, seeds=range(4)).x[0, :, 0]
+    assert gap(problem, ends.mean(axis=0)) < 0.01
 
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])

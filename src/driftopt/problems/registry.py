@@ -70,7 +70,7 @@ _REGISTRY: dict[str, Entry] = {
     "strategic": Entry(
         _strategic,
         "people move to be approved by a linear classifier; the paper's data",
-        known=Known(12, NONE, NONE),
+        known=Known(12, NONE, SEARCHED),
     ),
     "pricing": Entry(
         _pricing, "prices of many products, buyers choose by a logit", known=Known(30, SEARCHED, NONE)

@@ -21,11 +21,13 @@ from driftopt import checks
 from driftopt.data.credit import load_credit, split_credit
 from driftopt.data.credit_table import CreditTable
 from driftopt.data.provenance import Provenance
-from driftopt.problem import Problem, decision
+from driftopt.problem import Optimum, Problem, decision
+from driftopt.problems.retraining import retrained
 from driftopt.pytree import module, static
 from driftopt.runtime.forks import refuse_after_fork
 
 LOSSES = ("hinge", "logistic")
+AT_REST = 1e-4  # the retraining gap that passes for none
 
 
 class Person(NamedTuple):
@@ -180,6 +182,21 @@ class StrategicClassification(Problem):
         moves = self._moves(score, norm)
         shift = jnp.where(moves, score, 0) / jnp.where(norm > 0, norm, 1)
         return features - shift[..., None] * weights
+
+    def stable_point(self) -> Optimum | None:
+        """Where retraining rests, by a search in float64; None where its retraining gap stays above 1e-4.
+
+        The gap is what another classifier would gain on the data of this one, in units of the loss; see
+        `retraining`. A small population may have no stable point: people jump, and retraining with them.
+        """
+        with jax.enable_x64(True):
+
+            def respond(x: np.ndarray) -> np.ndarray:
+                return np.asarray(self.best_response(jnp.asarray(x, jnp.float64), self.features))
+
+            found = retrained(respond, np.asarray(self.labels, float), self.loss, self.x0)
+            value = float(self.objective(jnp.asarray(found.x, jnp.float64)))
+        return Optimum(found.x, value, exact=False) if found.gap <= AT_REST else None
 
     def metrics(self, x: Array) -> Metrics:
         """Exact losses, and how the classifier does on the test rows after their response; vmaps over x.
