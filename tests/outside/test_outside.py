@@ -1,4 +1,7 @@
-"""Optimisers that others wrote: the same queries, counted alike, judged at what they recommend."""
+"""Optimisers that others wrote: the same queries, counted alike, judged at what they recommend.
+
+Longer than 300 lines: what every adapter promises is one list, and each library adds its own to it.
+"""
 
 from contextlib import suppress
 
