@@ -78,6 +78,15 @@ def one_positive(name: str, value: Any) -> float:
     return float(positive(name, _single(name, value)))
 
 
+def single_positive(name: str, value: Any) -> np.float32:
+    """A single number > 0 that simulations can hold, in float32."""
+    with np.errstate(over="ignore", under="ignore"):
+        number = np.float32(one_positive(name, value))
+    if not (np.isfinite(number) and number > 0):
+        raise ValueError(f"{name} must fit single precision, 1e-45 to 3.4e38; got {brief(value)}")
+    return number
+
+
 def flag(name: str, value: Any) -> bool:
     """True or False."""
     if not isinstance(value, bool | np.bool_):

@@ -201,7 +201,7 @@ def methods_and_problems(folder: Path) -> dict[str, Entry]:
         "problems.register": Entry(
             lambda **call: registered(problems, **call),
             lambda: {"name": "own", "build": lambda: problems.kink(2), "summary": "a"},
-            {"build": ("options",)},
+            {"build": ("options", "problem")},
         ),
         "problems.get": Entry(
             problems.get, lambda: {"name": "kink", "dim": 2, "noise": 0.5, "rng": 0}, {"name": ("problem",)}

@@ -80,7 +80,7 @@ def numbers(folder: Path) -> dict[str, Entry]:
         "data fetch": Entry(
             fetch_group,
             lambda: {"group": "prices", "source": folder / "copy"},
-            {"group": ("data", "prices"), "source": ("copy", "data")},
+            {"group": ("data", "copy"), "source": ("copy", "data")},
         ),
     }
 

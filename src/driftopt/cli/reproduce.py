@@ -47,6 +47,7 @@ def reproduce(
         data: auto: real where it is there or can be fetched, else stand-ins; real: or fail; stand-in:
             generated.
     """
+    from driftopt import checks
     from driftopt.paper import protocol
     from driftopt.paper.reproduction import reproduce
     from driftopt.paper.scope import Scope
@@ -57,6 +58,8 @@ def reproduce(
     require_report_packages("driftopt reproduce")
     prepare()
     chosen = _words("methods", methods)
+    if seeds is not None:
+        checks.count("--seeds", seeds)
     scope = Scope(quick, None if chosen is None else tuple(chosen), development, seeds, budget)
     wanted = _words("splits", splits) or protocol.SPLITS, _words("weeks", weeks) or protocol.WEEKS
     whole = tuple(map(tuple, wanted)) == (protocol.SPLITS, protocol.WEEKS)

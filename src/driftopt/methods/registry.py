@@ -164,7 +164,13 @@ def register(
             f"{name!r} is a method of {entry(name).provider} already; choose another name for yours"
         )
     provider = plugins.provider_of(build.build if isinstance(build, Entry) else build)
-    _REGISTERED[name] = written(build, provider, summary, example)
+    line = written(build, provider, summary, example)
+    if example is not None:
+        try:
+            line.build(**line.example)
+        except Exception as error:
+            raise ValueError(f"example must hold numbers that build the method: {error}") from error
+    _REGISTERED[name] = line
 
 
 def names() -> tuple[str, ...]:

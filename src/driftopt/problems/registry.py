@@ -210,6 +210,8 @@ def _accepted(plugin: plugins.Plugin) -> Entry:
 def _written(value: Any, provider: str, summary: str = "") -> Entry:
     if isinstance(value, Entry):
         return replace(value, provider=provider)
+    if not isinstance(summary, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"summary must be a line of text, got {checks.brief(summary)}")
     build: Any = (lambda: check_problem(value)) if isinstance(value, Problem) else value
     if not callable(build):
         raise ValueError(

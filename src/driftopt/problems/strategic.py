@@ -95,7 +95,7 @@ class StrategicClassification(Problem):
             )
         return cls(
             *(jnp.asarray(a, jnp.float32) for a in (features, labels, test_features, test_labels)),
-            tau=jnp.float32(checks.positive("tau", tau)),
+            tau=jnp.asarray(checks.single_positive("tau", tau)),
             loss=checks.choice("loss", loss, LOSSES),
             provenance=provenance or Provenance("arrays"),
         )

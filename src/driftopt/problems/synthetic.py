@@ -207,30 +207,31 @@ def location_shift(
     """A random instance: b ~ N(0, I), and A with independent entries, scaled to spectral norm `strength`."""
     dim, draw = checks.one_count("dim", dim), np.random.default_rng(as_seed(rng))
     shift = draw.standard_normal((dim, dim))
-    shift *= checks.positive("strength", strength) / np.linalg.norm(shift, 2)
+    checks.single_positive("strength", strength)
+    shift *= float(strength) / np.linalg.norm(shift, 2)
     return LocationShift(
         _single(draw.standard_normal(dim)),
         _single(shift),
-        _single(checks.positive("noise", noise)),
-        _single(checks.positive("ridge", ridge)),
+        _single(checks.single_positive("noise", noise)),
+        _single(checks.single_positive("ridge", ridge)),
     )
 
 
 def kink(dim: int = 5, *, noise: float = 0.5, rng: Any = 0) -> Kink:
     """A random instance with its minimiser a ~ N(0, I); runs start at 0."""
-    return Kink(_center(dim, rng), _single(checks.positive("noise", noise)))
+    return Kink(_center(dim, rng), _single(checks.single_positive("noise", noise)))
 
 
 def two_wells(
     dim: int = 5, *, noise: float = 0.5, width: float = 1.0, height: float = 0.5, rng: Any = 0
 ) -> TwoWells:
     """A random instance with its minimiser a ~ N(0, I); runs start beyond the bad well."""
-    if not checks.positive("height", height) < checks.positive("width", width):
+    if not checks.single_positive("height", height) < checks.single_positive("width", width):
         raise ValueError(
             f"height must be below width, else the second well is none; got {height} and {width}"
         )
     return TwoWells(
-        _center(dim, rng), _single(checks.positive("noise", noise)), _single(width), _single(height)
+        _center(dim, rng), _single(checks.single_positive("noise", noise)), _single(width), _single(height)
     )
 
 

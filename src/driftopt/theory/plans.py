@@ -92,6 +92,7 @@ def o2nc(
     queries: 2T (Option I), T + 1 (Option II)
     """
     given, target = exact("delta", delta), exact("epsilon", epsilon)
+    goldstein = checks.flag("goldstein", goldstein)
     promise = (
         f"E dist(0, ∂_δ f) ≤ {epsilon} at δ = {delta}"
         if goldstein
