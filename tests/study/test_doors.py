@@ -139,3 +139,9 @@ def test_a_value_too_large_to_compute_with_is_a_failure_and_the_study_goes_on(me
 def test_a_deployed_point_infinitely_far_away_is_a_failure():
     study = Study.create("sqlite://", "a", budget=12, **PLAIN)
     assert study.tell(study.ask().id, 1.0, x_deployed=[1.7e308, -1.7e308]) == "failed"
+
+
+def test_a_sqlite_url_with_a_user_or_a_host_is_a_sentence_without_the_password():
+    with pytest.raises(ValueError, match="three slashes") as refused:
+        Study.create("sqlite://me:hunter2@here/file.db", "a", budget=12, **PLAIN)
+    assert "hunter2" not in str(refused.value)

@@ -119,6 +119,7 @@ WORDS = (
         "auto",
         "sqlite://",
         "mysql://a/b",
+        "sqlite://a:b@c/d",
     ),
 )
 

@@ -33,6 +33,11 @@ def as_url(url: str | os.PathLike[str]) -> sa.URL:
         ) from None
     if parsed.get_backend_name() not in ("sqlite", "postgresql"):
         raise ValueError(f"url: a study is stored in SQLite or PostgreSQL, not {parsed.get_backend_name()!r}")
+    if parsed.get_backend_name() == "sqlite" and (parsed.host or parsed.username or parsed.password):
+        raise ValueError(
+            "url: an SQLite file has no user, password or host; write sqlite:///file.db, with three slashes, "
+            "or the file's path"
+        )
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
     return parsed
