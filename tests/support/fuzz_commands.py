@@ -127,6 +127,7 @@ def study_commands(folder: Path) -> dict[str, Entry]:
     def on(words: str, *positional: str, **options: Any) -> Entry:
         call = command(f"study {words}", ("url", "name", *positional))
         also = _WHERE | _also(*options) | {"path": ("folder", "Unused")}
+        also["id"] = (*also.get("id", ()), "trial")
         return Entry(call, lambda: {**place(), "json": LEFT_OUT, **options}, also, word)
 
     def answers(**given: Any) -> None:
@@ -179,6 +180,11 @@ def study_commands(folder: Path) -> dict[str, Entry]:
             _in_json,
         ),
         "driftopt study fail": on("fail", "id", "reason", id=6, reason="rain"),
+        "driftopt study correct": on(
+            "correct", "id", "value", id=1, value=2.5, reason="typed", sem=0.1, who="me"
+        ),
+        "driftopt study void": on("void", "id", id=1, reason="a holiday", who="me"),
+        "driftopt study verify": on("verify"),
         "driftopt study show": on("show"),
         "driftopt study recommend": on("recommend"),
         "driftopt study stationarity": on("stationarity", confidence=0.9, value_range="0:9"),
@@ -187,10 +193,10 @@ def study_commands(folder: Path) -> dict[str, Entry]:
     }
 
 
-_WHERE = {
-    "url": ("database", "folder", "file", "Unknown", "requires"),
-    "name": ("study", "Unknown", "ID"),
-    "json": ("Unused", "Unknown"),
+_WHERE = {  # an address is named by what it shows; `--json` in place of a word comes twice
+    "url": ("database", "folder", "file", "studies", "Unknown", "requires", "multiple"),
+    "name": ("study", "Unknown", "ID", "multiple"),
+    "json": ("Unused", "Unknown", "multiple"),
 }
 
 

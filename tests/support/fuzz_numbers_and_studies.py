@@ -140,6 +140,14 @@ def studies(folder: Path) -> dict[str, Entry]:
         "Study.ask_many": Entry(on("ask_many"), lambda: {"k": 2, "purpose": "confirm", "holder": "me"}),
         "Study.tell": Entry(on("tell"), lambda: answer, {"x_deployed": ("deployed",), "id": ("trial",)}),
         "Study.tell_many": Entry(on("tell_many"), lambda: {"answers": [answer]}, {"answers": ("answer",)}),
+        "Study.correct": Entry(
+            on("correct"),
+            lambda: {"id": 1, "value": 2.0, "reason": "typed wrong", "sem": 0.1, "who": "me"},
+            {"id": ("trial",)},
+        ),
+        "Study.void": Entry(
+            on("void"), lambda: {"id": 1, "reason": "a holiday", "who": "me"}, {"id": ("trial",)}
+        ),
         "Study.fail": Entry(on("fail"), lambda: {"id": 6, "reason": "rain"}, {"id": ("trial",)}),
         "Study.trials": Entry(on("trials"), lambda: {"state": "pending", "kind": "method", "holder": "me"}),
         "Study.stationarity": Entry(

@@ -153,10 +153,11 @@ def ask(
         holder: Who deploys it; the user and the machine unless given.
         new: Take another one, although the last is not answered.
     """
+    from driftopt import checks
     from driftopt.study import Study
 
     with io.exits(json), Study.open(url, name) as study:
-        trials = study.ask_many(count, purpose, holder or io.this_user(), new)
+        trials = study.ask_many(checks.one_count("--count", count), purpose, holder or io.this_user(), new)
         data = [io.trial_as_data(trial) for trial in trials]
         io.say(json, data if count > 1 else data[0], lambda: "\n".join(map(io.trial_as_text, trials)))
 

@@ -58,6 +58,8 @@ def read(path: str | Path, allow_modules: Sequence[str] = ()) -> dict[str, Any]:
         raise ValueError(f"the file {path} is no valid TOML: it is not written in UTF-8") from None
     except (FileNotFoundError, IsADirectoryError):
         raise FileNotFoundError(f"there is no file {path}") from None
+    except OSError as error:
+        raise ValueError(f"the file {path} cannot be read: {error.strerror}") from None
     if unknown := sorted(set(given) - set(KEYS)):
         raise ValueError(f"{path}: unknown {', '.join(unknown)}; a comparison has {', '.join(KEYS)}")
     if missing := [key for key in ("problem", "methods", "budget") if key not in given]:

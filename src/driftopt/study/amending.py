@@ -67,7 +67,8 @@ _ADVICE = {
 
 
 def _reason(reason: Any) -> str:
-    return str(checks.text("reason", reason or "no reason given", LONGEST_REASON))
+    given = "no reason given" if reason is None or (isinstance(reason, str) and not reason) else reason
+    return checks.text("reason", given, LONGEST_REASON)
 
 
 def _trial(session: Session, known: Known) -> Trial:
