@@ -1,10 +1,13 @@
 """The command line inside the test's own process."""
 
+import io
+import json
 import sys
 
 import pytest
 
 from driftopt.cli import main
+from driftopt.cli.study import app
 
 
 @pytest.fixture
@@ -23,3 +26,32 @@ def driftopt(monkeypatch, capsys):
         return code, captured.out, captured.err
 
     return run
+
+
+@pytest.fixture
+def shell(capsys, monkeypatch):
+    """Run a command; returns (exit code, standard output, standard error)."""
+
+    def run(*words, stdin=None):
+        if stdin is not None:
+            monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(stdin)))
+        code = 0
+        try:
+            app([str(word) for word in words], result_action="return_value", exit_on_error=False)
+        except SystemExit as exit:
+            code = exit.code
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.fixture
+def prices(tmp_path, shell):
+    path = tmp_path / "prices.db"
+    code, _, _ = shell(
+        "create", path, "weekly", "--x0=1,-0.5", "--names", "tea,coffee", "--budget", 12, "--rng", 7,
+        "--param", "radius=0.3", "--method", "zo-o2nc-2pt", "--bounds=-2:2",
+    )  # fmt: skip
+    assert code == 0
+    return path

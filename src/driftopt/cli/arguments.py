@@ -9,3 +9,9 @@ Words = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=()
 Repeated = Annotated[list[str] | None, Parameter(negative=())]  # the option may be given again
 # A number, or a list of numbers, may begin with a minus sign.
 Number = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+
+# Of the commands on studies
+Url = Annotated[str, Parameter(help="A database URL, or the path of an SQLite file.")]
+Name = Annotated[str, Parameter(help="The study's name.")]
+Id = Annotated[int, Parameter(help="The trial's number.")]
+Json = Annotated[bool, Parameter(negative=(), show_default=False, help="Answer in JSON.")]

@@ -4,12 +4,13 @@ Longer than 300 lines: a dozen short commands, and most of their lines are the h
 """
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
 from driftopt.cli import study_io as io
-from driftopt.cli.arguments import Flag, Number, Repeated
+from driftopt.cli.arguments import Flag, Id, Json, Name, Number, Repeated, Url
+from driftopt.cli.study_care import COMMANDS
 
 app = App(
     name="study",
@@ -26,11 +27,6 @@ app = App(
     spent; 5 a trial was told twice, differently; 1 anything else.
     """,
 )
-
-Url = Annotated[str, Parameter(help="A database URL, or the path of an SQLite file.")]
-Name = Annotated[str, Parameter(help="The study's name.")]
-Id = Annotated[int, Parameter(help="The trial's number.")]
-Json = Annotated[bool, Parameter(negative=(), show_default=False, help="Answer in JSON.")]
 
 
 @app.command
@@ -225,55 +221,6 @@ def fail(url: Url, name: Name, id: Id, reason: str = "", *, json: Json = False) 
 
 
 @app.command
-def correct(
-    url: Url,
-    name: Name,
-    id: Id,
-    value: Number,
-    *,
-    reason: str = "",
-    sem: Number = None,
-    who: str | None = None,
-    json: Json = False,
-) -> None:
-    """Replace a trial's answer that turned out wrong; what was said stays in its history.
-
-    ```text
-    driftopt study correct shop.db prices 7 21.4 --reason "lost decimal point"
-    ```
-
-    Args:
-        value: What was truly measured.
-        reason: Why, in a few words, for the log.
-        sem: The value's standard error, if known.
-        who: Who says so; the user and the machine unless given.
-    """
-    from driftopt.study import Study
-
-    with io.exits(json), Study.open(url, name) as study:
-        told, error = io.number(value, "value"), io.number(sem, "--sem")
-        state = study.correct(id, told, reason, sem=error, who=who or io.this_user())
-        io.say(json, {"id": id, "state": state, "value": told}, lambda: f"trial {id}: {state}, now {told!r}")
-
-
-@app.command
-def void(
-    url: Url, name: Name, id: Id, *, reason: str = "", who: str | None = None, json: Json = False
-) -> None:
-    """Take a trial's answer back; what was said stays in its history.
-
-    Args:
-        reason: Why, in a few words, for the log.
-        who: Who says so; the user and the machine unless given.
-    """
-    from driftopt.study import Study
-
-    with io.exits(json), Study.open(url, name) as study:
-        state = study.void(id, reason, who=who or io.this_user())
-        io.say(json, {"id": id, "state": state}, lambda: f"trial {id}: {state}")
-
-
-@app.command
 def show(url: Url, name: Name, *, json: Json = False) -> None:
     """Show the study on one page: progress, recommendation, open and failed trials."""
     from rich.console import Console
@@ -328,16 +275,6 @@ def stationarity(
 
 
 @app.command
-def verify(url: Url, name: Name, *, json: Json = False) -> None:
-    """Check every row of the study's log, and replay it; exit code 1 where something is wrong."""
-    from driftopt.study import Study
-
-    with io.exits(json), Study.open(url, name) as study:
-        rows = study.verify()
-        io.say(json, {"rows": rows, "sound": True}, lambda: f"{rows} rows, all as they were written")
-
-
-@app.command
 def export(url: Url, name: Name, path: Path, *, json: Json = False) -> None:
     """Write every trial to a .csv, .json or .parquet file.
 
@@ -363,3 +300,7 @@ def plot(url: Url, name: Name, path: Path, *, json: Json = False) -> None:
     with io.exits(json), Study.open(url, name) as study:
         written = str(study.plot(path))
         io.say(json, {"path": written}, lambda: written)
+
+
+for _name, _command in COMMANDS.items():
+    app.command(_command, name=_name)

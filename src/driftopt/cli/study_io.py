@@ -172,3 +172,13 @@ def recommended(study: Any) -> dict[str, Any]:
         "improvement": gain,
         "note": found.note,
     }
+
+
+def trial_as_line(trial: Any) -> str:
+    """One line: number, state, value, decision, and what was amended."""
+    from driftopt.study import display
+
+    told = "" if trial.value is None else f" {display.number(trial.value)}"
+    where = display.decision(trial.names, trial.x.tolist())
+    story = f"  [{trial.story}]" if trial.story else f"  [{trial.reason}]" if trial.reason else ""
+    return f"{trial.id}  {trial.kind}  {trial.state}{told}  {where}  {trial.holder}{story}"

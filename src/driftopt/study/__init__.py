@@ -1,5 +1,6 @@
 """Live studies: ask and tell over days, through a database, with nothing lost."""
 
+from driftopt.study.catalogue import Listed, delete, load, studies
 from driftopt.study.errors import (
     BudgetSpent,
     Conflict,
@@ -24,6 +25,7 @@ __all__ = [
     "DamagedLog",
     "DatabaseRefused",
     "FormatError",
+    "Listed",
     "NoSuchStudy",
     "NothingToAsk",
     "Recommendation",
@@ -34,4 +36,7 @@ __all__ = [
     "Summary",
     "Trial",
     "UnknownTrial",
+    "delete",
+    "load",
+    "studies",
 ]

@@ -1,4 +1,4 @@
-"""Answers that turn out wrong: corrected or voided by a row more. The log keeps what was said before."""
+"""What is put right by a row more: an answer corrected or voided, a study stopped. The log keeps it all."""
 
 import math
 from typing import Any
@@ -56,6 +56,18 @@ def void(session: Session, id: Any, reason: Any, who: Any) -> str:
         return "voided"
 
     return session.write(work, again=True)
+
+
+def stop(session: Session, reason: Any, who: Any) -> None:
+    """Nothing more is asked for the method. Once is enough."""
+    why, by = _reason(reason), str(checks.text("who", who))
+
+    def work(log: Writer) -> None:
+        session.progress.follow(log)
+        if session.progress.stopped is None:
+            log.say(None, "stopped", session.clock(), reason=why, who=by)
+
+    session.write(work, again=True)
 
 
 _ADVICE = {

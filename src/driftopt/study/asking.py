@@ -78,6 +78,8 @@ def _ask_method(
 ) -> Trial | Needed | None:
     """A slot of the open iteration; else a new draw; None: a lease was ended, so look again."""
     spec, progress = session.spec, session.progress
+    if progress.stopped is not None:
+        raise BudgetSpent(f"the study was stopped ({progress.stopped}): ask for the recommendation")
     left = spec.budget - spec.reserve - progress.spent
     open = progress.open
     if open is None:

@@ -34,6 +34,7 @@ class Found(NamedTuple):
     id: int
     spec: str
     checksum: str
+    created_at: float
 
 
 class Database:
@@ -179,8 +180,10 @@ class Database:
 
     # Which studies there are
 
-    def add(self, name: str, spec: str, now: float) -> Found:
-        """A new study."""
+    def add(
+        self, name: str, spec: str, now: float, then: Callable[[sa.Connection, Found], None] | None = None
+    ) -> Found:
+        """A new study; `then` writes its first rows in the same transaction."""
         self._prepare()
 
         def work(connection: sa.Connection) -> Found:
@@ -189,7 +192,10 @@ class Database:
             row = sa.insert(schema.studies).values(name=name, created_at=at, spec=spec, checksum=checksum)
             id = connection.execute(row.returning(schema.studies.c.id)).scalar_one()
             connection.execute(sa.insert(schema.heads).values(study_id=id, rows=0, checksum=checksum))
-            return Found(id, spec, checksum)
+            found = Found(id, spec, checksum, at)
+            if then is not None:
+                then(connection, found)
+            return found
 
         try:
             return self.write(work)
@@ -200,15 +206,9 @@ class Database:
 
     def find(self, name: str) -> Found:
         """A study by its name."""
-        database = self.url.database
-        if self.sqlite and database and database != ":memory:" and not os.path.exists(database):
-            raise NoSuchStudy(f"there is no file {database}; create a study first")
+        self.bring_up_to_date()
 
-        def work(connection: sa.Connection) -> Found | None:
-            if not sa.inspect(connection).has_table(schema.versions.name):
-                raise NoSuchStudy(f"{self.label} holds no studies; create one first")
-            if migration.needed(connection, self.label):
-                return None
+        def work(connection: sa.Connection) -> Found:
             table = schema.studies.c
             row = connection.execute(sa.select(schema.studies).where(table.name == name)).first()
             if row is None:
@@ -221,14 +221,23 @@ class Database:
                     f"the specification of {name!r} is not what was written: the database is damaged. "
                     "Go back to a copy of it"
                 )
-            return Found(row.id, row.spec, row.checksum)
+            return Found(row.id, row.spec, row.checksum, row.created_at)
 
-        found = self.read(work)
-        if found is None:
+        return self.read(work)
+
+    def bring_up_to_date(self) -> None:
+        """Make sure that there are studies, in the present format."""
+        database = self.url.database
+        if self.sqlite and database and database != ":memory:" and not os.path.exists(database):
+            raise NoSuchStudy(f"there is no file {database}; create a study first")
+
+        def old(connection: sa.Connection) -> bool:
+            if not sa.inspect(connection).has_table(schema.versions.name):
+                raise NoSuchStudy(f"{self.label} holds no studies; create one first")
+            return migration.needed(connection, self.label)
+
+        if self.read(old):
             self._migrate()
-            found = self.read(work)
-        assert found is not None, "a database that was migrated needs no migration"
-        return found
 
     def _migrate(self) -> None:
         """Bring the database to the present format; an SQLite file as it was is kept beside it."""

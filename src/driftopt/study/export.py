@@ -11,6 +11,8 @@ from typing import Any
 from driftopt import checks
 from driftopt.report.escaping import spreadsheet
 from driftopt.runtime.files import write_whole
+from driftopt.study.log_file import as_data
+from driftopt.study.rows import Row
 from driftopt.study.spec import Spec
 from driftopt.study.trial import Trial
 
@@ -32,10 +34,17 @@ def rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
     return table
 
 
-def export(path: str | os.PathLike[str], name: str, spec: Spec, trials: Sequence[Trial]) -> Path:
+def export(
+    path: str | os.PathLike[str],
+    name: str,
+    spec: Spec,
+    trials: Sequence[Trial],
+    log: Sequence[Row],
+    created_at: float,
+) -> Path:
     """Write CSV, JSON or Parquet, by the path's suffix.
 
-    JSON also holds the study's specification and all that happened to each trial.
+    JSON also holds the study's specification, all that happened to each trial, and the log itself.
     """
     target = checks.path("path", path)
     table = rows(trials)
@@ -46,6 +55,7 @@ def export(path: str | os.PathLike[str], name: str, spec: Spec, trials: Sequence
             row | {"history": [e._asdict() for e in t.history]} for row, t in zip(table, trials, strict=True)
         ]
         whole = {"study": name, "spec": json.loads(spec.as_json()), "trials": told}
+        whole["log"] = as_data(name, created_at, spec, log)
         content = (json.dumps(whole, indent=1) + "\n").encode()
     elif target.suffix == ".parquet":
         content = _parquet(table, spec)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import sqlalchemy as sa
 
-from driftopt.study.database import Database
-from driftopt.study.errors import DamagedLog, UnknownTrial
+from driftopt.study.database import Database, Found
+from driftopt.study.errors import DamagedLog, NoSuchStudy, UnknownTrial
 from driftopt.study.rows import (
     Asked,
     Happened,
@@ -22,7 +22,7 @@ from driftopt.study.rows import (
     vector_as_json,
     vector_from_json,
 )
-from driftopt.study.schema import events, heads, iterations, trials
+from driftopt.study.schema import events, heads, iterations, studies, trials
 from driftopt.study.trial import Place
 
 T = TypeVar("T")
@@ -46,13 +46,14 @@ def _since(table: sa.Table, row: Any) -> Any:
     return found.where(*_given(table, "study_id"), new).order_by(table.c.row)
 
 
-_TABLES: dict[Any, sa.Table] = {Opened: iterations, Asked: trials, Happened: events}
-_SINCE = [(row, _since(table, row)) for row, table in _TABLES.items()]
-_APPEND = {row: sa.insert(table) for row, table in _TABLES.items()}
+TABLES: dict[Any, sa.Table] = {Opened: iterations, Asked: trials, Happened: events}
+_SINCE = [(row, _since(table, row)) for row, table in TABLES.items()]
+_APPEND = {row: sa.insert(table) for row, table in TABLES.items()}
 _HEAD = sa.select(heads.c.rows, heads.c.checksum).where(*_given(heads, "study_id"))
+_STUDY = sa.select(studies.c.id).where(studies.c.id == sa.bindparam("study_id"))
 _LOCKED_HEAD = _HEAD.with_for_update()  # one writer on PostgreSQL; SQLite has locked the whole file already
 _NEW_HEAD = sa.update(heads).where(heads.c.study_id == sa.bindparam("of_study"))
-_NEXT_ID = {
+NEXT_ID = {
     "sqlite": sa.text("SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'driftopt_trials'"),
     "postgresql": sa.text("SELECT nextval(pg_get_serial_sequence('driftopt_trials', 'id'))"),
 }
@@ -92,10 +93,11 @@ _LAST_ASKED = sa.select(trials.c.x).where(*_given(trials, "study_id")).order_by(
 class Log:
     """The log of one study. Whatever is read or written passes through `read` or `write`."""
 
-    def __init__(self, database: Database, study_id: int, checksum: str):
+    def __init__(self, database: Database, found: Found):
         self.database = database
-        self.study_id = study_id
-        self.begin = Mark(0, checksum)
+        self.study_id = found.id
+        self.created_at = found.created_at
+        self.begin = Mark(0, found.checksum)
 
     def read(self, work: "Callable[[Reader], T]") -> T:
         """Run `work` on a snapshot: all it reads is of one moment."""
@@ -144,6 +146,8 @@ class Reader:
         self._study = {"study_id": study_id}
         found = connection.execute(self._head_statement, self._study).first()
         if found is None:
+            if connection.execute(_STUDY, self._study).first() is None:
+                raise NoSuchStudy("the study was deleted")
             raise DamagedLog(f"the end of the log is not written down: {_ADVICE}")
         self._head = Mark(*found)
 
@@ -218,7 +222,7 @@ class Writer(Reader):
 
     def ask(self, place: Place, x: np.ndarray, holder: str, now: float, expires_at: float | None) -> Asked:
         """A deployment is handed out."""
-        id = self._connection.execute(_NEXT_ID[self._connection.dialect.name]).scalar_one()
+        id = self._connection.execute(NEXT_ID[self._connection.dialect.name]).scalar_one()
         until = None if expires_at is None else stored(expires_at)
         row = Asked(self._next, id, *place, vector_as_json(x), str(holder), stored(now), until)
         self._append(row)
@@ -226,7 +230,7 @@ class Writer(Reader):
 
     def say(
         self,
-        trial_id: int,
+        trial_id: int | None,
         kind: str,
         now: float,
         *,
@@ -236,7 +240,7 @@ class Writer(Reader):
         reason: str | None = None,
         who: str | None = None,
     ) -> None:
-        """Something happened to a trial."""
+        """Something happened to a trial, or, with None, to the study."""
         self._append(Happened(self._next, trial_id, kind, value, sem, x_deployed, reason, who, stored(now)))
 
     @property

@@ -102,6 +102,7 @@ class Progress:
         self._memory = self._spec.answers.begin()
         self._beside: dict[int, tuple[Asked, list[Happened]]] = {}  # trials that are not the method's own
         self._pending: dict[int, Asked] = {}
+        self.stopped: str | None = None  # why the study was ended before its budget
         self.spent = 0
         self.since_control: int | None = None  # deployments since the last control; None before the first
         self.steps: list[Step] = []
@@ -201,6 +202,7 @@ class Progress:
 
     def _happened(self, row: Happened) -> None:
         if row.trial_id is None:
+            self.stopped = row.reason or ""
             return
         self._pending.pop(row.trial_id, None)
         if row.trial_id in self._beside:

@@ -19,7 +19,7 @@ from driftopt.study.errors import NothingToAsk
 from driftopt.study.export import export
 from driftopt.study.log import Log
 from driftopt.study.recommendation import Recommendation, recommend
-from driftopt.study.rows import as_trials
+from driftopt.study.rows import Row, as_trials
 from driftopt.study.session import Session
 from driftopt.study.spec import Spec
 from driftopt.study.summary import Summary, summarize
@@ -110,7 +110,7 @@ class Study:
         )
         database = Database(url)
         found = database.add(name, spec.as_json(), clock())
-        return cls(Log(database, found.id, found.checksum), name, spec, clock)
+        return cls(Log(database, found), name, spec, clock)
 
     @classmethod
     def open(
@@ -124,7 +124,7 @@ class Study:
         except BaseException:
             database.close()
             raise
-        return cls(Log(database, found.id, found.checksum), name, Spec.from_json(found.spec), clock)
+        return cls(Log(database, found), name, Spec.from_json(found.spec), clock)
 
     @property
     def url(self) -> str:
@@ -243,6 +243,17 @@ class Study:
         """
         return amending.void(self._session, id, reason, who or _this_process())
 
+    def stop(self, reason: str = "", *, who: str | None = None) -> None:
+        """End the study before its budget: `ask` hands out nothing more but evaluations. For ever.
+
+        What is still out may be answered.
+
+        Args:
+            reason: why, for those who read the log.
+            who: who says so; this process, unless named.
+        """
+        amending.stop(self._session, reason, who or _this_process())
+
     # Looking
 
     def trials(
@@ -263,8 +274,11 @@ class Study:
 
         All rows are read and checked: a damaged index can hide none.
         """
+        return as_trials(self._rows(), tuple(self.spec.names))
+
+    def _rows(self) -> list[Row]:
         rows, _ = self._session.read(lambda log: log.since(self._log.begin))
-        return as_trials(rows, tuple(self.spec.names))
+        return rows
 
     def recommend(self) -> Recommendation:
         """The decision to deploy, an iterate or a mean of iterates, with what is known of its improvement."""
@@ -311,8 +325,13 @@ class Study:
         return fresh.progress.rows
 
     def export(self, path: str | os.PathLike[str]) -> Path:
-        """Write every trial to a .csv, .json or .parquet file."""
-        return export(path, self.name, self.spec, self.trials())
+        """Write every trial to a .csv, .json or .parquet file.
+
+        The .json file holds the whole log too: `driftopt.study.load` makes the same study of it.
+        """
+        rows = self._rows()
+        trials = as_trials(rows, tuple(self.spec.names))
+        return export(path, self.name, self.spec, trials, rows, self._log.created_at)
 
     def plot(self, path: str | os.PathLike[str]) -> Path:
         """Draw values, decisions and control over time."""

@@ -46,6 +46,7 @@ class Summary:
     kinds: dict[str, int]
     out: tuple[Holding, ...]
     drift: Drift | None
+    stopped: str | None = None  # why the study was ended before its budget
 
     @property
     def as_dict(self) -> dict[str, Any]:
@@ -119,4 +120,5 @@ def summarize(name: str, spec: Spec, progress: Progress, trials: Sequence[Trial]
         kinds=dict(Counter(trial.kind for trial in trials)),
         out=tuple(Holding(t.id, t.holder, t.expires_at) for t in trials if t.state == "pending"),
         drift=drift(trials),
+        stopped=progress.stopped,
     )

@@ -45,6 +45,8 @@ def _progress(summary: Summary) -> Text:
         text.append(f", {kept} in reserve")
     states = ", ".join(f"{count} {state}" for state, count in summary.states.items() if count)
     text.append(f"\n            {states or 'none asked yet'}")
+    if summary.stopped is not None:
+        text.append(f"\nstopped     {summary.stopped}")
     text.append(f"\niterations  {summary.iterations} complete")
     if summary.answered or summary.out:
         text.append(f", {summary.answered} of {summary.size} answers in for the next")

@@ -1,0 +1,167 @@
+"""`driftopt study …` for those who look after studies: put answers right, check, list, move and end them."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from driftopt.cli import study_io as io
+from driftopt.cli.arguments import Flag, Id, Json, Name, Number, Url
+
+
+def correct(
+    url: Url,
+    name: Name,
+    id: Id,
+    value: Number,
+    *,
+    reason: str = "",
+    sem: Number = None,
+    who: str | None = None,
+    json: Json = False,
+) -> None:
+    """Replace a trial's answer that turned out wrong; what was said stays in its history.
+
+    ```text
+    driftopt study correct shop.db prices 7 21.4 --reason "lost decimal point"
+    ```
+
+    Args:
+        value: What was truly measured.
+        reason: Why, in a few words, for the log.
+        sem: The value's standard error, if known.
+        who: Who says so; the user and the machine unless given.
+    """
+    from driftopt.study import Study
+
+    with io.exits(json), Study.open(url, name) as study:
+        told, error = io.number(value, "value"), io.number(sem, "--sem")
+        state = study.correct(id, told, reason, sem=error, who=who or io.this_user())
+        io.say(json, {"id": id, "state": state, "value": told}, lambda: f"trial {id}: {state}, now {told!r}")
+
+
+def void(
+    url: Url, name: Name, id: Id, *, reason: str = "", who: str | None = None, json: Json = False
+) -> None:
+    """Take a trial's answer back; what was said stays in its history.
+
+    Args:
+        reason: Why, in a few words, for the log.
+        who: Who says so; the user and the machine unless given.
+    """
+    from driftopt.study import Study
+
+    with io.exits(json), Study.open(url, name) as study:
+        state = study.void(id, reason, who=who or io.this_user())
+        io.say(json, {"id": id, "state": state}, lambda: f"trial {id}: {state}")
+
+
+def verify(url: Url, name: Name, *, json: Json = False) -> None:
+    """Check every row of the study's log, and replay it; exit code 1 where something is wrong."""
+    from driftopt.study import Study
+
+    with io.exits(json), Study.open(url, name) as study:
+        rows = study.verify()
+        io.say(json, {"rows": rows, "sound": True}, lambda: f"{rows} rows, all as they were written")
+
+
+def stop(url: Url, name: Name, reason: str = "", *, who: str | None = None, json: Json = False) -> None:
+    """End a study before its budget: no more is asked for it, but to confirm the recommendation.
+
+    Args:
+        reason: Why, in a few words, for the log.
+        who: Who says so; the user and the machine unless given.
+    """
+    from driftopt.study import Study
+
+    with io.exits(json), Study.open(url, name) as study:
+        study.stop(reason, who=who or io.this_user())
+        io.say(json, {"study": name, "stopped": True}, lambda: f"study {name!r} is stopped")
+
+
+def list_studies(url: Url, *, json: Json = False) -> None:
+    """List the studies that a database holds."""
+    import datetime
+
+    from driftopt.study import catalogue
+
+    with io.exits(json):
+        found = catalogue.studies(url)
+
+        def line(one: catalogue.Listed) -> str:
+            day = datetime.datetime.fromtimestamp(one.created_at, tz=datetime.UTC).strftime("%Y-%m-%d")
+            plan = f"{one.spent} of {one.budget} deployments, {one.method}, {one.direction}"
+            return f"{one.name}  {plan}, since {day}"
+
+        io.say(json, [one._asdict() for one in found], lambda: "\n".join(map(line, found)) or "no studies")
+
+
+def trials(
+    url: Url,
+    name: Name,
+    *,
+    state: str | None = None,
+    kind: Literal["method", "control", "confirm", "stationarity"] | None = None,
+    holder: str | None = None,
+    json: Json = False,
+) -> None:
+    """List the deployments so far, in the order asked, with their values and what was amended.
+
+    ```text
+    driftopt study trials shop.db prices --state pending
+    ```
+
+    Args:
+        state: Only those that are pending, complete, failed, expired, superseded or voided.
+        kind: Only those of one kind.
+        holder: Only those of one holder.
+    """
+    from driftopt.study import Study
+
+    with io.exits(json), Study.open(url, name) as study:
+        found = study.trials(state, kind, holder)
+        data = [io.trial_as_data(t) | {"value": t.value, "sem": t.sem, "reason": t.reason} for t in found]
+        data = [row | {"story": t.story} for row, t in zip(data, found, strict=True)]
+        io.say(json, data, lambda: "\n".join(map(io.trial_as_line, found)) or "no trials")
+
+
+def delete(url: Url, name: Name, *, yes: Flag = False, json: Json = False) -> None:
+    """Delete a study and its whole log, for ever; export it first.
+
+    Args:
+        yes: Really do so.
+    """
+    from driftopt.study import catalogue
+
+    with io.exits(json):
+        if not yes:
+            raise ValueError(f"--yes is needed to delete study {name!r} and all its answers; export it first")
+        rows = catalogue.delete(url, name)
+        io.say(json, {"study": name, "rows": rows}, lambda: f"study {name!r} and its {rows} rows are deleted")
+
+
+def import_study(
+    url: Url,
+    path: Annotated[Path, Parameter(help="A .json file that `export` wrote.")],
+    *,
+    name: Annotated[str | None, Parameter(help="Another name for it.")] = None,
+    json: Json = False,
+) -> None:
+    """Take up a study from a file that `export` wrote: the same answers, the same state, to the bit."""
+    from driftopt.study import catalogue
+
+    with io.exits(json), catalogue.load(url, path, name) as study:
+        done: dict[str, Any] = {"study": study.name, "url": study.url, "trials": len(study.trials())}
+        io.say(json, done, lambda: f"study {study.name!r} imported: {done['trials']} deployments")
+
+
+COMMANDS: dict[str, Any] = {
+    "correct": correct,
+    "void": void,
+    "verify": verify,
+    "stop": stop,
+    "list": list_studies,
+    "trials": trials,
+    "delete": delete,
+    "import": import_study,
+}

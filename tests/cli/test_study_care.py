@@ -1,0 +1,35 @@
+"""The commands of those who look after studies."""
+
+import json
+
+import pytest
+
+
+def test_studies_are_listed_stopped_moved_and_deleted(prices, shell, tmp_path):
+    shell("ask", prices, "weekly", "--holder", "till")
+    shell("tell", prices, "weekly", 1, "214")
+    code, out, _ = shell(
+        "correct", prices, "weekly", 1, "21.4", "--reason", "lost decimal point", "--who", "ana"
+    )
+    assert (code, out) == (0, "trial 1: complete, now 21.4\n")
+    _, out, _ = shell("trials", prices, "weekly")
+    assert out.startswith("1  method  complete 21.4  tea ")
+    assert "complete 214.0; corrected 21.4 by ana (lost decimal point)" in out
+    assert json.loads(shell("trials", prices, "weekly", "--state", "pending", "--json")[1]) == []
+    assert shell("void", prices, "weekly", 1, "--reason", "no")[1] == "trial 1: voided\n"
+    assert json.loads(shell("trials", prices, "weekly", "--json")[1])[0]["value"] is None
+    assert "rows, all as they were written" in shell("verify", prices, "weekly")[1]
+    assert shell("stop", prices, "weekly", "the shop closes")[0] == 0
+    code, _, err = shell("ask", prices, "weekly")
+    assert (code, "the shop closes" in err) == (4, True)
+    assert "weekly  1 of 12 deployments" in shell("list", prices)[1]
+    shell("export", prices, "weekly", tmp_path / "a.json")
+    there = tmp_path / "there.db"
+    assert shell("import", there, tmp_path / "a.json", "--name", "moved")[1].startswith(
+        "study 'moved' imported"
+    )
+    assert [one["name"] for one in json.loads(shell("list", there, "--json")[1])] == ["moved"]
+    with pytest.raises(ValueError, match="--yes is needed"):
+        shell("delete", there, "moved")
+    assert shell("delete", there, "moved", "--yes")[0] == 0
+    assert shell("list", there)[1] == "no studies\n"
