@@ -65,6 +65,25 @@ def verify(url: Url, name: Name, *, json: Json = False) -> None:
         io.say(json, {"rows": rows, "sound": True}, lambda: f"{rows} rows, all as they were written")
 
 
+def extend(
+    url: Url, name: Name, budget: int, *, reason: str = "", who: str | None = None, json: Json = False
+) -> None:
+    """Allow more deployments: what was done stays, and the plan goes on to the new end.
+
+    Args:
+        budget: How many deployments may be made in all, more than before.
+        reason: Why, in a few words, for the log.
+        who: Who says so; the user and the machine unless given.
+    """
+    from driftopt.study import Study
+
+    with io.exits(json), Study.open(url, name) as study:
+        study.extend(budget, reason, who=who or io.this_user())
+        io.say(
+            json, {"study": name, "budget": budget}, lambda: f"study {name!r}: {budget} deployments in all"
+        )
+
+
 def stop(url: Url, name: Name, reason: str = "", *, who: str | None = None, json: Json = False) -> None:
     """End a study before its budget: no more is asked for it, but to confirm the recommendation.
 
@@ -159,6 +178,7 @@ COMMANDS: dict[str, Any] = {
     "correct": correct,
     "void": void,
     "verify": verify,
+    "extend": extend,
     "stop": stop,
     "list": list_studies,
     "trials": trials,

@@ -58,6 +58,23 @@ def void(session: Session, id: Any, reason: Any, who: Any) -> str:
     return session.write(work, again=True)
 
 
+def extend(session: Session, budget: Any, reason: Any, who: Any) -> None:
+    """A larger budget from here on; the same again is nothing."""
+    total, why, by = int(checks.count("budget", budget)), _reason(reason), str(checks.text("who", who))
+
+    def work(log: Writer) -> None:
+        session.progress.follow(log)
+        now, stopped = session.progress.budget, session.progress.stopped
+        if stopped is not None:
+            raise ValueError(f"the study was stopped ({stopped}): create another one from its recommendation")
+        if total < now:
+            raise ValueError(f"budget must be more than the present {now} deployments, got {total}")
+        if total > now:
+            log.say(None, "extended", session.clock(), value=stored(total), reason=why, who=by)
+
+    session.write(work, again=True)
+
+
 def stop(session: Session, reason: Any, who: Any) -> None:
     """Nothing more is asked for the method. Once is enough."""
     why, by = _reason(reason), str(checks.text("who", who))

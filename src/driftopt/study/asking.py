@@ -80,7 +80,7 @@ def _ask_method(
     spec, progress = session.spec, session.progress
     if progress.stopped is not None:
         raise BudgetSpent(f"the study was stopped ({progress.stopped}): ask for the recommendation")
-    left = spec.budget - spec.reserve - progress.spent
+    left = progress.budget - spec.reserve - progress.spent
     open = progress.open
     if open is None:
         return _open(session, log, holder, computed, _needed(session, progress.closed, 0), left)
@@ -149,7 +149,7 @@ def pay(session: Session, left: int, price: int, what: str) -> None:
     if left < price:
         kept = f", {spec.reserve} of them in reserve" if spec.reserve else ""
         raise BudgetSpent(
-            f"{max(left, 0)} of {spec.budget} deployments are left{kept}: {what} needs {price}. "
+            f"{max(left, 0)} of {session.progress.budget} deployments are left{kept}: {what} needs {price}. "
             "Ask for the recommendation"
         )
 
@@ -190,7 +190,7 @@ def _ask_evaluation(
     if computed is None or computed.needed != needed:
         return needed
     now, center = session.clock(), computed.points
-    pay(session, spec.budget - progress.spent, 1, f"a deployment for {purpose}")
+    pay(session, progress.budget - progress.spent, 1, f"a deployment for {purpose}")
     same, first = progress.evaluations(purpose)
     place, overdue = evaluation.next_place(same, purpose, progress.closed, spec.max_failures, now, first)
     x = evaluation.decision(spec, place, center)

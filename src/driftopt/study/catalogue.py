@@ -34,16 +34,18 @@ def studies(url: str | os.PathLike[str]) -> list[Listed]:
     try:
         database.bring_up_to_date()
         spent = sa.select(sa.func.count()).where(schema.trials.c.study_id == schema.studies.c.id)
-        query = sa.select(schema.studies, spent.scalar_subquery().label("spent")).order_by(
-            schema.studies.c.id
+        extended = sa.select(sa.func.max(schema.events.c.value)).where(
+            schema.events.c.study_id == schema.studies.c.id, schema.events.c.kind == "extended"
         )
+        columns = (spent.scalar_subquery().label("spent"), extended.scalar_subquery().label("extended"))
+        query = sa.select(schema.studies, *columns).order_by(schema.studies.c.id)
         rows = database.read(lambda connection: connection.execute(query).all())
     finally:
         database.close()
     found: list[Listed] = []
     for row in rows:
         spec = Spec.from_json(row.spec)
-        plan = (spec.method, spec.direction, spec.dim, spec.budget)
+        plan = (spec.method, spec.direction, spec.dim, int(row.extended or spec.budget))
         found.append(Listed(row.name, row.created_at, *plan, row.spent))
     return found
 

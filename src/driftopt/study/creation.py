@@ -8,7 +8,7 @@ import numpy as np
 from driftopt import checks
 from driftopt.space import Space
 from driftopt.study import max_change as limits
-from driftopt.study.spec import Spec
+from driftopt.study.spec import Spec, planned
 
 
 def specify(
@@ -46,8 +46,8 @@ def specify(
     width = checks.one_count("parallel", parallel)
     name = method or ("zo-o2nc-2pt" if width > 1 or limit is not None else "auto")
     every = None if control_every is None else checks.one_count("control_every", control_every)
-    planned = max(1, usable if every is None else usable * every // (every + 1))
-    built, given = _method(name, radius, params, planned, width, limit, space)
+    own = planned(usable + reserve, reserve, every)
+    built, given = _method(name, radius, params, own, width, limit, space)
     points, repeats = built.points(space.dim), int(built.batch)
     checks.budget(max(usable, 1), points * repeats, 1 + built.warmup)
     return Spec(

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from driftopt import methods
-from driftopt.drivers.host import Host
+from driftopt.drivers.host import Host, with_precision
 from driftopt.study.progress import Step
 from driftopt.study.spec import Spec
 
@@ -24,21 +24,34 @@ class MethodState(Host):
         self._begun = spec.start if spec.begun is None else np.array(spec.begun)
         methods.entry(spec.method, spec.provider)  # names the package where it is not installed
         super().__init__(methods.get(spec.method, **spec.params), self._begun, spec.seed)
+        self._name, self._params = spec.method, dict(spec.params)
         self.taken = 0
         self.before: np.ndarray | None = None  # the points that the last values told belong to
 
     def follow(self, steps: Sequence[Step]) -> None:
         """Take the steps that are new since the last time."""
-        for redraws, run in groupby(steps[self.taken :], key=lambda step: step is None):
-            if redraws:
-                for _ in run:
-                    self.redraw()
-            else:
-                values = np.stack([step for step in run if step is not None])
+        for kind, run in groupby(steps[self.taken :], key=type):
+            if kind is np.ndarray:
+                values = np.stack(list(run))  # pyright: ignore[reportCallIssue, reportArgumentType]
                 self.replay(values[:-1])
                 self.before = self.points
                 self.tell(values[-1])
+            else:
+                for step in run:
+                    if step is None:
+                        self.redraw()
+                    else:
+                        self._plan_for(int(step))  # pyright: ignore[reportArgumentType]
         self.taken = len(steps)
+
+    def _plan_for(self, budget: int) -> None:
+        """Go on from here with a plan for another budget, if the method makes one."""
+        if "budget" in self._params:
+            within = self.told % self.ahead
+            self._params = self._params | {"budget": budget}
+            with jax.enable_x64(True):
+                self.method = with_precision(methods.get(self._name, **self._params), jax.numpy.float64)
+                self._run(within, within)
 
     def redraw(self) -> None:
         """Other random numbers from here on; the iterate and the count stay."""

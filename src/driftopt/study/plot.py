@@ -17,8 +17,15 @@ _COLOURS = {"method": "#9aa5b1", "confirm": "#1b7f4b", "stationarity": "#7a4fa3"
 _MOST_LINES = 12
 
 
-def plot(path: str | os.PathLike[str], name: str, spec: Spec, trials: Sequence[Trial], x: np.ndarray) -> Path:
-    """Write the picture; `x` is the present recommendation."""
+def plot(
+    path: str | os.PathLike[str],
+    name: str,
+    spec: Spec,
+    trials: Sequence[Trial],
+    x: np.ndarray,
+    budget: int,
+) -> Path:
+    """Write the picture; `x` is the present recommendation, `budget` all deployments that may be made."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -28,7 +35,7 @@ def plot(path: str | os.PathLike[str], name: str, spec: Spec, trials: Sequence[T
     origin = trials[0].asked_at if trials else 0.0
     _values(top, trials, origin)
     top.set_title(
-        f"{as_written(name)}: {spec.method}, {spec.direction}, {len(trials)} of {spec.budget} deployments"
+        f"{as_written(name)}: {spec.method}, {spec.direction}, {len(trials)} of {budget} deployments"
     )
     _decisions(middle, spec, trials, origin, x)
     _control(bottom, trials, origin)

@@ -12,8 +12,9 @@ from driftopt.study.rows import Asked, Happened, Mark, Opened, Row, as_trial
 from driftopt.study.spec import Spec
 from driftopt.study.trial import AMENDMENTS, Place, Trial
 
-# What happened to the method's state, in order: the (p,) values of an iteration, or None for a redraw.
-Step = np.ndarray | None
+# What happened to the method's state, in order: the (p,) values of an iteration, None for a redraw, or the
+# budget that it plans for from there on.
+Step = np.ndarray | int | None
 
 
 @dataclass
@@ -102,6 +103,7 @@ class Progress:
         self._memory = self._spec.answers.begin()
         self._beside: dict[int, tuple[Asked, list[Happened]]] = {}  # trials that are not the method's own
         self._pending: dict[int, Asked] = {}
+        self.budget = self._spec.budget
         self.stopped: str | None = None  # why the study was ended before its budget
         self.spent = 0
         self.since_control: int | None = None  # deployments since the last control; None before the first
@@ -200,9 +202,16 @@ class Progress:
         else:
             self._beside[row.id] = row, []
 
+    def _of_study(self, row: Happened) -> None:
+        if row.kind == "extended":
+            self.budget = int(row.value or 0)
+            self.steps.append(self._spec.planned(self.budget))
+        else:
+            self.stopped = row.reason or ""
+
     def _happened(self, row: Happened) -> None:
         if row.trial_id is None:
-            self.stopped = row.reason or ""
+            self._of_study(row)
             return
         self._pending.pop(row.trial_id, None)
         if row.trial_id in self._beside:

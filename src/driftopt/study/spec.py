@@ -49,6 +49,10 @@ class Spec:
         """Deployments in one iteration."""
         return self.points * self.repeats
 
+    def planned(self, budget: int) -> int:
+        """Of a budget for the whole study, how much is the method's own: not the reserve, not control."""
+        return planned(budget, self.reserve, self.control_every)
+
     @property
     def start(self) -> np.ndarray:
         return self.space.start
@@ -87,3 +91,13 @@ class Spec:
                 f"this study has {', '.join(unknown)}, unknown to this driftopt: use a newer version"
             )
         return cls(**given)
+
+
+def planned(budget: int, reserve: int, control_every: int | None) -> int:
+    """The method's own part of a budget.
+
+    >>> planned(128, 8, 5)
+    100
+    """
+    usable = budget - reserve
+    return max(1, usable if control_every is None else usable * control_every // (control_every + 1))

@@ -144,7 +144,7 @@ class Study:
     def __repr__(self) -> str:
         return (
             f"<Study {self.name!r} in {self.url}: {self.spec.method}, {self.spec.direction}, "
-            f"{self.spec.dim} coordinates, {self.spec.budget} deployments>"
+            f"{self.spec.dim} coordinates, {self._session.progress.budget} deployments>"
         )
 
     def _repr_html_(self) -> str:
@@ -243,6 +243,16 @@ class Study:
         """
         return amending.void(self._session, id, reason, who or _this_process())
 
+    def extend(self, budget: int, reason: str = "", *, who: str | None = None) -> None:
+        """Allow more deployments: what was done stays, and a method with a plan goes on to the new end.
+
+        Args:
+            budget: how many deployments may be made in all, more than before.
+            reason: why, for those who read the log.
+            who: who says so; this process, unless named.
+        """
+        amending.extend(self._session, budget, reason, who or _this_process())
+
     def stop(self, reason: str = "", *, who: str | None = None) -> None:
         """End the study before its budget: `ask` hands out nothing more but evaluations. For ever.
 
@@ -337,7 +347,8 @@ class Study:
         """Draw values, decisions and control over time."""
         from driftopt.study.plot import plot
 
-        return plot(path, self.name, self.spec, self.trials(), self.recommend().x)
+        x, trials = self.recommend().x, self.trials()
+        return plot(path, self.name, self.spec, trials, x, self._session.progress.budget)
 
     def page(self) -> Any:
         """The study on one page, to be printed by rich."""

@@ -110,7 +110,7 @@ def summarize(name: str, spec: Spec, progress: Progress, trials: Sequence[Trial]
         method=spec.method,
         direction=spec.direction,
         dim=spec.dim,
-        budget=spec.budget,
+        budget=progress.budget,
         spent=progress.spent,
         reserve=spec.reserve,
         iterations=progress.closed,
