@@ -126,6 +126,8 @@ def shut_off(place: Path) -> Generator[Path]:
     with (
         contextlib.chdir(folder),
         mock.patch.dict(os.environ, before),
+        mock.patch.dict("driftopt.methods.registry._REGISTERED"),
+        mock.patch.dict("driftopt.problems.registry._REGISTERED"),
         mock.patch("driftopt.data.fetch._download", refuse),
         mock.patch("driftopt.data.fetch._from_wheel", refuse),
     ):

@@ -126,7 +126,7 @@ def study_commands(folder: Path) -> dict[str, Entry]:
 
     def on(words: str, *positional: str, **options: Any) -> Entry:
         call = command(f"study {words}", ("url", "name", *positional))
-        also = _WHERE | _also(*options) | {"path": ("folder", "Unused")}
+        also = _WHERE | _also(*options) | {"path": ("folder", "write", "Unused")}
         also["id"] = (*also.get("id", ()), "trial")
         return Entry(call, lambda: {**place(), "json": LEFT_OUT, **options}, also, word)
 

@@ -93,7 +93,9 @@ def drivers(folder: Path) -> dict[str, Entry]:
         ),
         "stack": Entry(driftopt.stack, lambda: {"problems": [problem]}),
         "check": Entry(driftopt.check, lambda: {"problem": problem, "samples": 100, "rng": 0}),
-        "Trace.plot": Entry(trace.plot, lambda: {"path": folder / "trace.png"}, {"path": ("folder",)}),
+        "Trace.plot": Entry(
+            trace.plot, lambda: {"path": folder / "trace.png"}, {"path": ("folder", "write")}
+        ),
         "Space": Entry(
             Space.build,
             lambda: {"start": [1.0, 2.0], "names": ["a", "b"], "bounds": [(-9, 9), (None, 9)]},

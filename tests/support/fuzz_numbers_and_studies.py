@@ -155,8 +155,12 @@ def studies(folder: Path) -> dict[str, Entry]:
             lambda: {"confidence": 0.9, "value_range": (0, 9)},
             {"value_range": ("pairs",)},
         ),
-        "Study.export": Entry(on("export"), lambda: {"path": folder / "trials.csv"}, {"path": ("folder",)}),
-        "Study.plot": Entry(on("plot"), lambda: {"path": folder / "study.png"}, {"path": ("folder",)}),
+        "Study.export": Entry(
+            on("export"), lambda: {"path": folder / "trials.csv"}, {"path": ("folder", "write")}
+        ),
+        "Study.plot": Entry(
+            on("plot"), lambda: {"path": folder / "study.png"}, {"path": ("folder", "write")}
+        ),
     }
 
 

@@ -91,7 +91,10 @@ class Pricing(Problem):
                 raise ValueError(f"{products} products were asked for, but there are {array.size} prices")
             array = array[:products]
         if array.size < 2 or array.min() == array.max():
-            raise ValueError("prices must hold at least two different numbers: they are min-max scaled")
+            raise ValueError(
+                "prices must hold at least two different numbers, and products be 2 or more: "
+                "they are min-max scaled"
+            )
         theta = 0.1 + 0.8 * (array - array.min()) / (array.max() - array.min())
         rho = np.random.default_rng(checks.seed("cost_seed", cost_seed)).uniform(0.25, 0.5, theta.size)
         return cls(

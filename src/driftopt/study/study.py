@@ -228,7 +228,9 @@ class Study:
             sem: the value's standard error, if known.
             who: who says so; this process, unless named.
         """
-        return amending.correct(self._session, id, value, sem, reason, who or _this_process())
+        return amending.correct(
+            self._session, id, value, sem, reason, _this_process() if who is None else who
+        )
 
     def void(self, id: int, reason: str = "", *, who: str | None = None) -> str:
         """Take a trial's answer back; what was said stays in its history. Returns its state.
@@ -241,7 +243,7 @@ class Study:
             reason: why, for those who read the log.
             who: who says so; this process, unless named.
         """
-        return amending.void(self._session, id, reason, who or _this_process())
+        return amending.void(self._session, id, reason, _this_process() if who is None else who)
 
     def extend(self, budget: int, reason: str = "", *, who: str | None = None) -> None:
         """Allow more deployments: what was done stays, and a method with a plan goes on to the new end.
