@@ -19,8 +19,8 @@ def demo(*, out: Path = Path("demo.png"), seed: int = 0) -> None:
         raise FileNotFoundError(
             f"the folder {out.parent} does not exist; make it first, or choose another --out"
         )
-    if seed < 0:
-        raise ValueError(f"--seed must be a whole number >= 0, got {seed}")
+    if not 0 <= seed < 2**63:
+        raise ValueError(f"--seed must be a whole number >= 0 and below 2^63, got {seed}")
 
     from rich.console import Console
 
