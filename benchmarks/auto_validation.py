@@ -23,12 +23,12 @@ import driftopt
 from driftopt import methods
 from driftopt.paper import protocol
 from driftopt.problem import Problem
-from driftopt.problems import Pricing, StrategicClassification
+from driftopt.problems import Pricing, StrategicClassification, kink, location_shift, two_wells
 
 # How many settings (constants and variants of the rule) were run on the development instances on the way.
-SETTINGS_TRIED = 4_323
+SETTINGS_TRIED = 20_700
 
-FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
+FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 HELD_OUT = range(protocol.FIRST_HELD_OUT_SEED, protocol.FIRST_HELD_OUT_SEED + 20)
 DOCUMENT = Path(__file__).parent.parent / "docs" / "auto.md"
 PICTURE = DOCUMENT.parent / "img" / "auto_radius.png"
@@ -73,16 +73,41 @@ def lists(shapes: Sequence[tuple[int, int, int]]) -> dict[str, Problem]:
     }
 
 
+def textbook(dim: int, budget: int) -> dict[str, Any]:
+    """The rival's grid where the start is about √d from the optimum: 180 configurations."""
+    radius = 0.25 * dim**0.5
+    grid = {
+        "radius": [radius * factor for factor in (0.25, 0.5, 1, 2, 4)],
+        "batch": [1, 5, 20],
+        "block": [10, 20, 50],
+        "step": [1e-3, 1e-2, 1e-1, 1.0],
+    }
+    return {"grid": grid, "budget": budget, "radius": radius, "development": 3}
+
+
+def functions(name: str, make: Callable[..., Problem], dim: int, noise: float) -> dict[str, Problem]:
+    seeds = (1700 + dim, 1701 + dim)
+    return {f"{name}, d = {dim}, {seed}": make(dim, noise=noise, rng=seed) for seed in seeds}
+
+
 def validation() -> list[tuple[dict[str, Any], dict[str, Problem]]]:
-    """24 instances, in groups of one shape. None was run before the method was frozen."""
+    """40 instances, in groups of one shape. None was run before the method was frozen."""
     sizes = list(itertools.product((10, 20, 30, 50), (60, 120, 240)))
     weeks: dict[str, Problem] = {f"week {week}": Pricing.from_week(week) for week in ("2022-21", "2022-25")}
-    synthetic = [lists([(100 + i, n, buyers)]) for i, (n, buyers) in enumerate(sizes)]
+    synthetic = [lists([(1100 + i, n, buyers)]) for i, (n, buyers) in enumerate(sizes)]
     return [
-        (STRATEGIC, credit([103, 104, *range(201, 207)])),
-        (STRATEGIC, credit([301, 302], "logistic")),
+        (STRATEGIC, credit(range(601, 609))),
+        (STRATEGIC, credit([611, 612], "logistic")),
         (PRICING, weeks),
         *((PRICING, group) for group in synthetic),
+        (textbook(2, 300), functions("kink", kink, 2, 0.5)),
+        (textbook(10, 2000), functions("kink", kink, 10, 1.0)),
+        (textbook(50, 5000), functions("kink", kink, 50, 1.0)),
+        (textbook(2, 300), functions("two wells", two_wells, 2, 0.3)),
+        (textbook(10, 2000), functions("two wells", two_wells, 10, 0.5)),
+        (textbook(2, 300), functions("location shift", location_shift, 2, 0.5)),
+        (textbook(10, 2000), functions("location shift", location_shift, 10, 0.5)),
+        (textbook(50, 5000), functions("location shift", location_shift, 50, 0.5)),
     ]
 
 
@@ -128,8 +153,11 @@ def measure(groups: list[tuple[dict[str, Any], dict[str, Problem]]]) -> list[dic
     for setting, instances in groups:
         problems = driftopt.stack(list(instances.values()))
         rival, chosen = tuned(setting, problems)
-        auto = methods.get("auto", radius=setting["radius"] * np.array(FACTORS))
+        radius = setting["radius"]
+        auto = methods.get("auto", radius=radius * np.array(FACTORS))
         runs = driftopt.simulate_many(auto, problems, budget=setting["budget"], seeds=list(HELD_OUT)).fun
+        auto = methods.get("auto", radius=radius, max_radius=radius)
+        promised = driftopt.simulate_many(auto, problems, budget=setting["budget"], seeds=list(HELD_OUT)).fun
         for k, (name, problem) in enumerate(instances.items()):
             records.append(
                 {
@@ -138,6 +166,7 @@ def measure(groups: list[tuple[dict[str, Any], dict[str, Problem]]]) -> list[dic
                     "configuration": chosen[k],
                     "tuned": _summary(rival[k]),
                     "auto": [_summary(runs[k, :, c]) for c in range(len(FACTORS))],
+                    "promised": _summary(promised[k].ravel()),
                 }
             )
             print(_row(records[-1]), flush=True)
@@ -159,12 +188,23 @@ def no_worse(record: dict[str, Any], factor: float) -> bool:
     return ours <= theirs + 2 * (error**2 + other**2) ** 0.5
 
 
+def flat(records: list[dict[str, Any]]) -> int:
+    """The instances on which no radius costs more than 4 % of what can be gained."""
+    worst = []
+    for record in records:
+        means = [mean for mean, _ in record["auto"]]
+        gap = record["start"] - min(*means, record["tuned"][0])
+        worst.append((max(means) - min(means)) / gap)
+    return sum(share <= 0.04 for share in worst)
+
+
 def _row(record: dict[str, Any]) -> str:
     digits = 3 if abs(record["tuned"][0]) < 2 else 2
     cells = [record["instance"], f"{record['tuned'][0]:.{digits}f} ± {record['tuned'][1]:.{digits}f}"]
     for factor, (mean, error) in zip(FACTORS, record["auto"], strict=True):
         mark = "" if no_worse(record, factor) else " ✗"
         cells.append(f"{mean:.{digits}f} ± {error:.{digits}f}{mark}")
+    cells.append(f"{record['promised'][0]:.{digits}f} ± {record['promised'][1]:.{digits}f}")
     return "| " + " | ".join(cells) + " |"
 
 
@@ -175,18 +215,21 @@ def report(records: list[dict[str, Any]]) -> str:
         good = sum(test(record, factor) for record in records)
         return f"{good} of {len(records)} ({good / len(records):.0%})"
 
-    head = ["instance", "tuned ZO-O2NC", *(f"auto, {_times(factor)}" for factor in FACTORS)]
+    head = ["instance", "tuned ZO-O2NC", *(f"auto, {_times(f)}" for f in FACTORS), "never beyond"]
     lines = [
-        f"{SETTINGS_TRIED:,} settings were tried on the development instances before the method was frozen; "
-        "it was not changed afterwards. The tables are the second run: in the first, a fault "
-        "of the simulator hurt the rival's batches.",
+        f"About {SETTINGS_TRIED:,} settings were tried on the development instances, most of them by an "
+        "evolution strategy, before the method was frozen; it was not changed afterwards.",
         "",
         "| | " + " | ".join(f"radius {_times(f)}" for f in FACTORS) + " |",
         "|---|" + "---|" * len(FACTORS),
         "| lower mean than the tuned method | " + " | ".join(share(lower, f) for f in FACTORS) + " |",
         "| no worse within two standard errors | " + " | ".join(share(no_worse, f) for f in FACTORS) + " |",
         "",
-        "Mean objective ± standard error over 20 runs; ✗ marks a mean more than two standard errors above.",
+        f"On {flat(records)} of {len(records)} instances every radius from × 0.125 to × 4 is within 4 % of "
+        "the start's gap (to the best mean of the row) of the best radius's mean.",
+        "",
+        "Mean objective ± standard error over 20 runs; ✗ marks a mean more than two standard errors above. "
+        '"never beyond": the given radius is `max_radius` too.',
         "",
         "| " + " | ".join(head) + " |",
         "|---|" + "---|" * (len(head) - 1),

@@ -33,68 +33,42 @@ def noisy(objective, level, seed=0):
     return lambda x: float(objective(x) + level * rng.normal())
 
 
-def test_no_trial_is_farther_than_the_radius_and_every_eighth_pair_is_at_x():
-    method = methods.get("auto", radius=0.3, budget=400)
+def test_no_trial_is_farther_than_promised_and_some_pairs_are_at_x():
+    method = methods.get("auto", radius=0.05, max_radius=0.3, budget=400)
     states, points = told(method, np.ones(4), noisy(lambda x: (x**2).sum(), 0.5), 200)
     apart = np.linalg.norm(points - np.array([s.x for s in states[:-1]])[:, None], axis=2)
-    assert apart.max() <= 0.3 * (1 + 1e-6)
-    at_x = np.arange(200) % 8 == 7
+    assert apart.max() == pytest.approx(0.3)  # reached, and not passed
+    at_x = (np.arange(200) % 8 == 7) | np.isin(np.arange(200), [0, 3])
     assert (apart[at_x] == 0).all()
     assert (apart[~at_x] > 0).all()
     np.testing.assert_allclose(apart[:, 0], apart[:, 1], rtol=1e-9)
 
 
-def test_pairs_at_x_use_up_no_direction():
-    """The others run through the bases without a gap, so that every basis is used whole."""
-    method, key = methods.get("auto", radius=0.3, budget=400), as_key(5)
-    pairs = np.array([pair for pair in range(40) if pair % 8 != 7])
-    used = jax.jit(jax.vmap(lambda pair: method.noise(key, pair, 3)))(pairs)
-    expected = jax.jit(jax.vmap(lambda count: directions.orthonormal(key, count, 3)))(np.arange(len(pairs)))
-    np.testing.assert_allclose(used, expected, rtol=1e-6, atol=1e-7)
+def test_a_guess_beyond_the_promise_gives_way():
+    points = Host(methods.get("auto", radius=5.0, max_radius=0.3, budget=40), np.zeros(3), 0)
+    points.tell(np.zeros(2))
+    np.testing.assert_allclose(np.linalg.norm(points.points, axis=1), 0.3)
 
 
-def test_equal_answers_move_nothing():
-    """Without any difference there is no unit for a step, and none is made."""
-    method, x0 = methods.get("auto", radius=0.3, budget=40), jnp.array([1.0, -2.0])
-    state = method.init(as_key(0), x0)
-    tell = jax.jit(method.tell)
-    for _ in range(3):
-        state = tell(state, jnp.array([2.5, 2.5]))
-        np.testing.assert_array_equal(state.x, x0)
-        np.testing.assert_array_equal(method.recommend(state), x0)
-        assert all(np.isfinite(leaf).all() for leaf in state[1:])
+@pytest.mark.parametrize("at", [1, 10, 60, 110])
+@pytest.mark.parametrize("wild", [lambda value: 100 * value, lambda _: -999_999.0], ids=["x100", "-999999"])
+def test_one_wild_answer_steers_nothing(at, wild):
+    """128 deployments in three dimensions: nearly as far down as without it, on average over runs."""
 
+    def end(seed, at):
+        host, level = Host(methods.get("auto", radius=0.3, budget=128), np.ones(3), seed), []
+        oracle = noisy(lambda x: ((x + 1) ** 2).sum(), 0.3, seed)
+        for _ in range(64):
+            answers = [oracle(p) for p in host.points]
+            level += answers
+            if len(level) >= at > len(level) - 2:
+                answers[0] = wild(answers[0])
+            host.tell(np.array(answers))
+        return ((np.asarray(host.recommend()) + 1) ** 2).sum() / 12  # the share of the start's gap
 
-def test_the_first_steps_by_hand():
-    """The module's formulas in NumPy, on the first pairs of a run in which every rule has its say."""
-    method, level = methods.get("auto", radius=0.5, budget=80), noisy(lambda x: abs(x - 1).sum(), 0.2)
-    states, points = told(method, np.zeros(2), level, 40, seed=3)
-    x, mean, square, shrink, cost, slope, around = np.zeros(2), np.zeros(2), 0.0, 1.0, 0.0, 0.0, []
-    answers = noisy(lambda x: abs(x - 1).sum(), 0.2)
-    for t in range(1, 41):
-        plus, minus = (answers(p) for p in points[t - 1])
-        radius, a, centre = 0.5 * shrink, plus - minus, t % 8 == 0
-        if centre:
-            cost += min(1, 16 / t) * ((np.mean(around) - (plus + minus) / 2) / radius - cost)
-            around = []
-        else:
-            u = (points[t - 1][0] - x) / radius
-            around.append((plus + minus) / 2)
-            square += max(1 / t, 0.1) * (a * a - square)
-            back = mean - x
-            uphill = back @ u / (np.linalg.norm(back) or 1)
-            slope += min(1, 2 / t) * (a * uphill / radius - slope)  # d/2 = 1
-        theta = (0.2 + 1) * np.sqrt(square / t) + 0.75 * radius * max(slope, 0)
-        excess = cost * radius / theta - 1
-        if not centre:
-            step = 2 * radius / np.sqrt(40) * (1 + 0.5 * np.clip(-excess, 0, 1))
-            x = x - step * a / np.sqrt(square) * u
-        shrink = min(1, shrink * (np.exp(-np.clip(excess, -1, 1) / t) if t > 2 else 1))
-        mean = mean + 9 / (t + 8) * (x - mean)
-        np.testing.assert_allclose(states[t].x, x, rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(states[t].mean, mean, rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(states[t].shrink, shrink, rtol=1e-5)
-    assert shrink < 1  # or the radius' rule was not seen at work
+    tidy, rough = (np.mean([end(seed, place) for seed in range(6)]) for place in (-1, at))
+    assert tidy < 0.05
+    assert rough < 0.15
 
 
 def test_the_mean_has_weights_that_grow_as_a_power():
@@ -138,15 +112,16 @@ def test_answers_beyond_the_budget_change_nothing():
 @settings(max_examples=12, deadline=None)
 def test_tiny_and_odd_budgets_stay_finite_and_near(budget, dim, level, seed):
     """Fewer than 2d queries, one dimension, no noise or only noise: nothing blows up."""
-    method = methods.get("auto", radius=0.5, budget=budget)
+    method = methods.get("auto", radius=0.5, max_radius=0.5, budget=budget)
     rng, state = np.random.default_rng(seed), method.init(as_key(seed), jnp.zeros(dim, jnp.float32))
     for _ in range(budget // 2):
         points = method.ask(state)
         assert np.isfinite(points).all()
         state = method.tell(state, jnp.asarray(level * rng.normal(size=2), jnp.float32))
-    # A step is at most 2 · 1.5 · R/√N · |a|/√v, and |a|/√v ≤ 1/√rate ≤ √10.
+    # A step is at most 1.8 · 1.75 · (d/10)^⅛ · R/√N · |a|/√v, and |a|/√v ≤ max(0.3√N, 1.5).
     pairs = budget // 2
-    assert np.linalg.norm(method.recommend(state)) <= 3 * 0.5 * np.sqrt(10) * np.sqrt(pairs) * (1 + 1e-3)
+    most = 1.8 * 1.75 * (dim / 10) ** 0.125 * 0.5 / np.sqrt(pairs) * max(0.3 * np.sqrt(pairs), 1.5)
+    assert np.linalg.norm(method.recommend(state)) <= pairs * most * (1 + 1e-3)
     if level == 0:
         np.testing.assert_array_equal(state.x, np.zeros(dim))
 
@@ -197,7 +172,7 @@ def test_a_direction_has_mean_zero_and_no_favourite_axis():
         assert z < 5.3 < seen  # 5.3: less than once in a million over six means
 
 
-RADII = 2.0 ** np.arange(-2, 3)
+RADII = 2.0 ** np.arange(-5, 3)
 
 
 @module
@@ -217,17 +192,18 @@ def descents(method, dim, runs=24, budget=3000):
 
 
 @pytest.mark.parametrize("dim", [1, 2, 10])
-def test_a_radius_four_times_too_small_or_large_costs_little(dim):
-    """No more than four times the best radius' value (0.6 in log10), to six standard errors."""
+def test_a_radius_far_too_small_or_too_large_costs_little(dim):
+    """From 1/32 to 4: no more than twice the best radius' value (0.3 in log10), to six standard errors."""
     means, errors = descents(methods.get("auto", radius=RADII), dim)
-    assert (means - means.min() < 0.6 + 6 * errors).all(), means
+    assert (means - means.min() < 0.3 + 6 * errors).all(), means
     assert means.max() < 0  # from f = 2
 
 
 def test_a_radius_that_cannot_change_fails_that_test(monkeypatch):
-    """The planted twin: with the rule taken out, a radius of four is far worse than one of a half."""
-    monkeypatch.setattr(auto, "PER_DIMENSION", 1e9)
+    """The planted twin: with the rule taken out, most radii are far worse than the best."""
+    for rate in ("GROWTH", "NOISY_GROWTH", "SHRINKAGE"):
+        monkeypatch.setattr(auto, rate, 0.0)
     jax.clear_caches()
     means, errors = descents(methods.get("auto", radius=RADII), 10)
     jax.clear_caches()
-    assert means[-1] - means.min() - 6 * errors.max() > 0.6, means
+    assert (means - means.min() - 6 * errors.max() > 0.3).sum() > 4, means

@@ -1,5 +1,6 @@
 """The log's replay is the state: live equals simulated, resumed equals uninterrupted, old logs open."""
 
+import json
 import re
 import shutil
 import sqlite3
@@ -176,6 +177,24 @@ def as_postgres(statement):
     """A table of format 1 as PostgreSQL writes it."""
     serial = re.sub(r"id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT", "id SERIAL PRIMARY KEY", statement)
     return re.sub(r"\bDOUBLE\b(?! PRECISION)", "DOUBLE PRECISION", serial)
+
+
+def test_a_study_from_before_the_radius_could_grow_goes_on_with_its_rule(tmp_path):
+    """What was called auto in format 1 is auto-1 now: its answers must come to the state they came to."""
+    path = tmp_path / "study.db"
+    shutil.copy(GOLDEN / "study-format-1.sqlite", path)
+    with closing(sqlite3.connect(path)) as old, old:
+        for table in ("events", "trials", "iterations"):
+            old.execute(f"DELETE FROM driftopt_{table}")
+        name, text = old.execute("SELECT name, spec FROM driftopt_studies").fetchone()
+        params = {"radius": 0.5, "budget": 40}
+        plain = {"points": 2, "repeats": 1, "parallel": 1, "control_every": None}
+        spec = json.loads(text) | {"method": "auto", "params": params} | plain
+        old.execute("UPDATE driftopt_studies SET spec = ?", [json.dumps(spec)])
+    study = Study.open(path, name)
+    assert study.spec.method == "auto-1"
+    first = Host(methods.get("auto-1", **params), study.spec.space.start, study.spec.seed).points[0]
+    np.testing.assert_allclose(study.ask().x, first)
 
 
 def test_a_server_of_format_1_is_brought_to_the_present_one(postgres_url):

@@ -113,8 +113,8 @@ def sgd(place, estimate, default_output="final"):
     return run
 
 
-def auto(x0, noise, values, *, radius, budget):
-    """The rules at the head of methods/auto.py, pair by pair, with plain numbers."""
+def auto_1(x0, noise, values, *, radius, budget):
+    """The rules at the head of methods/auto_1.py, pair by pair, with plain numbers."""
     pairs, dim = max(1, budget // 2), len(x0)
     x = mean = np.array(x0)
     square, shrink, around, cost, slope = 0.0, 1.0, [], 0.0, 0.0
@@ -152,8 +152,76 @@ def auto(x0, noise, values, *, radius, budget):
     return Run(np.array(points), np.array(iterates), mean)
 
 
+def auto(x0, noise, values, *, radius, budget, max_radius=np.inf):
+    """The rules at the head of methods/auto.py, pair by pair, with plain numbers."""
+    n, d = max(1, budget // 2), len(x0)
+    most = max(0.3 * np.sqrt(n), 1.5)
+    x = mean = np.array(x0)
+    delta, three, calm, rough = min(radius, max_radius), [0.0, 0.0, 0.0], 0.0, 0.0
+    here = fallen = last = gained = cost = fall = width = 0.0
+    at_x, points, iterates = 0, [], [x]
+    for told, (u, h) in enumerate(zip(noise, values, strict=True)):
+        t, a, m = told + 1, h[0] - h[1], (h[0] + h[1]) / 2
+        centre = told in (0, 3) or t % 8 == 0
+        points.append([x, x] if centre else [x + delta * u, x - delta * u])
+        if told >= n:
+            iterates.append(x)
+            continue
+        at_x += centre
+
+        if not centre or t == 1:  # the scale of a
+            known = sorted(three)[1] if t > 3 else 0.0
+            square = min(a * a, most**2 * known) if known > 0 else a * a
+            three[told % 3] += max(1 / np.ceil(t / 3), min(330 / n, 0.3)) * (square - three[told % 3])
+        v = sorted(three)[1] if t > 2 else 0.0
+        v = v if v > 0 else max(three)
+        unit = v if v > 0 else 1.0
+        bound = most * np.sqrt(unit)
+        clipped = np.clip(a, -bound, bound)
+
+        if centre:  # the noise at x
+            square = min(clipped**2, most**2 * calm) if calm > 0 else clipped**2
+            calm += max(1 / at_x, min(880 / n, 0.3)) * (square - calm)
+        elif t > 3:  # the noise around it
+            jump = 2 * (m - last + gained) ** 2
+            jump = min(jump, most**2 * rough) if rough > 0 else jump
+            rate = max(min(1, 11 / t), min(110 / n, 0.1)) if rough > 0 else 1.0
+            rough += rate * (min(jump, most**2 * v) - rough)
+        still = v + at_x / (at_x + 0.7) * (min(calm, v) - v) if v > 0 else 1.0
+        around = min(rough, v)
+        louder = max(around / still, 1) if around > v / 2 else 1.0
+        share = still / unit
+
+        if centre:
+            here, fallen = m, 0.0
+        else:
+            back, recent = mean - x, min(1, 4 / t)
+            size = np.linalg.norm(back)
+            uphill = back @ u / size if size > 0 else 0.0
+            cost += recent * (np.clip(m - here + fallen, -bound, bound) - cost)
+            fall += recent * (d / 2 * clipped * uphill - fall)
+            width += recent * (delta - width)
+            present, seen = delta / width, min(d, t)
+            theta = (0.47 * seen * (seen / 10) ** 0.25 + 1.5) * np.sqrt(still / t)
+            theta = (theta + 0.9 * max(fall, 0) * present) / louder
+            excess, tau = cost * present / theta - 1, t / n
+            push = 1.4 * min(excess, 3) if excess > 0 else (5.5 + 4 * share) * max(excess, -1)
+            before = delta
+            delta = min(delta * min(np.exp(-(tau**0.45) * push / (t + 1)), 2), max_radius)
+            stride = tau**0.8 / (tau + 0.13) * (d / 10) ** 0.125
+            stride *= (1 + 0.75 * (1 - share)) / (1 + 6 * d / n * share)
+            step = delta / np.sqrt(n) * (1 + 0.8 * np.clip(-excess, 0, 1)) * stride / np.sqrt(unit)
+            x = x - step * clipped * u
+            gained = step * (clipped**2 - max(still, around)) / (2 * before)
+            fallen, last = fallen + gained, m
+        mean = mean + 15 / (t + 14) * (x - mean)
+        iterates.append(x)
+    return Run(np.array(points), np.array(iterates), mean)
+
+
 TRANSCRIPTIONS = {
     "auto": auto,
+    "auto-1": auto_1,
     "zo-o2nc-2pt": o2nc(_two_sided, two_point_sphere, warmup=False),
     "zo-o2nc-1pt": o2nc(_one_sided, residual, warmup=True),
     "zo-co": sgd(_two_sided, coordinate),

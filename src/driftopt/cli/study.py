@@ -63,7 +63,8 @@ def create(
     Args:
         x0: The decision in force today: numbers, comma-separated.
         budget: How many deployments may be made in all.
-        radius: How far a deployed decision may stray from the present one, in the units of x.
+        radius: About how far a trial decision should be from the present one, in the units of x. For auto a
+            first guess; --param max_radius=… is the promise that none is farther.
         names: A name for each coordinate, comma-separated.
         method: A name from `driftopt methods`; auto, or zo-o2nc-2pt with --parallel or --max-change, unless
             given.

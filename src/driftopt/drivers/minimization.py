@@ -52,7 +52,8 @@ def minimize(
         x0: where to start; or a `Space`, which holds the start and its bounds.
         budget: how many values of `fun` may be spent, `final_queries` included. Never passed.
         radius: how far a trial decision may be from the current one, in the units of x; the same as
-            params={"radius": …}. It may be left out where bounds are finite: then it is √d/10 of the
+            params={"radius": …}. For "auto" it is a first guess, and params={"max_radius": …} the promise
+            that no trial is farther. It may be left out where bounds are finite: then it is √d/10 of the
             narrowest width, as `params` reports.
         method: a name of `driftopt.methods.names()`, or a Method with its own numbers.
         params: the numbers of a named method. "auto" needs none; the two of O2NC without a step use the

@@ -1,21 +1,29 @@
-"""A walk that needs no tuning: `radius` alone says how far a trial decision may be from the current one.
+"""A walk that needs no tuning: `radius` is a first guess of how far trials should go, and may be wrong.
 
-With N = budget // 2 pairs of queries, pair t = 1 … N, and r = 1 at the start,
+With N = budget // 2 pairs of queries, pair t = 1 … N, τ = t/N, and δ = radius at the start,
 
-    δ  = r R                                     the trial radius, never above R
-    a  = F(x + δu) − F(x − δu)                   u runs through orthonormal bases, each drawn afresh
-    v  ← running mean square of a                the noise, and so the unit of every length below
-    x  ← x − (2δ/√N) (1 + (1 − C/θ)₊/2) (a/√v) u
-    r  ← r · exp(−clip(C/θ − 1, −1, 1)/t),  r ≤ 1
+    a, m = F(x + δu) − F(x − δu), their mean     u runs through orthonormal bases, each drawn afresh
+    v    the mean square of a; s² the same for pairs asked at x itself, pairs 1, 4 and every eighth
+    w    how many times louder the noise is at distance δ than at x, at least 1; q = s²/v, the share of noise
+    C    what trials cost: the mean value around x less the value at x
 
-where C is what trials cost: the mean value around x less the value at x, for which every eighth pair is asked
-at x itself. A wide radius sees slopes through the noise, but blurs f by about C. It is worth its cost while
-C is below
+    x  ← x − λ (a/√v) u,       λ = δ/√N · (1 + 0.8 (1 − C/θ)₊) · stride(τ, d, q)
+    δ  ← δ · exp(−τ^0.45 E/(t + 1)),  δ ≤ max_radius, and at most twice what it was
 
-    θ = (d/10 + 1) √(v/t)  +  0.75 δ s₊
+A wide radius sees slopes through the noise, but blurs f by about C. It is worth its cost while C is below
 
-the noise that t pairs leave in what is known of f near x, and the fall over one radius along the slope s by
-which the walk still comes down. The decision reported is the mean of the x_t with weights that grow as t⁸.
+    θ = ((0.47 d (d/10)^¼ + 1.5) s/√t + 0.9 g₊)/w
+
+the noise that t pairs leave in what is known of f near x, and the fall g over one radius along the slope by
+which the walk still comes down; both count less where the noise grows with the radius. So the radius grows
+while C < θ, E = (5.5 + 4q) max(C/θ − 1, −1), and shrinks otherwise, E = 1.4 min(C/θ − 1, 3). Steps begin and
+end a little shorter than in the middle, and are shorter where noise is all there is and pairs are few,
+
+    stride = τ^0.8/(τ + 0.13) · (d/10)^⅛ · (1 + 0.75 (1 − q))/(1 + 6 q d/N)
+
+No answer counts for more than max(0.3√N, 1.5) times √v, and v is the median of three running means fed in
+turn, so that one wild answer steers nothing. The decision reported is the mean of the x_t with weights that
+grow as t¹⁴.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -28,14 +36,31 @@ from driftopt.method import Method
 from driftopt.methods import directions
 from driftopt.pytree import module, static
 
-STEP = 2.0  # λ/δ: N steps of pure noise lead about this many radii away
-BOOST = 0.5  # longer steps where trials cost nothing yet
 CENTRE = 8  # every so many pairs one is asked at x itself
-PER_DIMENSION, ALONE = 0.1, 1.0  # θ's share of the noise
-SLOPE = 0.75  # θ's share of the slope
-RECENT = 2.0  # running means of C and s look back over about t/RECENT pairs
-MEMORY = 20.0  # and that of a² over N/MEMORY
-POWER = 8.0  # of the weights of the mean
+BOOST = 0.8  # longer steps where trials cost nothing yet
+SIGNAL = 0.75  # and where a is more than noise
+RAMP, FADE = 0.13, 0.2  # steps grow as τ/(τ + RAMP) and fall as τ^-FADE
+HUMBLE = 6.0  # shorter steps where noise is all there is and pairs are few for the dimension
+PER_DIMENSION, ALONE = 0.47, 1.5  # θ's share of the noise
+SLOPE = 0.9  # θ's share of the fall
+RECENT = 4.0  # running means of C and the fall look back over about t/RECENT pairs
+ROUGH = 11.0  # and that of the noise around x over t/ROUGH
+MEMORY = 110.0  # and those of squares over N/MEMORY at the least
+PRIOR = 0.7  # pairs at x that v stands in for, while there are few
+GROWTH, NOISY_GROWTH, SHRINKAGE = 5.5, 4.0, 1.4
+PACE = 0.45  # the radius changes as τ^PACE/t
+OUTLIER, LEAST = 0.3, 1.5  # an answer counts for at most max(OUTLIER √N, LEAST) deviations
+POWER = 14.0  # of the weights of the mean
+
+
+class Spread(NamedTuple):
+    """Running mean squares: of a, in three that are fed in turn; of pairs at x; of changes of m."""
+
+    first: Array
+    second: Array
+    third: Array
+    still: Array
+    rough: Array
 
 
 class State(NamedTuple):
@@ -43,11 +68,15 @@ class State(NamedTuple):
     told: Array
     x: Array
     mean: Array
-    square: Array  # v
-    shrink: Array  # r
-    around: Array  # the mean value around x since the last pair at x
-    cost: Array  # C/δ
-    slope: Array  # s
+    radius: Array  # δ
+    spread: Spread
+    here: Array  # the value at x, when last asked
+    fallen: Array  # how far the walk has come down since then, as far as is known
+    last: Array  # m, and the fall since
+    gained: Array
+    cost: Array  # running means, each over the same pairs: C,
+    fall: Array  # g,
+    width: Array  # and δ, by which both are brought to the present radius
 
 
 @module
@@ -55,17 +84,18 @@ class Auto(Method):
     """The method for a live system, where nobody can spend budgets to choose a step size.
 
     `budget` counts the queries of the whole run; answers beyond it change nothing. Where it is None the
-    driver fills it in.
+    driver fills it in. `max_radius` is a promise: no trial is farther than that from the current decision.
     """
 
     broadcasts: ClassVar[bool] = True
     batch: ClassVar[int] = 1  # pyright: ignore[reportIncompatibleVariableOverride]
 
     radius: ArrayLike
+    max_radius: ArrayLike | None = None
     budget: int | None = static(default=None)
 
     def for_budget(self, budget: int) -> "Auto":
-        return self if self.budget is not None else Auto(self.radius, budget=budget)
+        return self if self.budget is not None else Auto(self.radius, self.max_radius, budget)
 
     def points(self, dim: int) -> int:
         return 2
@@ -74,71 +104,154 @@ class Auto(Method):
         if self.budget is None:
             raise ValueError("auto plans its walk for a budget: give budget=…, the queries of the whole run")
         zero = jnp.zeros((), x0.dtype)
-        return State(key, jnp.zeros((), jnp.int32), x0, x0, zero, zero + 1, zero, zero, zero)
+        spread = Spread(zero, zero, zero, zero, zero)
+        return State(
+            key, jnp.zeros((), jnp.int32), x0, x0, self._allowed(zero + self.radius), spread, *[zero] * 7
+        )
 
     def noise(self, key: Array, count: ArrayLike, dim: int) -> Array:
         pair = jnp.asarray(count)
-        return directions.orthonormal(key, pair - pair // CENTRE, dim)  # pairs at x use up none
+        at_x = pair // CENTRE + jnp.where(pair > 0, 1, 0) + jnp.where(pair > 3, 1, 0)
+        return directions.orthonormal(key, pair - at_x, dim)  # pairs at x use up none
 
     def ask(self, state: State, noise: Any = None) -> Array:
         direction = self.drawn(state, noise)
-        apart = jnp.where(self._at_centre(state), 0, self._radius(state)) * direction
+        apart = jnp.where(_at_centre(state), 0, state.radius) * direction
         return jnp.stack([state.x + apart, state.x - apart])
 
     def tell(self, state: State, values: Array, noise: Any = None) -> State:
         direction, dim = self.drawn(state, noise), state.x.shape[0]
         pairs, count = self._pairs, (state.told + 1).astype(state.x.dtype)
-        radius, centre, place = self._radius(state), self._at_centre(state), state.told % CENTRE
-        difference, middle = values[0] - values[1], (values[0] + values[1]) / 2
+        centre, radius, live = _at_centre(state), state.radius, state.told < pairs
+        elapsed = jnp.minimum(count / pairs, 1)
+        middle = (values[0] + values[1]) / 2
 
-        rate = jnp.maximum(1 / count, min(MEMORY / pairs, 0.1))
-        square = state.square + jnp.where(centre, 0, rate) * (difference**2 - state.square)
-        deviation = jnp.sqrt(jnp.where(square > 0, square, 1))
+        squares = self._squares(state, values[0] - values[1])
+        square = _median(*squares)
+        square = jnp.where(
+            (square > 0) & (count > 2), square, jnp.maximum(jnp.maximum(*squares[:2]), squares[2])
+        )
+        unit = jnp.where(square > 0, square, 1)
+        deviation = jnp.sqrt(unit)
+        bound = self._limit * deviation
+        difference = jnp.clip(values[0] - values[1], -bound, bound)
+        asked = jnp.floor(count / CENTRE) + 1 + jnp.where(count >= 4, 1, 0)  # pairs at x so far
+        spread = Spread(*squares, self._at_x(state, difference, asked), self._around(state, middle, square))
 
-        # C/δ rather than C is averaged, because δ changes meanwhile.
-        around = state.around + jnp.where(centre, 0, (middle - state.around) / (place + 1))
-        recent = jnp.where(centre, jnp.minimum(1, RECENT * CENTRE / count), 0)
-        cost = state.cost + recent * ((state.around - middle) / radius - state.cost)
+        trust = asked / (asked + PRIOR)
+        still = jnp.where(square > 0, square + trust * (jnp.minimum(spread.still, square) - square), 1)
+        around = jnp.minimum(spread.rough, square)
+        louder = jnp.where(around > square / 2, jnp.maximum(around / still, 1), 1)
+        share = still / unit
 
-        # The slope of f towards where the walk comes from: d/(2δ) a u is the gradient's estimate.
-        back = state.mean - state.x
-        length = jnp.sqrt(jnp.sum(back * back, axis=0))
-        uphill = jnp.sum(back * direction, axis=0) / jnp.where(length > 0, length, 1)
-        recent = jnp.where(centre, 0, jnp.minimum(1, RECENT / count))
-        slope = state.slope + recent * (dim / 2 * difference * uphill / radius - state.slope)
+        cost, fall, width = self._running(state, middle, difference, bound, direction)
+        # Both are brought from the radii they were measured with to the present one.
+        present = radius / jnp.where(width > 0, width, 1)
 
-        worth = (PER_DIMENSION * dim + ALONE) * deviation / jnp.sqrt(count)
-        worth = worth + SLOPE * radius * jnp.maximum(slope, 0)
-        excess = cost * radius / worth - 1
-        shrink = jnp.where(count > dim, jnp.exp(-jnp.clip(excess, -1, 1) / count), 1)
-        step = STEP / pairs**0.5 * radius * (1 + BOOST * jnp.clip(-excess, 0, 1))
-        x = state.x - jnp.where(centre, 0, step * difference / deviation) * direction
-        # The first mean is x itself: a last bit between them would be a direction for the slope.
-        mean = jnp.where(count == 1, x, state.mean + (POWER + 1) / (count + POWER) * (x - state.mean))
-        after = State(
+        unsure = jnp.sqrt(still / count)
+        seen = jnp.minimum(dim, count)
+        worth = (PER_DIMENSION * seen * (seen / 10) ** 0.25 + ALONE) * unsure
+        worth = (worth + SLOPE * jnp.maximum(fall, 0) * present) / louder
+        excess = cost * present / worth - 1
+        shrink = SHRINKAGE * jnp.clip(excess, 0, 3)
+        grow = (GROWTH + NOISY_GROWTH * share) * jnp.clip(excess, -1, 0)
+        change = jnp.exp(-(elapsed**PACE) * (shrink + grow) / (count + 1))
+        next_radius = self._allowed(radius * jnp.where(live & ~centre, jnp.minimum(change, 2), 1))
+
+        stride = elapsed ** (1 - FADE) / (elapsed + RAMP) * (dim / 10) ** 0.125
+        stride = stride * (1 + SIGNAL * (1 - share)) / (1 + HUMBLE * dim / pairs * share)
+        step = next_radius / pairs**0.5 * (1 + BOOST * jnp.clip(-excess, 0, 1)) * stride
+        step = jnp.where(live & ~centre, step / deviation, 0)
+        gained = step * (difference**2 - jnp.maximum(still, around)) / (2 * radius)
+        x = state.x - step * difference * direction
+        mean = state.mean + jnp.where(live, (POWER + 1) / (count + POWER), 0) * (x - state.mean)
+        return State(
             state.key,
             state.told + 1,
             x,
             mean,
-            square,
-            jnp.minimum(state.shrink * shrink, 1),
-            around,
+            next_radius,
+            spread,
+            jnp.where(centre, middle, state.here),
+            jnp.where(centre, 0, state.fallen + gained),
+            jnp.where(centre, state.last, middle),
+            jnp.where(centre, state.gained, gained),
             cost,
-            slope,
+            fall,
+            width,
         )
-        live = state.told < pairs
-        kept = (jnp.where(live, new, old) for new, old in zip(after[2:], state[2:], strict=True))
-        return State(state.key, state.told + 1, *kept)
+
+    def _running(
+        self, state: State, middle: Array, difference: Array, bound: Array, direction: Array
+    ) -> tuple[Array, Array, Array]:
+        """Running means of what trials cost, of the fall over one radius, and of the radius itself."""
+        count, dim = (state.told + 1).astype(state.x.dtype), state.x.shape[0]
+        recent = jnp.where(_at_centre(state), 0, jnp.minimum(1, RECENT / count))
+        above = jnp.clip(middle - state.here + state.fallen, -bound, bound)
+        # The slope of f towards where the walk comes from: d/(2δ) a u is the gradient's estimate.
+        back = state.mean - state.x
+        length = jnp.sqrt(jnp.sum(back * back, axis=0))
+        uphill = jnp.sum(back * direction, axis=0) / jnp.where(length > 0, length, 1)
+        return (
+            state.cost + recent * (above - state.cost),
+            state.fall + recent * (dim / 2 * difference * uphill - state.fall),
+            state.width + recent * (state.radius - state.width),
+        )
 
     def recommend(self, state: State) -> Array:
         return state.mean
+
+    def _squares(self, state: State, difference: Array) -> tuple[Array, Array, Array]:
+        """The three running means of a², one of them fed; a² counts up to `limit`² times their median."""
+        old, count = state.spread, (state.told + 1).astype(state.x.dtype)
+        known = jnp.where(count > 3, _median(old.first, old.second, old.third), 0)
+        square = _bounded(difference**2, known, self._limit)
+        rate = jnp.maximum(1 / jnp.ceil(count / 3), min(3 * MEMORY / self._pairs, 0.3))
+        change = jnp.where(_at_centre(state) & (count > 1), 0, rate)
+        turn = state.told % 3
+        return (
+            old.first + jnp.where(turn == 0, change, 0) * (square - old.first),
+            old.second + jnp.where(turn == 1, change, 0) * (square - old.second),
+            old.third + jnp.where(turn == 2, change, 0) * (square - old.third),
+        )
+
+    def _at_x(self, state: State, difference: Array, asked: Array) -> Array:
+        """The running mean of a² over the pairs at x, of which `asked` have been."""
+        mean = state.spread.still
+        rate = jnp.maximum(1 / asked, min(MEMORY * CENTRE / self._pairs, 0.3))
+        return mean + jnp.where(_at_centre(state), rate, 0) * (
+            _bounded(difference**2, mean, self._limit) - mean
+        )
+
+    def _around(self, state: State, middle: Array, square: Array) -> Array:
+        """The noise of trials, from how m changes beyond the walk's own fall: twice its mean square."""
+        mean, count = state.spread.rough, (state.told + 1).astype(state.x.dtype)
+        jump = _bounded(2 * (middle - state.last + state.gained) ** 2, mean, self._limit)
+        rate = jnp.maximum(jnp.minimum(1, ROUGH / count), min(MEMORY / self._pairs, 0.1))
+        rate = jnp.where(mean > 0, rate, 1)
+        fed = jnp.where(_at_centre(state) | (count <= 3), 0, rate)
+        return mean + fed * (jnp.minimum(jump, self._limit**2 * square) - mean)
 
     @property
     def _pairs(self) -> int:
         return max(1, (self.budget or 0) // 2)
 
-    def _radius(self, state: State) -> Array:
-        return state.shrink * jnp.asarray(self.radius)
+    @property
+    def _limit(self) -> float:
+        return max(OUTLIER * self._pairs**0.5, LEAST)
 
-    def _at_centre(self, state: State) -> Array:
-        return state.told % CENTRE == CENTRE - 1
+    def _allowed(self, radius: Array) -> Array:
+        return radius if self.max_radius is None else jnp.minimum(radius, self.max_radius)
+
+
+def _at_centre(state: State) -> Array:
+    return (state.told % CENTRE == CENTRE - 1) | (state.told == 0) | (state.told == 3)
+
+
+def _median(one: Array, two: Array, three: Array) -> Array:
+    return jnp.maximum(jnp.minimum(one, two), jnp.minimum(jnp.maximum(one, two), three))
+
+
+def _bounded(square: Array, mean: Array, limit: float) -> Array:
+    """A square, or `limit`² times the mean of those before where that is known and less."""
+    return jnp.where(mean > 0, jnp.minimum(square, limit**2 * mean), square)

@@ -8,6 +8,7 @@ from driftopt import checks, plugins
 from driftopt.method import Method, check_method
 from driftopt.methods import output_rules
 from driftopt.methods.auto import Auto
+from driftopt.methods.auto_1 import Auto1
 from driftopt.methods.entry import Entry, written
 from driftopt.methods.estimators import Coordinate, Estimator, OnePoint, Residual, TwoPoint
 from driftopt.methods.field import FIELD
@@ -96,14 +97,31 @@ def _directed(law: str, default_output: str = "final") -> Callable[..., Method]:
     return build
 
 
-def _auto(radius: Any, budget: int | None = None) -> Method:
+def _auto(radius: Any, max_radius: Any = None, budget: int | None = None) -> Method:
     """The walk that needs no tuning.
+
+    Args:
+        radius: A first guess of how far from the current decision a trial should be, in the units of x. The
+            method makes its trials smaller where large ones cost too much, and larger where small ones tell
+            too little, so a wrong guess costs little.
+        max_radius: A promise: no trial is farther than this from the current decision. None: the method
+            may go as far as it finds worth while, within the bounds.
+    """
+    return Auto(
+        radius=checks.positive("radius", radius),
+        max_radius=None if max_radius is None else checks.positive("max_radius", max_radius),
+        budget=None if budget is None else checks.shape("budget", budget),
+    )
+
+
+def _auto_1(radius: Any, budget: int | None = None) -> Method:
+    """auto as it was before its radius could grow.
 
     Args:
         radius: How far from the current decision a trial may be, in the units of x. The method makes its own
             trials smaller where large ones cost too much, never larger.
     """
-    return Auto(
+    return Auto1(
         radius=checks.positive("radius", radius),
         budget=None if budget is None else checks.shape("budget", budget),
     )
@@ -116,7 +134,13 @@ _DIRECTED = ("radius", "step", "directions", "batch", "block", "output")
 _REGISTRY: dict[str, Entry] = {
     "auto": Entry(
         _auto,
-        "two points, no tuning: one length and the budget",
+        "two points, no tuning: a first guess of a length, and the budget",
+        ("radius", "max_radius", "budget"),
+        {"radius": 0.5, "budget": 200},
+    ),
+    "auto-1": Entry(
+        _auto_1,
+        "auto as older studies began it: its radius never grows",
         ("radius", "budget"),
         {"radius": 0.5, "budget": 200},
     ),

@@ -1,5 +1,6 @@
 """From format 1 to format 2: the same rows, numbered in one order, each with its checksum."""
 
+import json
 import os
 import sqlite3
 from contextlib import closing
@@ -77,8 +78,9 @@ def _rows(connection: sa.Connection, table: str, order: str, study: int | None =
 
 
 def _copy(connection: sa.Connection, study: Any) -> None:
-    checksum = chained("", study.name, study.created_at, study.spec)
-    whole = {"id": study.id, "name": study.name, "created_at": study.created_at, "spec": study.spec}
+    spec = _spec(study.spec)
+    checksum = chained("", study.name, study.created_at, spec)
+    whole = {"id": study.id, "name": study.name, "created_at": study.created_at, "spec": spec}
     connection.execute(sa.insert(schema.studies), whole | {"checksum": checksum})
     mark = Mark(0, checksum)
     tables: dict[type[Row], tuple[sa.Table, list[dict[str, Any]]]] = {
@@ -94,6 +96,14 @@ def _copy(connection: sa.Connection, study: Any) -> None:
         if lines:
             connection.execute(sa.insert(table), lines)
     connection.execute(sa.insert(schema.heads), {"study_id": study.id} | mark._asdict())
+
+
+def _spec(text: str) -> str:
+    """The study's plan, in which the rule that was called auto has the name that it has now."""
+    plan = json.loads(text)
+    if plan.get("method") != "auto":
+        return text
+    return json.dumps(plan | {"method": "auto-1"})
 
 
 def _ordered(connection: sa.Connection, study: int) -> list[Row]:

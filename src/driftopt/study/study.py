@@ -72,8 +72,8 @@ class Study:
             name: the study's name in that database.
             x0: the decision in force today, where the study starts; or a `Space`.
             budget: how many deployments may be made in all, whatever fails.
-            radius: how far a deployed decision may stray from the present one, as in `minimize`; the same as
-                params={"radius": …}.
+            radius: about how far a trial decision should be from the present one, as in `minimize`; the same
+                as params={"radius": …}. For "auto" a first guess: params={"max_radius": …} is the promise.
             names: a name for each coordinate of x0.
             method: a name from `driftopt.methods.names()`, with its `params`. If none is given: "auto", which
                 needs only a radius; with `parallel` or `max_change`, "zo-o2nc-2pt".
