@@ -36,7 +36,7 @@ def test_sides_are_finite_or_open_and_in_order(name):
         with pytest.raises(ValueError, match="low must be below high"):
             methods.get(name, **{**example, **sides})
     for side in ("low", "high"):
-        with pytest.raises(ValueError, match=f"{side} must be a finite number, or None"):
+        with pytest.raises(ValueError, match=f"{side} must be (a )?finite"):
             methods.get(name, **{**example, side: float("inf")})
 
 
@@ -51,7 +51,7 @@ def test_a_share_is_a_number_between_nothing_and_all(name):
         assert found == share
         assert found.dtype == np.float64  # whole numbers too: another type would be another program
     for share in (-0.01, 1.01, float("nan")):
-        with pytest.raises(ValueError, match="free must be between 0 and 1"):
+        with pytest.raises(ValueError, match=r"free must be (between 0 and 1|finite)"):
             methods.get(name, **{**example, "free": share})
 
 
