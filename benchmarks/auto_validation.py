@@ -250,9 +250,15 @@ def picture(records: list[dict[str, Any]]) -> None:
     import matplotlib.pyplot as plt
 
     figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
-    groups = {"credit": ("#0072B2", "strategic classification"), "": ("#D55E00", "pricing")}
-    for prefix, (colour, label) in groups.items():
-        some = [r for r in records if r["instance"].startswith("credit") == bool(prefix)]
+    groups = {
+        "#0072B2": ("strategic classification", ("credit",)),
+        "#D55E00": ("pricing", ("week", "synthetic")),
+        "#009E73": ("kinks, wells and shifts", ("kink", "two wells", "location")),
+    }
+    for colour, (label, prefixes) in groups.items():
+        some = [r for r in records if r["instance"].startswith(prefixes)]
+        if not some:
+            continue
         curves = np.array(
             [[(r["start"] - m) / (r["start"] - r["tuned"][0]) for m, _ in r["auto"]] for r in some]
         )
