@@ -83,7 +83,7 @@ def test_problems_as_json_and_one_whose_package_says_nothing(driftopt, monkeypat
 def test_one_method_with_what_its_parameters_mean(driftopt):
     code, out, _ = driftopt("methods", "auto")
     assert code == 0
-    assert meaning("auto", "radius") in out
+    assert meaning("auto", "radius") in " ".join(out.split())
     code, _, err = driftopt("methods", "autos")
     assert code == 2
     assert "did you mean auto" in err

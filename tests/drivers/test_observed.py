@@ -160,7 +160,8 @@ def recorded_draw(problem, seed):
 def test_minimize_with_a_formula_is_the_simulation(any_name):
     """To 2e-3 relative: the simulator computes in float32, minimize in float64."""
     entry = methods.entry(any_name)
-    method = methods.get(any_name, **entry.example)
+    planned = {"budget": RUN["budget"]} if "budget" in entry.example else {}
+    method = methods.get(any_name, **{**entry.example, **planned})
     if method.sees is Sight.SAME_SAMPLE:
         pytest.skip("a function cannot replay its noise")
     problem = shown(method)

@@ -30,7 +30,10 @@ def check_grids(grids: Sequence[Grid | Method]) -> list[Grid]:
     if not isinstance(grids, list | tuple):
         raise ValueError(f"grids must be a list of grid(…) or Methods, got {checks.brief(grids)}")
     if odd := [one for one in grids if not isinstance(one, Grid | Method)]:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ValueError(f"grids must be a list of grid(…) or Methods; one of them is {checks.brief(odd[0])}")
+        advice = f": make an instance, {odd[0].__name__}(…)" if isinstance(odd[0], type) else ""
+        raise ValueError(
+            f"grids must be a list of grid(…) or Methods; one of them is {checks.brief(odd[0])}{advice}"
+        )
     checked = [one if isinstance(one, Grid) else grid(check_method(one)) for one in grids]
     labels = [one.label for one in checked]
     if len(set(labels)) != len(labels):
