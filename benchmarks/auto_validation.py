@@ -7,7 +7,8 @@
 
 The rival is ZO-O2NC (Option I), tuned on each instance by the paper's grid: 180 configurations, the best mean
 of 5 (pricing: 3) development runs, then 20 runs on fresh seeds. `auto` has one configuration, on those 20.
-The credit data and the price weeks must be in the cache (`driftopt data fetch`).
+The credit data and the price weeks must be in the cache (`driftopt data fetch`). Longer than 300 lines for
+the instances and the grids, which are data.
 """
 
 import argparse
@@ -33,6 +34,8 @@ HELD_OUT = range(protocol.FIRST_HELD_OUT_SEED, protocol.FIRST_HELD_OUT_SEED + 20
 DOCUMENT = Path(__file__).parent.parent / "docs" / "auto.md"
 PICTURE = DOCUMENT.parent / "img" / "auto_radius.png"
 BEGIN, END = "<!-- benchmarks/auto_validation.py writes from here -->", "<!-- to here -->"
+
+Group = tuple[dict[str, Any], dict[str, Problem]]  # a setting, and the instances that are run with it
 
 # The paper's grids, in full.
 STRATEGIC = {
@@ -60,7 +63,7 @@ PRICING = {
 
 
 def credit(splits: Sequence[int], loss: str = "hinge") -> dict[str, Problem]:
-    label = "credit split" if loss == "hinge" else f"credit split, {loss} loss,"
+    label = "credit split" + ("" if loss == "hinge" else f", {loss} loss,")
     return {f"{label} {s}": StrategicClassification.from_credit(s, loss=loss) for s in splits}
 
 
@@ -90,7 +93,7 @@ def functions(name: str, make: Callable[..., Problem], dim: int, noise: float) -
     return {f"{name}, d = {dim}, {seed}": make(dim, noise=noise, rng=seed) for seed in seeds}
 
 
-def validation() -> list[tuple[dict[str, Any], dict[str, Problem]]]:
+def validation() -> list[Group]:
     """40 instances, in groups of one shape. None was run before the method was frozen."""
     sizes = list(itertools.product((10, 20, 30, 50), (60, 120, 240)))
     weeks: dict[str, Problem] = {f"week {week}": Pricing.from_week(week) for week in ("2022-21", "2022-25")}
@@ -111,7 +114,7 @@ def validation() -> list[tuple[dict[str, Any], dict[str, Problem]]]:
     ]
 
 
-def quick() -> list[tuple[dict[str, Any], dict[str, Problem]]]:
+def quick() -> list[Group]:
     """Two development instances and a fraction of the grid."""
     small = {"radius": [0.1, 0.5], "batch": [1, 5], "block": [10], "step": [1e-3, 1e-2]}
     return [
@@ -147,7 +150,7 @@ def tuned(setting: dict[str, Any], problems: driftopt.Stack) -> tuple[np.ndarray
     return held_out, chosen
 
 
-def measure(groups: list[tuple[dict[str, Any], dict[str, Problem]]]) -> list[dict[str, Any]]:
+def measure(groups: list[Group]) -> list[dict[str, Any]]:
     """One record an instance: the start, the tuned rival's and auto's mean and standard error."""
     records = []
     for setting, instances in groups:
@@ -287,10 +290,8 @@ def main() -> None:
     parser.add_argument("--save", type=Path, help="keep the numbers in this file, write no document")
     parser.add_argument("--load", type=Path, help="take the numbers from this file")
     chosen = parser.parse_args()
-    if chosen.load:
-        records = json.loads(chosen.load.read_text())
-    else:
-        records = measure(quick() if chosen.quick else validation())
+    groups = [] if chosen.load else quick() if chosen.quick else validation()
+    records = json.loads(chosen.load.read_text()) if chosen.load else measure(groups)
     if chosen.save:
         chosen.save.write_text(json.dumps(records, indent=1))
     if chosen.save or chosen.quick:
