@@ -1,6 +1,7 @@
 """What `sweep.run` and `sweep.tune` are given, checked at the door."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from driftopt import checks
 from driftopt.method import Method, check_method
@@ -29,7 +30,8 @@ def check_grids(grids: Sequence[Grid | Method]) -> list[Grid]:
     """The grids, a Method being one of a single configuration."""
     if not isinstance(grids, list | tuple):
         raise ValueError(f"grids must be a list of grid(…) or Methods, got {checks.brief(grids)}")
-    if odd := [one for one in grids if not isinstance(one, Grid | Method)]:  # pyright: ignore[reportUnnecessaryIsInstance]
+    given: list[Any] = list(grids)
+    if odd := [one for one in given if not isinstance(one, Grid | Method)]:
         advice = f": make an instance, {odd[0].__name__}(…)" if isinstance(odd[0], type) else ""
         raise ValueError(
             f"grids must be a list of grid(…) or Methods; one of them is {checks.brief(odd[0])}{advice}"
