@@ -86,6 +86,9 @@ def commands(folder: Path) -> dict[str, Entry]:
     return {
         "driftopt": Entry(command("", ("command",)), lambda: {"command": "methods"}, _also("command"), word),
         "driftopt methods": _with(command("methods", ("extra",)), {"extra": LEFT_OUT}, "Unused"),
+        "driftopt problems": _with(
+            command("problems", ("extra",)), {"extra": LEFT_OUT, "json": LEFT_OUT}, "Unused"
+        ),
         "driftopt plan": _with(command("plan"), {**constants, "compare": True}),
         "driftopt data": _with(command("data", ("command",)), {"command": "list"}, "command"),
         "driftopt data fetch": _with(
