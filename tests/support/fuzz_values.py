@@ -195,7 +195,7 @@ def _near_table(draw: st.DrawFn, good: dict[str, Any]) -> dict[Any, Any]:
 def word(good: Any) -> st.SearchStrategy[Any]:
     """What stands on the command line in place of a word that works; LEFT_OUT: nothing does."""
     letters = st.characters(exclude_characters="\x00/~")
-    texts = st.text(letters, max_size=12).filter(lambda text: not text.isdigit() or int(text) < 300)
+    texts = st.text(letters, max_size=12).filter(lambda text: not text.isdecimal() or int(text) < 300)
     upper = str(good).upper() if "/" not in str(good) else ""
     similar = [upper, f"{good} ", f"{good},{good}", f"-{good}", str(good)[:-1]]
     return st.one_of(st.sampled_from([*WORDS, *similar, LEFT_OUT]), texts)

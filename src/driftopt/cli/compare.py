@@ -32,6 +32,7 @@ def compare(
         allow_module: An installed package that the file may name, once for each. Modules beside the file
             need none.
     """
+    from driftopt import checks
     from driftopt.comparison import files
     from driftopt.comparison.comparison import compare
     from driftopt.comparison.config_file import read
@@ -42,7 +43,7 @@ def compare(
 
     prepare()
     arguments = read(file, allow_module or ())
-    folder = Path("results") / file.stem if out is None else out
+    folder = Path("results") / file.stem if out is None else checks.path("--out", out)
     if missing := missing_packages():
         print(
             f"no report.html, pictures and results: {listed(missing)} not installed; the tables need nothing "

@@ -216,6 +216,8 @@ def entry(name: str, provider: str | None = None) -> Entry:
         raise ValueError(
             f"a method's name must be a word, one of {', '.join(names())}; got {checks.brief(name)}"
         )
+    if provider is not None and not isinstance(provider, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"provider must be the name of a package, or None; got {checks.brief(provider)}")
     # What is driftopt's own is found without looking at what else is installed.
     line = _REGISTRY.get(name) or _REGISTERED.get(name) or _plugins().get(name)
     if line is not None:
