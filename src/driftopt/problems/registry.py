@@ -190,7 +190,7 @@ def get(name: str, **options: Any) -> Any:
     try:
         found = build(**options)
     except TypeError as error:
-        raise ValueError(f"name {name!r}: the options do not fit this problem: {error}") from None
+        raise ValueError(f"name {name!r}: the options do not fit {name}: {error}") from None
     for problem in found if isinstance(found, list | tuple) else [found]:
         check_problem(problem)
     return found
