@@ -11,8 +11,7 @@ import sqlalchemy as sa
 
 from benchmarks.rows import check, row
 from driftopt.study import Study
-from driftopt.study.rows import Asked, Happened, Mark, Opened, checksum_of
-from driftopt.study.schema import events, heads, iterations, trials
+from driftopt.study.log import Asked, Happened, Opened, Row, statements
 
 DIM, ROUNDS, SHORT, LONG = 10, 50, 100, 100_000
 
@@ -121,23 +120,14 @@ def _write_log(study: Study, values: np.ndarray, last: np.ndarray | None) -> Non
     """Only the last iteration's points are looked at again when a log is opened."""
     points, x = (str(np.asarray(part).tolist()) for part in (last, np.asarray(last)[0]))
     log = study._log  # pyright: ignore[reportPrivateUsage]
-    mark, lines = log.begin, {Opened: [], Asked: [], Happened: []}
+    rows: list[Row] = []
 
     def append(kind: Any, *fields: Any) -> None:
-        nonlocal mark
-        row = kind(mark.rows + 1, *fields)
-        mark = Mark(row.row, checksum_of(mark.checksum, row))
-        lines[kind].append(row._asdict() | {"study_id": log.study_id, "checksum": mark.checksum})
+        rows.append(kind(len(rows) + 1, *fields))
 
     for t, told in enumerate(values.tolist()):
         append(Opened, t, 0, points, 2, 1, 0.0)
         for p, value in enumerate(told):
             append(Asked, 2 * t + p + 1, "method", t, 0, p, 0, x, "bench", 0.0, None)
             append(Happened, 2 * t + p + 1, "complete", value, None, None, None, None, 0.0)
-
-    def work(connection: sa.Connection) -> None:
-        for kind, table in ((Opened, iterations), (Asked, trials), (Happened, events)):
-            connection.execute(sa.insert(table), lines[kind])
-        connection.execute(sa.update(heads).values(**mark._asdict()))
-
-    log.database.write(work)
+    log.database.write(lambda connection: statements.copy(connection, log.study_id, log.begin, rows))

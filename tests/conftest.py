@@ -9,6 +9,7 @@ from pathlib import Path
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 os.environ.setdefault("XDG_CACHE_HOME", tempfile.mkdtemp(prefix="driftopt-tests-"))
 
+import hypothesis
 import jax
 import pytest
 
@@ -16,6 +17,11 @@ from driftopt import methods
 from driftopt.oracle import Sight
 
 jax.config.update("jax_num_cpu_devices", 2)
+
+# The same examples every time, so that a red run is about the change; HYPOTHESIS_PROFILE=search looks for others.
+hypothesis.settings.register_profile("search", deadline=None)
+hypothesis.settings.register_profile("same", deadline=None, derandomize=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 pytest_plugins = ["support.browser", "support.stores"]
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from driftopt.study import Study, database
+from driftopt.study import Study
+from driftopt.study.log import database
 from support.study_worlds import PLAIN, bowl, drive
 
 

@@ -103,6 +103,12 @@ def test_the_walk_of_a_study(tmp_path):
     study = kept[0]
     check(lambda: kept.append(study.ask()), "Study", "ask")
     check(lambda: study.tell(kept[1].id, 1.0), "Study", "tell")
+    check(study.recommend, "Study", "recommend")
+
+
+def test_a_study_asks_tells_and_recommends_in_few_files():
+    stations = {file for part in ("ask", "tell", "recommend") for file in listed("Study", part)}
+    assert len(stations) == 11
 
 
 @pytest.mark.slow

@@ -62,18 +62,18 @@ def test_no_byte_changes_what_a_study_says_in_silence(sound, tmp_path):
 
 def test_without_the_checksums_some_would(sound, tmp_path, monkeypatch):
     """The twin: the same bytes, and a log that believes every row."""
-    from driftopt.study import log
+    from driftopt.study.log import Reader, statements
 
     def believing(self, mark):
         where = self._study | {"after": mark.rows}
         rows = [
             (row[0], kind._make(row[:-1]))
-            for kind, statement in log._SINCE
+            for kind, statement in statements.SINCE
             for row in self._connection.execute(statement, where)
         ]
         return [row for _, row in sorted(rows, key=lambda line: line[0])], self._head
 
-    monkeypatch.setattr(log.Reader, "since", believing)  # recommendations, summaries, trials: all go this way
+    monkeypatch.setattr(Reader, "since", believing)  # recommendations, summaries, trials: all go this way
     with closing(sqlite3.connect(sound[0])) as connection:
         (value,) = connection.execute(
             "SELECT value FROM driftopt_events JOIN driftopt_trials ON trial_id = id "

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
 from driftopt.study import BudgetSpent, Conflict, NothingToAsk, Study
-from driftopt.study.rows import Happened
+from driftopt.study.log.rows import Happened
 from driftopt.study.trial import STATES
 from support.study_worlds import PLAIN, bowl
 

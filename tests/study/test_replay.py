@@ -20,9 +20,9 @@ from driftopt.problem import Problem
 from driftopt.pytree import module
 from driftopt.rng.seeds import as_key, query_key, run_keys
 from driftopt.study import BudgetSpent, ReplayError, Study
-from driftopt.study.log import Reader
+from driftopt.study.log.log import Reader
+from driftopt.study.log.schema import FORMAT
 from driftopt.study.method_state import MethodState
-from driftopt.study.schema import FORMAT
 from support.study_worlds import PLAIN, bowl, drive
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from driftopt.study import DatabaseRefused, Study, database
+from driftopt.study import DatabaseRefused, Study
+from driftopt.study.log import database
 from support.study_worlds import PLAIN, bowl, drive
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from driftopt.study import NothingToAsk, Study
-from driftopt.study.schema import FORMAT
+from driftopt.study.log.schema import FORMAT
 from support.study_worlds import bowl, drive
 
 FOLDER = Path(__file__).parent / "golden"

@@ -5,8 +5,7 @@ from typing import Any
 
 from driftopt import checks
 from driftopt.answers import Answer
-from driftopt.study.log import Known, Writer
-from driftopt.study.rows import as_trial, stored, vector_from_json
+from driftopt.study.log import Known, Writer, as_trial, stored, vector_from_json
 from driftopt.study.session import Session
 from driftopt.study.telling import LONGEST_REASON, trial_number
 from driftopt.study.trial import Trial, state_of

@@ -6,9 +6,8 @@ import numpy as np
 
 from driftopt.study import evaluation, max_change
 from driftopt.study.errors import BudgetSpent, Holding, NothingToAsk
-from driftopt.study.log import Writer
+from driftopt.study.log import Writer, as_trial
 from driftopt.study.progress import OpenIteration
-from driftopt.study.rows import as_trial
 from driftopt.study.session import Session
 from driftopt.study.trial import Place, Trial, state_of
 

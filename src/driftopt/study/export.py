@@ -11,8 +11,8 @@ from typing import Any
 from driftopt import checks
 from driftopt.report.escaping import spreadsheet
 from driftopt.runtime.files import write_whole
+from driftopt.study.log import Row
 from driftopt.study.log_file import as_data
-from driftopt.study.rows import Row
 from driftopt.study.spec import Spec
 from driftopt.study.trial import Trial
 

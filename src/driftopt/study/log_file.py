@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from driftopt.study.rows import Asked, Happened, Mark, Opened, Row, chained, checksum_of
+from driftopt.study.log import Asked, Happened, Mark, Opened, Row, chained, checksum_of
 from driftopt.study.spec import Spec
 
 _KINDS: dict[str, Any] = {"opened": Opened, "asked": Asked, "happened": Happened}

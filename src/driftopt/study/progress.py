@@ -7,8 +7,7 @@ import numpy as np
 
 from driftopt import averages
 from driftopt.study.errors import Holding
-from driftopt.study.log import Reader, Written
-from driftopt.study.rows import Asked, Happened, Mark, Opened, Row, as_trial
+from driftopt.study.log import Asked, Happened, Mark, Opened, Reader, Row, Written, as_trial
 from driftopt.study.spec import Spec
 from driftopt.study.trial import AMENDMENTS, Place, Trial
 

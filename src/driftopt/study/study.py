@@ -14,12 +14,10 @@ from driftopt import checks
 from driftopt.stationarity import Stationarity
 from driftopt.study import amending, asking, evaluation, telling
 from driftopt.study.creation import specify
-from driftopt.study.database import Database
 from driftopt.study.errors import NothingToAsk
 from driftopt.study.export import export
-from driftopt.study.log import Log
+from driftopt.study.log import Log, Row, as_trials
 from driftopt.study.recommendation import Recommendation, recommend
-from driftopt.study.rows import Row, as_trials
 from driftopt.study.session import Session
 from driftopt.study.spec import Spec
 from driftopt.study.summary import Summary, summarize
@@ -108,9 +106,7 @@ class Study:
             control_every=control_every,
             reserve=reserve,
         )
-        database = Database(url)
-        found = database.add(name, spec.as_json(), clock())
-        return cls(Log(database, found), name, spec, clock)
+        return cls(Log.create(url, name, spec.as_json(), clock()), name, spec, clock)
 
     @classmethod
     def open(
@@ -118,13 +114,8 @@ class Study:
     ) -> "Study":
         """Take up a study that exists."""
         checks.text("name", name)
-        database = Database(url)
-        try:
-            found = database.find(name)
-        except BaseException:
-            database.close()
-            raise
-        return cls(Log(database, found), name, Spec.from_json(found.spec), clock)
+        log = Log.open(url, name)
+        return cls(log, name, Spec.from_json(log.spec), clock)
 
     @property
     def url(self) -> str:

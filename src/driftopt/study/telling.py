@@ -10,8 +10,7 @@ import numpy as np
 from driftopt import checks
 from driftopt.answers import Answer
 from driftopt.study.errors import Conflict, UnknownTrial
-from driftopt.study.log import Known, Writer
-from driftopt.study.rows import Asked, Happened, stored, vector_as_json, vector_from_json
+from driftopt.study.log import Asked, Happened, Known, Writer, stored, vector_as_json, vector_from_json
 from driftopt.study.session import Session
 from driftopt.study.trial import state_of
 

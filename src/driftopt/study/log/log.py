@@ -1,17 +1,19 @@
-"""A study's log: every statement that reads or appends its rows. What they mean is said elsewhere.
+"""A study's log: read and appended to through `Reader` and `Writer`. What rows mean is said elsewhere.
 
 Rows come out as plain tuples, vectors as the JSON text that is stored; the rest of a study knows no SQL.
 """
 
+import os
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
 
-from driftopt.study.database import Database, Found
 from driftopt.study.errors import DamagedLog, NoSuchStudy, UnknownTrial
-from driftopt.study.rows import (
+from driftopt.study.log import statements, studies
+from driftopt.study.log.database import Database
+from driftopt.study.log.rows import (
     Asked,
     Happened,
     Mark,
@@ -22,82 +24,38 @@ from driftopt.study.rows import (
     vector_as_json,
     vector_from_json,
 )
-from driftopt.study.schema import events, heads, iterations, studies, trials
 from driftopt.study.trial import Place
 
 T = TypeVar("T")
 
 _ADVICE = "the database is damaged, and nothing is computed from it. Go back to a copy of it"
 
-# Statements are built once: SQLAlchemy takes longer to build one than to run it.
-
-
-def _columns(table: sa.Table, row: Any) -> Any:
-    return sa.select(*(table.c[name] for name in row._fields))
-
-
-def _given(table: sa.Table, *names: str) -> list[Any]:
-    return [table.c[name] == sa.bindparam(name) for name in names]
-
-
-def _since(table: sa.Table, row: Any) -> Any:
-    new = table.c.row > sa.bindparam("after")
-    found = _columns(table, row).add_columns(table.c.checksum)
-    return found.where(*_given(table, "study_id"), new).order_by(table.c.row)
-
-
-TABLES: dict[Any, sa.Table] = {Opened: iterations, Asked: trials, Happened: events}
-_SINCE = [(row, _since(table, row)) for row, table in TABLES.items()]
-_APPEND = {row: sa.insert(table) for row, table in TABLES.items()}
-_HEAD = sa.select(heads.c.rows, heads.c.checksum).where(*_given(heads, "study_id"))
-_STUDY = sa.select(studies.c.id).where(studies.c.id == sa.bindparam("study_id"))
-_LOCKED_HEAD = _HEAD.with_for_update()  # one writer on PostgreSQL; SQLite has locked the whole file already
-_NEW_HEAD = sa.update(heads).where(heads.c.study_id == sa.bindparam("of_study"))
-NEXT_ID = {
-    "sqlite": sa.text("SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'driftopt_trials'"),
-    "postgresql": sa.text("SELECT nextval(pg_get_serial_sequence('driftopt_trials', 'id'))"),
-}
-_REDRAWN = sa.exists().where(
-    iterations.c.study_id == trials.c.study_id,
-    iterations.c.iteration == trials.c.iteration,
-    iterations.c.draw == trials.c.draw + 1,
-)
-_other = trials.alias()
-_TRIED_AGAIN = sa.exists().where(
-    *(_other.c[name] == trials.c[name] for name in ("study_id", *Place._fields)), _other.c.id != trials.c.id
-)
-_TRIAL = (
-    _columns(trials, Asked)
-    .add_columns(_REDRAWN, _TRIED_AGAIN, *(events.c[name] for name in Happened._fields))
-    .join_from(trials, events, events.c.trial_id == trials.c.id, isouter=True)
-    .where(*_given(trials, "study_id", "id"))
-    .order_by(events.c.row)
-)
-_TRIES = (
-    sa.select(trials.c.id, events.c.kind)
-    .join_from(trials, events, events.c.trial_id == trials.c.id, isouter=True)
-    .where(*_given(trials, "study_id", "kind", "iteration", "draw"))
-    .order_by(trials.c.id, events.c.row)
-)
-_TRIES_AT_PLACE = _TRIES.where(*_given(trials, "point", "sample"))
-_POINTS = sa.select(iterations.c.points).where(*_given(iterations, "study_id", "iteration", "draw"))
-_LAST_POINTS = (
-    sa.select(iterations.c.points)
-    .where(*_given(iterations, "study_id", "iteration"))
-    .order_by(iterations.c.draw.desc())
-    .limit(1)
-)
-_LAST_ASKED = sa.select(trials.c.x).where(*_given(trials, "study_id")).order_by(trials.c.row.desc()).limit(1)
-
 
 class Log:
     """The log of one study. Whatever is read or written passes through `read` or `write`."""
 
-    def __init__(self, database: Database, found: Found):
+    def __init__(self, database: Database, found: studies.Found):
         self.database = database
         self.study_id = found.id
+        self.spec = found.spec
         self.created_at = found.created_at
         self.begin = Mark(0, found.checksum)
+
+    @classmethod
+    def create(cls, url: str | os.PathLike[str], name: str, spec: str, now: float) -> "Log":
+        """The empty log of a new study."""
+        database = Database(url)
+        return cls(database, studies.add(database, name, spec, now))
+
+    @classmethod
+    def open(cls, url: str | os.PathLike[str], name: str) -> "Log":
+        """The log of a study that exists."""
+        database = Database(url)
+        try:
+            return cls(database, studies.find(database, name))
+        except BaseException:
+            database.close()
+            raise
 
     def read(self, work: "Callable[[Reader], T]") -> T:
         """Run `work` on a snapshot: all it reads is of one moment."""
@@ -139,14 +97,14 @@ class Known(NamedTuple):
 class Reader:
     """What can be asked of the log."""
 
-    _head_statement: Any = _HEAD
+    _head_statement: Any = statements.HEAD
 
     def __init__(self, connection: sa.Connection, study_id: int):
         self._connection = connection
         self._study = {"study_id": study_id}
         found = connection.execute(self._head_statement, self._study).first()
         if found is None:
-            if connection.execute(_STUDY, self._study).first() is None:
+            if connection.execute(statements.STUDY, self._study).first() is None:
                 raise NoSuchStudy("the study was deleted")
             raise DamagedLog(f"the end of the log is not written down: {_ADVICE}")
         self._head = Mark(*found)
@@ -158,7 +116,7 @@ class Reader:
         where = self._study | {"after": mark.rows}
         found: list[tuple[Any, Row, str]] = [
             (row[0], kind._make(row[:-1]), row[-1])
-            for kind, statement in _SINCE
+            for kind, statement in statements.SINCE
             for row in self._connection.execute(statement, where).all()
         ]
         try:
@@ -175,7 +133,7 @@ class Reader:
 
     def trial(self, id: int) -> "Known":
         """What was handed out under this number, and what happened to it."""
-        rows = self._connection.execute(_TRIAL, self._study | {"id": id}).all()
+        rows = self._connection.execute(statements.TRIAL, self._study | {"id": id}).all()
         if not rows:
             raise UnknownTrial(f"this study has no trial {id}")
         width = len(Asked._fields)
@@ -186,7 +144,7 @@ class Reader:
     def tries(self, place: Place, *, whole_draw: bool = False) -> dict[int, list[str]]:
         """What happened to each trial at a place, or anywhere in its draw."""
         found: dict[int, list[str]] = {}
-        statement = _TRIES if whole_draw else _TRIES_AT_PLACE
+        statement = statements.TRIES if whole_draw else statements.TRIES_AT_PLACE
         for id, kind in self._connection.execute(statement, self._study | place._asdict()):
             found.setdefault(id, []).extend([] if kind is None else [kind])
         return found
@@ -195,21 +153,21 @@ class Reader:
         """The decisions of a draw, or of the iteration's last; None: there is none."""
         where = self._study | {"iteration": iteration}
         if draw is None:
-            text = self._connection.execute(_LAST_POINTS, where).scalar()
+            text = self._connection.execute(statements.LAST_POINTS, where).scalar()
         else:
-            text = self._connection.execute(_POINTS, where | {"draw": draw}).scalar()
+            text = self._connection.execute(statements.POINTS, where | {"draw": draw}).scalar()
         return None if text is None else vector_from_json(text)
 
     def last_asked(self) -> np.ndarray | None:
         """The decision handed out last."""
-        text = self._connection.execute(_LAST_ASKED, self._study).scalar()
+        text = self._connection.execute(statements.LAST_ASKED, self._study).scalar()
         return None if text is None else vector_from_json(text)
 
 
 class Writer(Reader):
     """What can be appended to it: nothing else changes a study."""
 
-    _head_statement: Any = _LOCKED_HEAD
+    _head_statement: Any = statements.LOCKED_HEAD
 
     def __init__(self, connection: sa.Connection, study_id: int):
         super().__init__(connection, study_id)
@@ -222,7 +180,7 @@ class Writer(Reader):
 
     def ask(self, place: Place, x: np.ndarray, holder: str, now: float, expires_at: float | None) -> Asked:
         """A deployment is handed out."""
-        id = self._connection.execute(NEXT_ID[self._connection.dialect.name]).scalar_one()
+        id = self._connection.execute(statements.NEXT_ID[self._connection.dialect.name]).scalar_one()
         until = None if expires_at is None else stored(expires_at)
         row = Asked(self._next, id, *place, vector_as_json(x), str(holder), stored(now), until)
         self._append(row)
@@ -250,11 +208,13 @@ class Writer(Reader):
     def _append(self, row: Row) -> None:
         self._head = Mark(row.row, checksum_of(self._head.checksum, row))
         whole = self._study | row._asdict() | {"checksum": self._head.checksum}
-        self._connection.execute(_APPEND[type(row)], whole)
+        self._connection.execute(statements.APPEND[type(row)], whole)
         self._rows.append(row)
 
     def finish(self) -> Written:
         """Write down where the log ends now."""
         if self._rows:
-            self._connection.execute(_NEW_HEAD, {"of_study": self._study["study_id"]} | self._head._asdict())
+            self._connection.execute(
+                statements.NEW_HEAD, {"of_study": self._study["study_id"]} | self._head._asdict()
+            )
         return Written(self._before, self._rows, self._head)

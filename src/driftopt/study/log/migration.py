@@ -9,9 +9,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from driftopt.study import schema
 from driftopt.study.errors import FormatError
-from driftopt.study.rows import Asked, Happened, Mark, Opened, Row, chained, checksum_of
+from driftopt.study.log import schema, statements
+from driftopt.study.log.rows import Asked, Happened, Mark, Opened, Row, chained
 
 _OLD = ("studies", "iterations", "trials", "events")
 _OLD_INDEXES = ("driftopt_trials_by_study", "driftopt_trials_by_slot", "driftopt_events_by_study")
@@ -82,20 +82,8 @@ def _copy(connection: sa.Connection, study: Any) -> None:
     checksum = chained("", study.name, study.created_at, spec)
     whole = {"id": study.id, "name": study.name, "created_at": study.created_at, "spec": spec}
     connection.execute(sa.insert(schema.studies), whole | {"checksum": checksum})
-    mark = Mark(0, checksum)
-    tables: dict[type[Row], tuple[sa.Table, list[dict[str, Any]]]] = {
-        Opened: (schema.iterations, []),
-        Asked: (schema.trials, []),
-        Happened: (schema.events, []),
-    }
-    for row in _ordered(connection, study.id):
-        mark = Mark(row.row, checksum_of(mark.checksum, row))
-        line = {"study_id": study.id, "checksum": mark.checksum} | row._asdict()
-        tables[type(row)][1].append(line)
-    for table, lines in tables.values():
-        if lines:
-            connection.execute(sa.insert(table), lines)
-    connection.execute(sa.insert(schema.heads), {"study_id": study.id} | mark._asdict())
+    connection.execute(sa.insert(schema.heads), {"study_id": study.id, "rows": 0, "checksum": checksum})
+    statements.copy(connection, study.id, Mark(0, checksum), _ordered(connection, study.id))
 
 
 def _spec(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Transactions on SQLite and PostgreSQL, and which studies a database holds.
+"""Transactions on SQLite and PostgreSQL, with patience where a database is locked or away.
 
 There is one writer to a study at a time; readers see a snapshot.
 """
@@ -11,14 +11,13 @@ import time
 import weakref
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from driftopt.study import connections, migration, schema
-from driftopt.study.errors import DamagedLog, DatabaseRefused, NoSuchStudy, StudyExists
-from driftopt.study.rows import chained, stored
+from driftopt.study.errors import DamagedLog, DatabaseRefused
+from driftopt.study.log import connections
 
 T = TypeVar("T")
 
@@ -26,15 +25,6 @@ T = TypeVar("T")
 SAY_AFTER, GIVE_UP_AFTER = 2.0, 60.0
 _AWAY = (exc.OperationalError, exc.InterfaceError)  # PostgreSQL restarts, or cannot be reached
 _log = logging.getLogger("driftopt")
-
-
-class Found(NamedTuple):
-    """A study as the database knows it."""
-
-    id: int
-    spec: str
-    checksum: str
-    created_at: float
 
 
 class Database:
@@ -178,93 +168,12 @@ class Database:
             if found != "ok":
                 raise self._damaged(str(found))
 
-    # Which studies there are
-
-    def add(
-        self, name: str, spec: str, now: float, then: Callable[[sa.Connection, Found], None] | None = None
-    ) -> Found:
-        """A new study; `then` writes its first rows in the same transaction."""
-        self._prepare()
-
-        def work(connection: sa.Connection) -> Found:
-            at = stored(now)
-            checksum = chained("", name, at, spec)
-            row = sa.insert(schema.studies).values(name=name, created_at=at, spec=spec, checksum=checksum)
-            id = connection.execute(row.returning(schema.studies.c.id)).scalar_one()
-            connection.execute(sa.insert(schema.heads).values(study_id=id, rows=0, checksum=checksum))
-            found = Found(id, spec, checksum, at)
-            if then is not None:
-                then(connection, found)
-            return found
-
-        try:
-            return self.write(work)
-        except exc.IntegrityError:
-            raise StudyExists(
-                f"{self.label} already holds a study {name!r}: open it, or choose another name"
-            ) from None
-
-    def find(self, name: str) -> Found:
-        """A study by its name."""
-        self.bring_up_to_date()
-
-        def work(connection: sa.Connection) -> Found:
-            table = schema.studies.c
-            row = connection.execute(sa.select(schema.studies).where(table.name == name)).first()
-            if row is None:
-                known = connection.execute(sa.select(table.name).order_by(table.id)).scalars().all()
-                raise NoSuchStudy(
-                    f"{self.label} holds no study {name!r}; it holds {', '.join(known) or 'none'}"
-                )
-            if row.checksum != chained("", row.name, row.created_at, row.spec):
-                raise DamagedLog(
-                    f"the specification of {name!r} is not what was written: the database is damaged. "
-                    "Go back to a copy of it"
-                )
-            return Found(row.id, row.spec, row.checksum, row.created_at)
-
-        return self.read(work)
-
-    def bring_up_to_date(self) -> None:
-        """Make sure that there are studies, in the present format."""
-        database = self.url.database
-        if self.sqlite and database and database != ":memory:" and not os.path.exists(database):
-            raise NoSuchStudy(f"there is no file {database}; create a study first")
-
-        def old(connection: sa.Connection) -> bool:
-            if not sa.inspect(connection).has_table(schema.versions.name):
-                raise NoSuchStudy(f"{self.label} holds no studies; create one first")
-            return migration.needed(connection, self.label)
-
-        if self.read(old):
-            self._migrate()
-
-    def _migrate(self) -> None:
-        """Bring the database to the present format; an SQLite file as it was is kept beside it."""
-        if self.sqlite and self.url.database:
-            migration.keep(self.url.database)
-        self.write(migration.migrate, again=True)
-
-    def _prepare(self) -> None:
-        """Make the tables where there are none, and check the format of those that stand."""
-
-        def work(connection: sa.Connection) -> bool:
-            if not self.sqlite:
-                # Two creators at once: the second waits for the first's tables.
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(0x64726966)))
-            if sa.inspect(connection).has_table(schema.versions.name):
-                return migration.needed(connection, self.label)
-            schema.metadata.create_all(connection)
-            connection.execute(sa.insert(schema.versions).values(version=schema.FORMAT))
-            return False
-
+    def use_wal(self) -> None:
+        """WAL is a property of an SQLite file: set once, kept for ever."""
         if self.sqlite:
             self._patiently(self._use_wal, again=True)
-        if self.write(work, again=True):
-            self._migrate()
 
     def _use_wal(self) -> None:
-        """WAL is a property of the file: set once, kept for ever."""
         command = "PRAGMA journal_mode=WAL"
         try:
             with closing(self.engine.raw_connection()) as raw:

@@ -1,0 +1,171 @@
+"""Which studies a database holds: find, add, list and delete them; tables are made, or brought up to date."""
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from driftopt.study.errors import DamagedLog, NoSuchStudy, StudyExists
+from driftopt.study.log import migration, schema, statements
+from driftopt.study.log.database import Database
+from driftopt.study.log.rows import Asked, Happened, Mark, Row, chained, stored
+
+
+class Found(NamedTuple):
+    """A study as the database knows it."""
+
+    id: int
+    spec: str
+    checksum: str
+    created_at: float
+
+
+class Standing(NamedTuple):
+    """A study in a list: its plan, and how far it is."""
+
+    name: str
+    created_at: float
+    spec: str
+    spent: int
+    extended: int | None  # the last budget that it was extended to
+
+
+def add(database: Database, name: str, spec: str, now: float, rows: Sequence[Row] = ()) -> Found:
+    """A new study, with the rows of a log that is taken over."""
+    _prepare(database)
+
+    def work(connection: sa.Connection) -> Found:
+        at = stored(now)
+        checksum = chained("", name, at, spec)
+        row = sa.insert(schema.studies).values(name=name, created_at=at, spec=spec, checksum=checksum)
+        id = connection.execute(row.returning(schema.studies.c.id)).scalar_one()
+        connection.execute(sa.insert(schema.heads).values(study_id=id, rows=0, checksum=checksum))
+        if rows:
+            statements.copy(connection, id, Mark(0, checksum), _renumbered(connection, rows))
+        return Found(id, spec, checksum, at)
+
+    try:
+        return database.write(work)
+    except exc.IntegrityError:
+        raise StudyExists(
+            f"{database.label} already holds a study {name!r}: open it, or choose another name"
+        ) from None
+
+
+def find(database: Database, name: str) -> Found:
+    """A study by its name."""
+    _bring_up_to_date(database)
+
+    def work(connection: sa.Connection) -> Found:
+        table = schema.studies.c
+        row = connection.execute(sa.select(schema.studies).where(table.name == name)).first()
+        if row is None:
+            known = connection.execute(sa.select(table.name).order_by(table.id)).scalars().all()
+            raise NoSuchStudy(
+                f"{database.label} holds no study {name!r}; it holds {', '.join(known) or 'none'}"
+            )
+        if row.checksum != chained("", row.name, row.created_at, row.spec):
+            raise DamagedLog(
+                f"the specification of {name!r} is not what was written: the database is damaged. "
+                "Go back to a copy of it"
+            )
+        return Found(row.id, row.spec, row.checksum, row.created_at)
+
+    return database.read(work)
+
+
+def listed(database: Database) -> list[Standing]:
+    """All studies, oldest first."""
+    _bring_up_to_date(database)
+    of_study = schema.studies.c.id
+    spent = sa.select(sa.func.count()).where(schema.trials.c.study_id == of_study)
+    extended = sa.select(sa.func.max(schema.events.c.value)).where(
+        schema.events.c.study_id == of_study, schema.events.c.kind == "extended"
+    )
+    plan = (schema.studies.c.name, schema.studies.c.created_at, schema.studies.c.spec)
+    query = sa.select(*plan, spent.scalar_subquery(), extended.scalar_subquery()).order_by(of_study)
+    return database.read(lambda connection: [Standing(*row) for row in connection.execute(query)])
+
+
+def delete(database: Database, name: str) -> int:
+    """Delete a study and its log; returns how many rows the log had."""
+    found = find(database, name)
+
+    def work(connection: sa.Connection) -> int:
+        if connection.dialect.name == "postgresql":  # its writers lock this row
+            connection.execute(statements.LOCKED_HEAD, {"study_id": found.id})
+        rows = 0
+        for table in (schema.events, schema.trials, schema.iterations, schema.heads):
+            gone = connection.execute(sa.delete(table).where(table.c.study_id == found.id))
+            rows += gone.rowcount if table is not schema.heads else 0
+        connection.execute(sa.delete(schema.studies).where(schema.studies.c.id == found.id))
+        return rows
+
+    return database.write(work)
+
+
+def _renumbered(connection: sa.Connection, rows: Sequence[Row]) -> list[Row]:
+    """The rows with their trials' own numbers, or, where any of those is taken, the next that are free."""
+    ids = [row.id for row in rows if isinstance(row, Asked)]
+    if not ids:
+        return list(rows)
+    free = connection.execute(statements.NEXT_ID[connection.dialect.name]).scalar_one()
+    numbers = {id: id if min(ids) >= free else free + index for index, id in enumerate(ids)}
+    if connection.dialect.name == "postgresql":
+        last = max(free, *numbers.values())
+        sequence = "pg_get_serial_sequence('driftopt_trials', 'id')"
+        connection.execute(sa.text(f"SELECT setval({sequence}, {last:d})"))
+    return [_with_number(row, numbers) for row in rows]
+
+
+def _with_number(row: Row, numbers: dict[int, int]) -> Row:
+    if isinstance(row, Asked):
+        return row._replace(id=numbers[row.id])
+    if isinstance(row, Happened) and row.trial_id is not None:
+        return row._replace(trial_id=numbers[row.trial_id])
+    return row
+
+
+# The tables
+
+
+def _bring_up_to_date(database: Database) -> None:
+    """Make sure that there are studies, in the present format."""
+    file = database.url.database
+    if database.sqlite and file and file != ":memory:" and not os.path.exists(file):
+        raise NoSuchStudy(f"there is no file {file}; create a study first")
+
+    def old(connection: sa.Connection) -> bool:
+        if not sa.inspect(connection).has_table(schema.versions.name):
+            raise NoSuchStudy(f"{database.label} holds no studies; create one first")
+        return migration.needed(connection, database.label)
+
+    if database.read(old):
+        _migrate(database)
+
+
+def _migrate(database: Database) -> None:
+    """Bring the database to the present format; an SQLite file as it was is kept beside it."""
+    if database.sqlite and database.url.database:
+        migration.keep(database.url.database)
+    database.write(migration.migrate, again=True)
+
+
+def _prepare(database: Database) -> None:
+    """Make the tables where there are none, and check the format of those that stand."""
+
+    def work(connection: sa.Connection) -> bool:
+        if not database.sqlite:
+            # Two creators at once: the second waits for the first's tables.
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(0x64726966)))
+        if sa.inspect(connection).has_table(schema.versions.name):
+            return migration.needed(connection, database.label)
+        schema.metadata.create_all(connection)
+        connection.execute(sa.insert(schema.versions).values(version=schema.FORMAT))
+        return False
+
+    database.use_wal()
+    if database.write(work, again=True):
+        _migrate(database)
