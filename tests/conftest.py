@@ -18,7 +18,8 @@ from driftopt.oracle import Sight
 
 jax.config.update("jax_num_cpu_devices", 2)
 
-# The same examples every time, so that a red run is about the change; HYPOTHESIS_PROFILE=search looks for others.
+# The same examples every time, so that a red run is about the change;
+# HYPOTHESIS_PROFILE=search looks for others.
 hypothesis.settings.register_profile("search", deadline=None)
 hypothesis.settings.register_profile("same", deadline=None, derandomize=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))

@@ -41,9 +41,7 @@ def test_mean_and_drift_of_any_values_are_finite(answers):
     mean = mean_of(trials)
     assert finite((mean.mean, mean.sem))
     sizes = [abs(value) for value, _ in answers]
-    assert abs(mean.mean) / (1 + 1e-15) <= max(
-        sizes
-    )  # the mean of three equal numbers may be a bit above them
+    assert abs(mean.mean) / (1 + 1e-15) <= max(sizes)  # three equal numbers may have a mean a bit above
 
 
 @given(st.lists(st.tuples(values, values), min_size=1, max_size=6), st.sampled_from(["minimize", "maximize"]))
