@@ -2,6 +2,8 @@
 
 import numpy as np
 
+LARGEST = float(np.finfo(float).max)
+
 
 def mean(values: np.ndarray) -> np.ndarray:
     """The mean over the first axis, added up in order; only where that overflows are parts added instead.
@@ -24,8 +26,7 @@ def within_range(number: float | np.ndarray) -> np.ndarray:
     >>> float(within_range(-np.inf))
     -1.7976931348623157e+308
     """
-    largest = np.finfo(float).max
-    return np.clip(number, -largest, largest)
+    return np.clip(number, -LARGEST, LARGEST)
 
 
 def standard_error(values: np.ndarray) -> float:

@@ -94,11 +94,18 @@ class Method(ABC):
         """What one iteration costs, the first one where they differ: every single value of F counts."""
         return self.points(dim) * self.batch
 
-    # Below: what a method with a schedule overrides. All iterations of the others cost the same.
+    # Below: what a method with a schedule overrides. All iterations of the others are alike.
 
     def samples(self, count: ArrayLike, dim: int) -> Any:
         """(p,) fresh samples at each point of the iteration after `count` answers; 0 leaves a point out."""
         return self.batch + 0 * np.arange(self.points(dim))
+
+    def at_iterate(self, counts: np.ndarray, dim: int) -> np.ndarray:
+        """(n, p) for n iterations, each after so many answers: which points are the iterate itself.
+
+        Values there say what f is where the walk stands, without a query more.
+        """
+        return np.zeros((len(counts), self.points(dim)), bool)
 
     def streams(self, count: ArrayLike, dim: int) -> Any:
         """(p,) a number for each point.

@@ -33,10 +33,6 @@ def test_it_minimises_with_nothing_but_a_radius():
     assert not jax.config.jax_enable_x64
 
 
-def test_without_final_queries_no_value_is_claimed():
-    assert driftopt.minimize(noisy_bowl(), [0.0], budget=20, radius=0.1, rng=0).fun is None
-
-
 def test_maximize_mirrors_minimize():
     low = driftopt.minimize(noisy_bowl(), np.zeros(2), budget=200, radius=0.3, rng=1)
     fun = noisy_bowl()

@@ -9,6 +9,7 @@ from scipy.optimize import OptimizeResult
 from driftopt import averages, checks
 from driftopt.answers import Answer, Answers
 from driftopt.drivers.host import Host
+from driftopt.drivers.late_queries import late_queries
 from driftopt.drivers.observed_host import ObservedHost, Watched
 from driftopt.drivers.result import MinimizeResult
 from driftopt.oracle import Formula
@@ -111,9 +112,7 @@ class FunctionRun:
 
     def result(self, status: int) -> OptimizeResult:
         """Everything so far in SciPy's form."""
-        final = self.final
-        mean = None if final is None else float(averages.mean(final))
-        sem = None if final is None or final.size < 2 else averages.standard_error(final)
+        values, basis = self._known()
         history = {
             "x": self._points[: self.spent].copy(),
             "value": self._values[: self.spent].copy(),
@@ -121,8 +120,9 @@ class FunctionRun:
         }
         return MinimizeResult(
             x=self.x,
-            fun=mean,
-            fun_sem=sem,
+            fun=float(averages.mean(values)) if values.size else None,
+            fun_sem=averages.standard_error(values) if values.size > 1 else None,
+            fun_basis=basis,
             nfev=self.spent,
             nit=self.host.told,
             success=status == 0,
@@ -131,6 +131,18 @@ class FunctionRun:
             params=self.params,
             history=history,
         )
+
+    def _known(self) -> tuple[np.ndarray, str]:
+        """The values that say most about f at x, chosen by when they were asked and not by what they are."""
+        if self.final is not None:
+            return self.final, f"{self.final.size} values at x"
+        told = len(self._ends) - 1
+        if not told:
+            return np.empty(0), "no iteration is complete"
+        asked = late_queries(self.host.method, self.space.dim, np.asarray(self._ends), self._settle)
+        away = [self.space.distance(point, self.x) for point in self._points[asked.queries]]
+        far = float(averages.mean(np.minimum(away, averages.LARGEST)))
+        return self._values[asked.queries], f"{asked.basis}, {far:.2g} from x on average"
 
     def _query(self, points: np.ndarray) -> np.ndarray:
         """The values at all points, each held for `settle` queries of which the last is used."""

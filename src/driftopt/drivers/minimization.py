@@ -66,7 +66,8 @@ def minimize(
         model: for methods that fit one, a driftopt.oracle.Model of the law of ξ.
         settle: hold each decision for so many calls of `fun` and use the last, where the world has a memory.
         final_queries: spend so many of the budget at the reported x: `fun` is their mean, `fun_sem` its
-            standard error. Without them `fun` is None: the best value seen is only the luckiest draw.
+            standard error. Without them `fun` is what the run knows anyway, and `fun_basis` says in words
+            what that is: never the best value seen, which is only the luckiest draw.
         rng: a whole number or a numpy Generator; None draws a seed, reported in `params`.
         callback: SciPy's `callback(intermediate_result)`, or `callback(x)`, after each iteration;
             StopIteration ends the run.
@@ -74,8 +75,12 @@ def minimize(
         args: further arguments of `fun`.
 
     Returns:
-        scipy's OptimizeResult: x, fun, fun_sem, nfev, nit, success, status, message, params (all numbers
-        used) and history (points x, their values, and the iteration of each; not printed).
+        scipy's OptimizeResult: x, fun, fun_sem, fun_basis, nfev, nit, success, status, message, params
+        (all numbers used) and history (points x, their values, and the iteration of each; not printed).
+        Without `final_queries`, fun is the mean of the last eighth (four at the least) of the values at the
+        walk's own decisions, where the method asks there as "auto" does, else of all values. It is unbiased
+        for the mean of f at those decisions; where f is convex that is f(x) or a little more. None only
+        where the function failed in the first iteration.
 
     Raises:
         MinimizeError: `fun` failed or gave no finite number; the error holds the result up to there.

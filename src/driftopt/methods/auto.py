@@ -29,6 +29,7 @@ grow as t¹⁴.
 from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
@@ -114,15 +115,18 @@ class Auto(Method):
         at_x = pair // CENTRE + jnp.where(pair > 0, 1, 0) + jnp.where(pair > 3, 1, 0)
         return directions.orthonormal(key, pair - at_x, dim)  # pairs at x use up none
 
+    def at_iterate(self, counts: np.ndarray, dim: int) -> np.ndarray:
+        return np.repeat(np.asarray(_at_centre(counts))[:, None], 2, axis=1)
+
     def ask(self, state: State, noise: Any = None) -> Array:
         direction = self.drawn(state, noise)
-        apart = jnp.where(_at_centre(state), 0, state.radius) * direction
+        apart = jnp.where(_at_centre(state.told), 0, state.radius) * direction
         return jnp.stack([state.x + apart, state.x - apart])
 
     def tell(self, state: State, values: Array, noise: Any = None) -> State:
         direction, dim = self.drawn(state, noise), state.x.shape[0]
         pairs, count = self._pairs, (state.told + 1).astype(state.x.dtype)
-        centre, radius, live = _at_centre(state), state.radius, state.told < pairs
+        centre, radius, live = _at_centre(state.told), state.radius, state.told < pairs
         elapsed = jnp.minimum(count / pairs, 1)
         middle = (values[0] + values[1]) / 2
 
@@ -186,7 +190,7 @@ class Auto(Method):
     ) -> tuple[Array, Array, Array]:
         """Running means of what trials cost, of the fall over one radius, and of the radius itself."""
         count, dim = (state.told + 1).astype(state.x.dtype), state.x.shape[0]
-        recent = jnp.where(_at_centre(state), 0, jnp.minimum(1, RECENT / count))
+        recent = jnp.where(_at_centre(state.told), 0, jnp.minimum(1, RECENT / count))
         above = jnp.clip(middle - state.here + state.fallen, -bound, bound)
         # The slope of f towards where the walk comes from: d/(2δ) a u is the gradient's estimate.
         back = state.mean - state.x
@@ -207,7 +211,7 @@ class Auto(Method):
         known = jnp.where(count > 3, _median(old.first, old.second, old.third), 0)
         square = _bounded(difference**2, known, self._limit)
         rate = jnp.maximum(1 / jnp.ceil(count / 3), min(3 * MEMORY / self._pairs, 0.3))
-        change = jnp.where(_at_centre(state) & (count > 1), 0, rate)
+        change = jnp.where(_at_centre(state.told) & (count > 1), 0, rate)
         turn = state.told % 3
         return (
             old.first + jnp.where(turn == 0, change, 0) * (square - old.first),
@@ -219,7 +223,7 @@ class Auto(Method):
         """The running mean of a² over the pairs at x, of which `asked` have been."""
         mean = state.spread.still
         rate = jnp.maximum(1 / asked, min(MEMORY * CENTRE / self._pairs, 0.3))
-        return mean + jnp.where(_at_centre(state), rate, 0) * (
+        return mean + jnp.where(_at_centre(state.told), rate, 0) * (
             _bounded(difference**2, mean, self._limit) - mean
         )
 
@@ -229,7 +233,7 @@ class Auto(Method):
         jump = _bounded(2 * (middle - state.last + state.gained) ** 2, mean, self._limit)
         rate = jnp.maximum(jnp.minimum(1, ROUGH / count), min(MEMORY / self._pairs, 0.1))
         rate = jnp.where(mean > 0, rate, 1)
-        fed = jnp.where(_at_centre(state) | (count <= 3), 0, rate)
+        fed = jnp.where(_at_centre(state.told) | (count <= 3), 0, rate)
         return mean + fed * (jnp.minimum(jump, self._limit**2 * square) - mean)
 
     @property
@@ -244,8 +248,9 @@ class Auto(Method):
         return radius if self.max_radius is None else jnp.minimum(radius, self.max_radius)
 
 
-def _at_centre(state: State) -> Array:
-    return (state.told % CENTRE == CENTRE - 1) | (state.told == 0) | (state.told == 3)
+def _at_centre(pair: Any) -> Any:
+    """Whether the pair after so many is asked at x itself."""
+    return (pair % CENTRE == CENTRE - 1) | (pair == 0) | (pair == 3)
 
 
 def _median(one: Array, two: Array, three: Array) -> Array:

@@ -21,6 +21,7 @@ which the walk still comes down. The decision reported is the mean of the x_t wi
 from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
@@ -79,6 +80,9 @@ class Auto1(Method):
     def noise(self, key: Array, count: ArrayLike, dim: int) -> Array:
         pair = jnp.asarray(count)
         return directions.orthonormal(key, pair - pair // CENTRE, dim)  # pairs at x use up none
+
+    def at_iterate(self, counts: np.ndarray, dim: int) -> np.ndarray:
+        return np.repeat(counts[:, None] % CENTRE == CENTRE - 1, 2, axis=1)
 
     def ask(self, state: State, noise: Any = None) -> Array:
         direction = self.drawn(state, noise)
