@@ -3,10 +3,15 @@
 import math
 from itertools import accumulate
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
+import driftopt
 from driftopt import theory
 from driftopt.drivers.plan import affordable
+from driftopt.pytree import module
+from driftopt.rng.threefry import normal
 
 PROBLEM = {"dim": 4, "lipschitz": 1, "gap": 1, "epsilon": 0.5, "delta": 1}
 
@@ -37,12 +42,160 @@ def test_gfm_by_hand():
     assert drop / (step * plan.iterations) + beta * step * moment / 2 <= 0.25 * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("make", [theory.gfm, theory.gfm_plus])
-def test_the_method_costs_what_the_plan_says(make):
-    plan = make(**{**PROBLEM, "dim": 2, "lipschitz": 0.2, "epsilon": 1})
-    found = affordable(plan.method(), 2, plan.queries)
-    assert (found.iterations, found.queries) == (plan.iterations, plan.queries)
-    assert affordable(plan.method(), 2, plan.queries - 1).iterations == plan.iterations - 1
+def test_same_sample_o2nc_by_hand():
+    """The same numbers: G² = 160.424209576, ρ = min(1/2, 1) = 1/2.
+
+    M = ⌈36·160.424209576/0.25⌉ = ⌈23101.08…⌉ = 23102,  K = ⌈2·1.5/(0.5·0.5)⌉ = 12,  D = 0.5/23102
+    η = 2D/√(160.424209576·23102);  T = 277224
+    """
+    plan = theory.o2nc_same(**PROBLEM)
+    numbers = plan.parameters
+    assert (numbers["block"], plan.iterations, plan.queries) == (23_102, 277_224, 554_448)
+    assert (numbers["radius"], numbers["reach"]) == (0.5, pytest.approx(0.5 / 23_102))
+    assert numbers["step"] == pytest.approx(2 * 0.5 / 23_102 / math.sqrt(160.424209576 * 23_102))
+    # What the derivation promises, put together again: 3G/√M and the drop over KDM are half of ε each.
+    assert 3 * math.sqrt(160.424209576 / 23_102) <= 0.25
+    assert (1 + 0.5) / (12 * 0.5) <= 0.25
+    near = theory.o2nc_same(**{**PROBLEM, "gap": 0.1})
+    assert near.radius == 0.1, "a small drop asks for a small radius"
+
+
+def test_epochs_by_hand():
+    """d 4, λ 1/2, B 2, L 1, Δ 1, ε 1, δ 1: V = 64, β = 2, Δ_δ = 2.
+
+    n = ⌈log(2√2·8)/log 2⌉ = ⌈4.5⌉ = 5;  T = 32·2·2·64 = 8192;  η = √(4/(128·8192)) = 2/1024
+    """
+    given = {**PROBLEM, "epsilon": 1, "bound": 2}
+    plan = theory.epochs(mixing=0.5, **given)
+    assert plan.parameters == pytest.approx({"radius": 1, "step": 2 / 1024, "hold": 5})
+    assert (plan.iterations, plan.queries) == (8192, 40_960)
+    assert theory.epochs(mixing=0, **given).parameters["hold"] == 1, "nothing to wait for"
+    assert 2 * 2 * 0.5**5 * 4 <= math.sqrt(0.5) < 2 * 2 * 0.5**4 * 4, "no shorter hold is enough"
+    with pytest.raises(ValueError, match="mixing must be below 1"):
+        theory.epochs(mixing=1, **given)
+
+
+GUIDED = {"dim": 4, "gradient_lipschitz": 1, "noise": 1, "gap": 1, "epsilon": 1}
+
+
+def test_guided_by_hand():
+    """d 4, H 1, σ 1, γ 1, ε 1, α 1/2.
+
+    μ² = 2/132 = 1/66;  m = 4·66/(4·0.5) = 132;  β = 1/12;  T = 144·4/0.5 = 1152
+    """
+    new, old = theory.guided(**GUIDED), theory.guided(history=True, **GUIDED)
+    for plan in (new, old):
+        numbers = plan.parameters
+        assert numbers["radius"] == numbers["smallest"] == pytest.approx(66**-0.5)
+        assert (numbers["batch"], numbers["step"], numbers["free"]) == (132, pytest.approx(1 / 12), 0.5)
+        assert plan.iterations == 1152
+    assert (new.queries, old.queries) == (3 * 132 * 1152, 2 * 132 * 1152)
+    third = 0.5 / (4 * 4) / 3  # of αε²/(4d)
+    losses = (12 * 1 / 1152, 11 / 16 / 66, 66 / (48 * 132))
+    assert losses == pytest.approx((third, third, third))
+    with pytest.raises(ValueError, match="free must be"):
+        theory.guided(**GUIDED, free=1.5)
+
+
+@module
+class Valley(driftopt.Problem):
+    """f(x) = ½‖x‖² with noise of deviation 1, so that ‖∇f‖² = 2f."""
+
+    start: jnp.ndarray
+
+    @property
+    def dim(self):
+        return self.start.shape[-1]
+
+    @property
+    def x0(self):
+        return self.start
+
+    def noise(self, key):
+        return normal(key, (1,))
+
+    def respond(self, noise, x):
+        return noise.astype(x.dtype)
+
+    def value(self, x, xi):
+        return 0.5 * jnp.sum(x * x) + xi[0]
+
+    def objective(self, x):
+        return 0.5 * jnp.sum(x * x)
+
+
+@pytest.mark.parametrize("history", [False, True])
+def test_guided_keeps_its_promise_on_a_valley(history):
+    """The mean of ‖∇f‖² over the run stays below ε²; without the steps, the twin, it does not."""
+    start = jnp.full(4, 2**-0.5, jnp.float32)  # f = 1, the gap
+    plan = theory.guided(history=history, **{**GUIDED, "epsilon": 0.9})
+    trace = driftopt.simulate(
+        plan.method(), Valley(start), budget=plan.queries, evaluate_every=2 * plan.queries // plan.iterations
+    )
+    assert np.mean(2 * np.asarray(trace.objective)) < 0.81
+    assert 2 * float(Valley(start).objective(start)) > 0.81
+
+
+def test_filters_by_hand():
+    """d 4, L 1, H 1, γ 1, ε 1, β 1, α 0.9: 80·4 + 8 = 328, T = ⌈328^1.5⌉ = ⌈5940.3…⌉ = 5941.
+
+    η = 0.1/(20·4·T^(1/3)),  r = 1/T^(1/3)
+    """
+    given = {"dim": 4, "lipschitz": 1, "gradient_lipschitz": 1, "gap": 1, "epsilon": 1}
+    plan = theory.hlf(**given)
+    third = 5941 ** (1 / 3)
+    assert (plan.iterations, plan.queries) == (5941, 5942)
+    assert plan.parameters == pytest.approx(
+        {"radius": 1 / third, "step": 0.1 / 80 / third, "filter": 1, "momentum": 0.9}
+    )
+    for filters in (0.5, 1.5):  # κ = 1/2 both times
+        assert theory.hlf(**given, filter=filters).iterations == math.ceil((80 * 4 * 4 + 8) ** 1.5)
+    with pytest.raises(ValueError, match="filter must be below 2"):
+        theory.hlf(**given, filter=2)
+
+
+def test_ogvr_by_hand():
+    """d 4, L_ξ 2, α 1/2, σ 1/10, H 1, ε 1/2: μ = 0.5/8, m = 16/0.25 = 64, T + 1 = 32/0.0625 + 1 = 513.
+
+    β = min{1/96, 1/(√513·4^0.75) = 0.01560…, 0.0625/(2√24) = 0.0063788…}; two points have the first two alone
+    """
+    smooth = {"dim": 4, "gradient_lipschitz": 1, "epsilon": 0.5}
+    one, two = theory.ogvr(data_lipschitz=2, shift=0.5, noise=0.1, **smooth), theory.ogvr_pair(**smooth)
+    for plan in (one, two):
+        assert (plan.parameters["radius"], plan.parameters["batch"], plan.iterations) == (0.0625, 64, 513)
+    assert one.parameters["step"] == pytest.approx(0.0625 / (2 * math.sqrt(24)))
+    assert two.parameters["step"] == pytest.approx(1 / 96)
+    assert one.parameters["trust"] == 100.0
+    assert (one.queries, two.queries) == (64 * 514, 2 * 64 * 513)
+    flat = theory.ogvr_pair(dim=4, gradient_lipschitz=0.01, epsilon=0.5)
+    assert flat.parameters["step"] == pytest.approx(1 / (math.sqrt(513) * 4**0.75))
+    with pytest.raises(ValueError, match="go together"):
+        theory.ogvr(dim=4, data_lipschitz=2, shift=0.5, noise=0.1, epsilon=0.5)
+
+
+SMALL = {"dim": 2, "lipschitz": 0.2, "gap": 1, "epsilon": 1, "delta": 1}
+BENT = {"dim": 2, "gradient_lipschitz": 0.5, "epsilon": 1}
+COUNTED = {  # a plan, and how many answers an iteration of its theorem takes
+    "gfm": (theory.gfm(**SMALL), 1),
+    "gfm+": (theory.gfm_plus(**SMALL), 1),
+    "zo-o2nc-same": (theory.o2nc_same(**SMALL), 1),
+    "zo-epoch": (theory.epochs(mixing=0.5, bound=1, **SMALL), 3),
+    "gzo-ns": (theory.guided(noise=1, gap=1, **BENT), 2),
+    "gzo-hs": (theory.guided(history=True, noise=1, gap=1, **BENT), 1),
+    "hlf-szo": (theory.hlf(lipschitz=0.2, gap=1, **BENT), 1),
+    "zo-ogvr": (theory.ogvr(data_lipschitz=1, shift=1, noise=1, **BENT), 1),
+    "zo-ga-scheduled": (theory.ogvr_pair(**BENT), 1),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_the_method_costs_what_the_plan_says(name):
+    plan, answers = COUNTED[name]
+    method = plan.method()
+    told = answers * plan.iterations + (method.warmup if answers == 1 else 0)
+    found = affordable(method, 2, plan.queries)
+    assert (plan.name, found.iterations, found.queries) == (name, told, plan.queries)
+    assert affordable(method, 2, plan.queries - 1).iterations == told - 1
     text = str(plan)
     assert f"{plan.queries:,}" in text
     assert all(len(line) < 80 for line in text.splitlines())

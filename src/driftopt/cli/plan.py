@@ -1,23 +1,73 @@
 """`driftopt plan`: the theorems as arithmetic."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from driftopt.cli.arguments import Flag
+
+_MEANS = {
+    "lipschitz": "L: |f(x) − f(y)| ≤ L‖x − y‖",
+    "noise": "σ, the standard deviation of one value of F",
+    "gap": "γ = f(x₀) − inf f",
+    "epsilon": "ε, how stationary the reported point must be",
+    "delta": "the radius δ of the Goldstein subdifferential",
+    "smooth": "L_g, where the gradient of f is L_g-Lipschitz",
+    "data_lipschitz": "L_ξ, where F is L_ξ-Lipschitz in ξ",
+    "shift": "α: Ξ moves by at most α when the decision moves by 1",
+    "mixing": "the share of its state that the world keeps from one deployment to the next",
+    "bound": "B: |F| ≤ B",
+}
+_ANYWHERE = (
+    "lipschitz",
+    "noise",
+    "gap",
+    "epsilon",
+)  # constants of a problem: a theorem need not use them all
+_SAME = ("lipschitz", "gap", "epsilon", "delta")
+_GUIDED = ("smooth", "noise", "gap", "epsilon")
+_THEOREMS = {  # a method's name → its function in theory, and the constants that it takes
+    "gfm": ("gfm", _SAME),
+    "gfm+": ("gfm_plus", _SAME),
+    "zo-o2nc-same": ("o2nc_same", _SAME),
+    "gzo-ns": ("guided", _GUIDED),
+    "gzo-hs": ("guided", _GUIDED),
+    "hlf-szo": ("hlf", ("lipschitz", "smooth", "gap", "epsilon")),
+    "zo-ogvr": ("ogvr", ("data_lipschitz", "shift", "noise", "smooth", "epsilon")),
+    "zo-ga-scheduled": ("ogvr_pair", ("smooth", "epsilon")),
+    "zo-epoch": ("epochs", ("mixing", "bound", *_SAME)),
+    "dfo": ("dfo", ("mixing",)),
+}
+_Named = Literal[
+    "gfm",
+    "gfm+",
+    "zo-o2nc-same",
+    "gzo-ns",
+    "gzo-hs",
+    "hlf-szo",
+    "zo-ogvr",
+    "zo-ga-scheduled",
+    "zo-epoch",
+    "dfo",
+]
 
 
 def plan(
     *,
     dim: int,
-    lipschitz: float,
-    noise: float,
-    gap: float,
-    epsilon: float,
+    lipschitz: float | None = None,
+    noise: float | None = None,
+    gap: float | None = None,
+    epsilon: float | None = None,
     delta: float | None = None,
     option: Literal["I", "II"] = "I",
     smooth: float | None = None,
     hessian: float | None = None,
     sgd: Flag = False,
-    method: Literal["gfm", "gfm+"] | None = None,
+    method: _Named | None = None,
+    data_lipschitz: float | None = None,
+    shift: float | None = None,
+    mixing: float | None = None,
+    bound: float | None = None,
     paper: Flag = False,
     compare: Flag = False,
 ) -> None:
@@ -28,6 +78,7 @@ def plan(
     ```text
     driftopt plan --dim 9 --lipschitz 1 --noise 1 --gap 1 --epsilon 0.1 --delta 1
     driftopt plan --dim 9 --lipschitz 1 --noise 1 --gap 1 --epsilon 0.1 --smooth 2
+    driftopt plan --dim 9 --noise 1 --gap 1 --epsilon 0.5 --smooth 2 --method gzo-hs
     ```
 
     Args:
@@ -41,52 +92,88 @@ def plan(
         smooth: L_g, where the gradient of f is L_g-Lipschitz.
         hessian: L_H, where the Hessian of f is L_H-Lipschitz.
         sgd: Plan mini-batch two-point SGD instead of O2NC.
-        method: Plan a method that sees two values under the same ξ instead: there L is that of F(·; ξ) for
-            every ξ, and the noise plays no part.
+        method: Plan another method of the field instead. For those that see two values under the same ξ
+            (gfm, gfm+, zo-o2nc-same) L is that of F(·; ξ) for every ξ, and the noise plays no part.
+        data_lipschitz: L_ξ, for zo-ogvr: F is L_ξ-Lipschitz in ξ.
+        shift: α, for zo-ogvr: Ξ moves by at most α when the decision moves by 1.
+        mixing: The share of its state that a world with memory keeps from one deployment to the next.
+        bound: B, for zo-epoch: |F| ≤ B.
         paper: The theorem's own counts, with radius δ. They bound the mean of smoothed gradients; a Goldstein
             stationary point at δ takes radius δ/2, which is the default.
         compare: Print the published orders of the paper's Table 1 at these numbers too.
     """
     from driftopt import theory
 
-    problem: dict[str, Any] = {
-        "dim": dim,
+    given: dict[str, float | None] = {
         "lipschitz": lipschitz,
         "noise": noise,
         "gap": gap,
         "epsilon": epsilon,
+        "delta": delta,
+        "smooth": smooth,
+        "data_lipschitz": data_lipschitz,
+        "shift": shift,
+        "mixing": mixing,
+        "bound": bound,
     }
     kinds = [
         flag
-        for flag, given in (
-            ("--smooth", smooth),
-            ("--hessian", hessian),
-            ("--sgd", sgd or None),
-            ("--method", method),
+        for flag, used in (
+            ("--smooth", smooth is not None and method is None),
+            ("--hessian", hessian is not None),
+            ("--sgd", sgd),
+            ("--method", method is not None),
         )
-        if given
+        if used
     ]
     _check(kinds, delta, option, paper)
-    if smooth is not None:
-        planned = theory.smooth(option=option, gradient_lipschitz=smooth, **problem)
-    elif hessian is not None:
-        planned = theory.hessian_lipschitz(option=option, hessian_lipschitz=hessian, **problem)
-    elif delta is None:
-        raise ValueError(
-            "--delta is needed, the radius δ of the Goldstein subdifferential (or --smooth, --hessian)"
-        )
-    elif method is not None:
-        del problem["noise"]
-        same_sample = {"gfm": theory.gfm, "gfm+": theory.gfm_plus}[method]
-        planned = same_sample(delta=delta, **problem)
-    elif sgd:
-        planned = theory.minibatch_sgd(delta=delta, **problem)
+    if method is not None:
+        planned = _named(method, dim, given)
     else:
-        planned = theory.o2nc(option=option, delta=delta, goldstein=not paper, **problem)
+        problem = {"dim": dim, **_taken(given, _ANYWHERE, ("delta", "smooth"), "O2NC")}
+        if smooth is not None:
+            planned = theory.smooth(option=option, gradient_lipschitz=smooth, **problem)
+        elif hessian is not None:
+            planned = theory.hessian_lipschitz(option=option, hessian_lipschitz=hessian, **problem)
+        elif delta is None:
+            raise ValueError(
+                "--delta is needed, the radius δ of the Goldstein subdifferential (or --smooth, --hessian)"
+            )
+        elif sgd:
+            planned = theory.minibatch_sgd(delta=delta, **problem)
+        else:
+            planned = theory.o2nc(option=option, delta=delta, goldstein=not paper, **problem)
     print(planned)
     if compare:
+        epsilon = _taken(given, ("epsilon",), tuple(given), "--compare")["epsilon"]
         print()
         print(theory.compare(dim, epsilon, delta or planned.radius))
+
+
+def _named(method: str, dim: int, given: Mapping[str, float | None]) -> Any:
+    """The plan of one of the field's methods."""
+    from driftopt import theory
+
+    function, needs = _THEOREMS[method]
+    numbers = _taken(given, needs, _ANYWHERE, f"--method {method}")
+    if "smooth" in numbers:
+        numbers["gradient_lipschitz"] = numbers.pop("smooth")
+    if function == "guided":
+        numbers["history"] = method == "gzo-hs"
+    return getattr(theory, function)(dim=dim, **numbers)
+
+
+def _taken(
+    given: Mapping[str, float | None], needs: tuple[str, ...], also: tuple[str, ...], who: str
+) -> dict[str, Any]:
+    """The constants that a theorem takes; one that is missing, or has no part (but for `also`), is named."""
+    for name, value in given.items():
+        flag = f"--{name.replace('_', '-')}"
+        if name in needs and value is None:
+            raise ValueError(f"{flag} is needed for {who}: {_MEANS[name]}")
+        if value is not None and name not in (*needs, *also):
+            raise ValueError(f"{flag} plays no part in {who}: leave it out")
+    return {name: given[name] for name in needs}
 
 
 def _check(kinds: list[str], delta: float | None, option: str, paper: bool) -> None:

@@ -12,8 +12,10 @@ until a plan is asked for its method.
 """
 
 from driftopt.theory.complexities import COMPLEXITIES, SETTINGS, Comparison, Complexity, compare
-from driftopt.theory.field_plans import FieldPlan, dfo, gfm, gfm_plus, ogvr
+from driftopt.theory.field_plans import FieldPlan, gfm, gfm_plus, o2nc_same
+from driftopt.theory.memory_plans import dfo, epochs
 from driftopt.theory.plans import Plan, hessian_lipschitz, minibatch_sgd, o2nc, smooth
+from driftopt.theory.smooth_plans import guided, hlf, ogvr, ogvr_pair
 
 __all__ = [
     "COMPLEXITIES",
@@ -24,11 +26,16 @@ __all__ = [
     "Plan",
     "compare",
     "dfo",
+    "epochs",
     "gfm",
     "gfm_plus",
+    "guided",
     "hessian_lipschitz",
+    "hlf",
     "minibatch_sgd",
     "o2nc",
+    "o2nc_same",
     "ogvr",
+    "ogvr_pair",
     "smooth",
 ]

@@ -1,13 +1,13 @@
-"""The theorems of the field's other methods: what to run and, where constants are known, how long.
+"""The theorems of the field's other methods: what a plan of theirs is, and those that see the same ξ twice.
 
-GFM and GFM+ see two values under the same ξ and assume that F(·; ξ) is L-Lipschitz for every ξ: the noise
-cancels, and σ plays no part. Two more theorems fix numbers but no count of queries; there `queries` is None.
+GFM, GFM+ and the same-sample O2NC assume that F(·; ξ) is L-Lipschitz for every ξ: the noise cancels, and σ
+plays no part.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, log, sqrt
+from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any
 
 from driftopt.theory.arithmetic import ROOT_2PI, dimension, exact, root, table
@@ -100,35 +100,32 @@ def gfm_plus(*, dim: int, lipschitz: Any, gap: Any, epsilon: Any, delta: Any, co
     return FieldPlan("gfm+", _promise(epsilon, delta), size, numbers, iterations, queries)
 
 
-def dfo(*, dim: int, mixing: float, forget: float = 0.5, step: Any = 1, radius: Any = 1) -> FieldPlan:
-    """DFO(λ) (Liu, Li and Wai 2024): its theorem's schedule, in a world that keeps a share ρ of its state.
+def o2nc_same(*, dim: int, lipschitz: Any, gap: Any, epsilon: Any, delta: Any) -> FieldPlan:
+    """Same-sample two-point O2NC (Kornowski and Shamir 2024), whose increment is carried from block to block.
 
-        δ_0 = r d^{1/6},   η_0 = s d^{−2/3},   τ_0 = 2/log(1/max{ρ, λ}),   α = 2/3,   β = 1/6
+        ρ = min(δ/2, Δ/L),   G² = 16√(2π) d L²
+        M = ⌈36G²/ε²⌉,   K = ⌈2(Δ + ρL)/((δ − ρ)ε)⌉,   D = (δ − ρ)/M,   η = 2D/(G√M),   queries 2KM
 
-    The theorem gives orders: s (`step`) and r (`radius`) are the problem's, and no count of queries follows.
+    The points of a block lie within DM = δ − ρ of each other, and each gradient of f_ρ within ρ of its point.
+    ρ and D are the paper's, the counts are of this derivation: carried over, an increment may begin a block
+    anywhere in its ball, so descent's regret is (2D)²/(2η) + ηMG²/2 = 2DG√M, and the estimates' own noise
+    adds DG√M; over DM that is 3G/√M ≤ ε/2, and the drop of f_ρ the other half.
     """
-    size, slowest = dimension(dim), max(float(forget), float(mixing))
-    if not 0 < slowest < 1:
-        raise ValueError(f"forget and mixing must be above 0 and below 1; got {forget!r} and {mixing!r}")
+    size, slope, target, reached = _numbers(dim, lipschitz, epsilon, delta)
+    drop = exact("gap", gap, zero=True)
+    radius = min(reached / 2, drop / slope) if drop else reached / 2
+    moment = 16 * ROOT_2PI * size * slope**2
+    block = ceil(36 * moment / target**2)
+    blocks = ceil(2 * (drop + radius * slope) / ((reached - radius) * target))
+    reach = (reached - radius) / block
     numbers = {
-        "radius": float(exact("radius", radius)) * size ** (1 / 6),
-        "step": float(exact("step", step)) * size ** (-2 / 3),
-        "forget": float(forget),
-        "hold": 2 / log(1 / slowest),
+        "radius": float(radius),
+        "step": float(2 * reach) / sqrt(moment * block),
+        "block": block,
+        "reach": float(reach),
     }
-    return FieldPlan("dfo", "mean ‖∇f‖² of order d^(2/3) T^(−1/3), up to logarithms", size, numbers)
-
-
-def ogvr(*, dim: int, data_lipschitz: Any, shift: Any, noise: Any) -> FieldPlan:
-    """ZO-OGVR (Hikima and Takeda 2025): how much an old observation is trusted, M = L_ξ²α²/σ².
-
-    F is L_ξ-Lipschitz in ξ (`data_lipschitz`), Ξ moves by at most α (`shift`) when the decision moves by 1,
-    and σ (`noise`) is the deviation of one value. The other numbers stay those of the paper's experiments.
-    """
-    size = dimension(dim)
-    slope, moves = exact("data_lipschitz", data_lipschitz), exact("shift", shift)
-    trust = float((slope * moves / exact("noise", noise)) ** 2)
-    return FieldPlan("zo-ogvr", "the control value of least variance", size, {"trust": trust})
+    iterations = block * blocks
+    return FieldPlan("zo-o2nc-same", _promise(epsilon, delta), size, numbers, iterations, 2 * iterations)
 
 
 def _numbers(dim: Any, lipschitz: Any, epsilon: Any, delta: Any) -> tuple[int, Fraction, Fraction, Fraction]:
