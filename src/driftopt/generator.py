@@ -42,7 +42,8 @@ class Generator(_standard.Generator):
     Args:
         vocs: Continuous variables with finite domains, one objective (MINIMIZE or MAXIMIZE), constants.
         budget: How many values there will be.
-        radius: How far a trial may be from the current decision. None: √d/10 of the narrowest domain.
+        radius: How far a trial may be from the current decision, one number or one for each variable. None:
+            √d/10 of each variable's domain.
         method: A name of `driftopt.methods.names()` that sees values, or a Method with its own numbers.
         params: The numbers of a named method.
         start: Where to start, a value for each variable. A variable's default value, or the middle of its
@@ -147,8 +148,7 @@ class Generator(_standard.Generator):
         """Decide the method's numbers and begin its walk; how many iterations the budget pays for."""
         dim = self._space.dim
         radius, params = defaults.radius_once(radius, params)
-        if radius is None and defaults.takes_radius(method):
-            radius = self._space.radius
+        self._space, radius = defaults.sized(method, self._space, radius)
         chosen, _ = defaults.resolve(method, dim=dim, budget=budget, radius=radius, params=params)
         named = method if isinstance(method, str) else type(method).__name__
         check_minimize(named, chosen.sees, loss=False, model=False)

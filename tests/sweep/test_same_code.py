@@ -13,6 +13,7 @@ import driftopt
 from driftopt.comparison.functions import FunctionSource
 from driftopt.methods.grids import grid
 from driftopt.problems.synthetic import kink
+from driftopt.space import Space
 from driftopt.sweep.parts import Settings, Simulated
 from driftopt.sweep.same_code import Asker, OtherCode, named_in, run_task
 
@@ -31,7 +32,7 @@ def own(tmp_path, monkeypatch):
 
 @pytest.fixture
 def task(own):
-    source = FunctionSource(own.noisy, np.zeros(2), None, 3)
+    source = FunctionSource(own.noisy, Space.build(np.zeros(2)), 3)
     return source.task(STEPS, [[0]], [0], [1], Settings(20))
 
 
@@ -61,7 +62,9 @@ def test_what_a_task_names(own, task):
     assert named_in(task) == (own.noisy,)
     plain = Simulated([kink(2)], ["a"]).task(STEPS, [[0]], [0], [1], Settings(20))
     assert named_in(plain) == ()
-    local = FunctionSource(lambda x: 1.0, np.zeros(2), None, 3).task(STEPS, [[0]], [0], [1], Settings(20))
+    local = FunctionSource(lambda x: 1.0, Space.build(np.zeros(2)), 3).task(
+        STEPS, [[0]], [0], [1], Settings(20)
+    )
     assert named_in(local) == ()
 
 

@@ -36,11 +36,13 @@ def create(
     *,
     x0: Number = None,
     budget: int | None = None,
-    radius: float | None = None,
+    radius: Number = None,
     names: str | None = None,
     method: str | None = None,
     param: Repeated = None,
     bounds: Number = None,
+    constraints: str | None = None,
+    grid: Number = None,
     direction: Literal["minimize", "maximize"] = "minimize",
     rng: int | None = None,
     parallel: int = 1,
@@ -57,6 +59,7 @@ def create(
     ```text
     driftopt study create shop.db prices --x0 9.9,4.5 --budget 60 --radius 0.3
     driftopt study create shop.db fees --x0 0.1,0.2 --bounds 0:1 --budget 60
+    driftopt study create shop.db shelf --x0 2.2,5.4 --radius 0.2,0.5 --grid 0.05,0.1 --budget 60
     driftopt study create --json shop.db prices < study.json
     ```
 
@@ -64,12 +67,17 @@ def create(
         x0: The decision in force today: numbers, comma-separated.
         budget: How many deployments may be made in all.
         radius: About how far a trial decision should be from the present one, in the units of x. For auto a
-            first guess; --param max_radius=… is the promise that none is farther.
+            first guess; --param max_radius=… is the promise that none is farther. One for each coordinate,
+            comma-separated, makes these the units of every distance.
         names: A name for each coordinate, comma-separated.
         method: A name from `driftopt methods`; auto, or zo-o2nc-2pt with --parallel or --max-change, unless
             given.
         param: A parameter of the method, key=value; may be given again.
         bounds: low:high for each coordinate, comma-separated; one pair holds for all.
+        constraints: JSON, {"A": [[1, 1, 0]], "ub": [8]} or a list of such, lb and ub: what every decision
+            keeps.
+        grid: The step of each coordinate, comma-separated, such as 0.05,1,0.5@9.99 (9.99 and every half
+            around it); empty for a continuous one; one step holds for all.
         direction: Whether values are to become small or large.
         rng: A seed.
         parallel: Directions in one iteration, so that as many deployments can run at once.
@@ -97,7 +105,7 @@ def create(
             options = {
                 "x0": start,
                 "budget": budget,
-                "radius": radius,
+                "radius": io.one_or_several(radius, "--radius"),
                 "method": method,
                 "params": io.params(param),
             }
@@ -108,6 +116,8 @@ def create(
             }
             options |= {
                 "bounds": io.bounds(bounds, len(start)),
+                "constraints": io.constraints(constraints),
+                "grid": io.grid(grid, len(start)),
                 "parallel": parallel,
                 "lease": lease_days * 86400,
             }

@@ -95,6 +95,38 @@ def bounds(text: str | None, dim: int) -> list[tuple[float | None, float | None]
     return pairs * dim if len(pairs) == 1 else pairs
 
 
+def one_or_several(text: str | None, option: str) -> float | list[float] | None:
+    """A number, or numbers comma-separated."""
+    numbers = vector(text, option)
+    return numbers[0] if numbers is not None and len(numbers) == 1 else numbers
+
+
+def grid(text: str | None, dim: int) -> list[Any] | None:
+    """Steps as in 0.05,1,0.5@9.99, an empty one for a continuous coordinate; a single one holds for all."""
+    if text is None:
+        return None
+    steps: list[Any] = []
+    for part in text.split(","):
+        step, separator, through = part.partition("@")
+        if not part:
+            steps.append(None)
+        elif separator:
+            steps.append((_number(step, "--grid", text), _number(through, "--grid", text)))
+        else:
+            steps.append(_number(step, "--grid", text))
+    return steps * dim if len(steps) == 1 else steps
+
+
+def constraints(text: str | None) -> Any:
+    """What JSON says: a table {"A", "lb", "ub"} or a list of them."""
+    try:
+        return None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        raise ValueError(
+            f'--constraints must be JSON, such as {{"A": [[1, 1]], "ub": [8]}}; got {(text or "")[:80]!r}'
+        ) from None
+
+
 def value_range(text: str | None) -> tuple[float, float] | None:
     """What no value can leave, as in 0:1."""
     if text is None:

@@ -22,6 +22,7 @@ from driftopt.comparison.judging import Judged, judge
 from driftopt.method import Method, check_method
 from driftopt.outside import Outside
 from driftopt.problem import Problem
+from driftopt.space import Space
 from driftopt.sweep import Grid, grid
 from driftopt.sweep.parts import Simulated, Source
 
@@ -56,6 +57,8 @@ def compare(
     names: Sequence[str] | None = None,
     x0: Any = None,
     bounds: Any = None,
+    constraints: Any = None,
+    grid: Any = None,
     evaluations: int = 200,
     evaluate_every: int | None = None,
     folder: str | Path | None = None,
@@ -80,6 +83,8 @@ def compare(
         names: the instances' names, where there are several.
         x0: for a function, where runs start; for a Problem, it replaces its own.
         bounds: for a function, a pair (low, high) for each coordinate.
+        constraints: for a function, linear constraints that every decision keeps, as in `minimize`.
+        grid: for a function, the steps on which every decision lies, as in `minimize`.
         evaluations: for a function, how many fresh values at the reported decision judge a run; not counted.
         evaluate_every: for a Problem, queries between two points of a curve; a fiftieth of the budget.
         folder: keeps finished parts, so that an interrupted comparison goes on from there.
@@ -94,7 +99,8 @@ def compare(
         ValueError: what was given does not fit together; the sentence says what was expected.
     """
     budget = checks.one_count("budget", budget)
-    source = _source(problem, names, x0, bounds, evaluations)
+    kept = {"bounds": bounds, "constraints": constraints, "grid": grid}
+    source = _source(problem, names, x0, kept, evaluations)
     grids = _grids(methods)
     every = max(1, budget // 50) if evaluate_every is None else evaluate_every
     tuned = sweep.tune(
@@ -117,12 +123,16 @@ def compare(
     return Comparison(scores, contrasts, tuned, budget, _best_known(source))
 
 
-def _source(problem: Any, names: Sequence[str] | None, x0: Any, bounds: Any, evaluations: int) -> Source:
+def _source(
+    problem: Any, names: Sequence[str] | None, x0: Any, kept: Mapping[str, Any], evaluations: int
+) -> Source:
     if isinstance(problem, Problem):
         problem = [problem]
     if isinstance(problem, list | tuple) and problem and all(isinstance(p, Problem) for p in problem):
-        if bounds is not None:
-            raise ValueError("bounds are for Python functions; a Problem says itself what a decision is")
+        if given := [name for name, value in kept.items() if value is not None]:
+            raise ValueError(
+                f"{' and '.join(given)} are for Python functions; a Problem says itself what a decision is"
+            )
         labels = _labels(problem) if names is None else [str(name) for name in checks.several("names", names)]
         if len(labels) != len(problem) or len(set(labels)) != len(labels):
             raise ValueError(f"{len(problem)} problems need as many different names; got {labels}")
@@ -130,8 +140,8 @@ def _source(problem: Any, names: Sequence[str] | None, x0: Any, bounds: Any, eva
     if callable(problem):
         if x0 is None:
             raise ValueError("a Python function needs x0, where runs start")
-        start = checks.vector("x0", x0)
-        return FunctionSource(problem, start, bounds, checks.one_count("evaluations", evaluations))
+        space = Space.build(x0, **kept)
+        return FunctionSource(problem, space, checks.one_count("evaluations", evaluations))
     raise ValueError(
         f"problem must be a Problem, a list of them, or a Python function; got {checks.brief(problem)}"
     )

@@ -32,6 +32,8 @@ KEYS = (
     "held_out",
     "x0",
     "bounds",
+    "constraints",
+    "grid",
     "evaluations",
     "evaluate_every",
     "settle",

@@ -1,6 +1,7 @@
 """A plain Python function as the problem of a sweep: runs go through `minimize`, one after the other."""
 
 import inspect
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -93,7 +94,7 @@ def _judged(fun: Callable[..., Any], x: np.ndarray, seed: int, evaluations: int)
 
 @dataclass(frozen=True, eq=False)
 class FunctionPlace(Place):
-    """A noisy function for optimisers that others wrote; every point asked for is inside its bounds."""
+    """A noisy function for optimisers that others wrote; every point asked for is a decision of its space."""
 
     label: str
     fun: Callable[..., Any]
@@ -110,10 +111,10 @@ class FunctionPlace(Place):
         return None if bounds is None else (bounds.lower, bounds.upper)
 
     def answer(self, seed: int, settle: int) -> Answer:
-        arguments = _generator(self.fun, seed, 0)
+        arguments, batches = _generator(self.fun, seed, 0), itertools.count()
 
         def values(points: np.ndarray) -> np.ndarray:
-            decisions = self.space.deploy(points)
+            decisions = self.space.deploy(self.space.lift(points), (seed, next(batches)))
             try:
                 each = [[float(self.fun(x.copy(), *arguments)) for _ in range(settle)] for x in decisions]
             except Exception as error:
@@ -129,7 +130,7 @@ class FunctionPlace(Place):
         return np.where(np.isfinite(values), values, np.inf)
 
     def report(self, x: np.ndarray) -> np.ndarray:
-        return self.space.report(x)
+        return self.space.report(self.space.lift(x))
 
     @property
     def code(self) -> Reached:
@@ -137,10 +138,10 @@ class FunctionPlace(Place):
 
 
 class FunctionSource(Source):
-    """One noisy function with its start and bounds."""
+    """One noisy function with its start and what a decision must keep."""
 
-    def __init__(self, fun: Callable[..., Any], x0: np.ndarray, bounds: Any, evaluations: int):
-        self.fun, self.space, self.evaluations = fun, Space.build(x0, bounds=bounds), evaluations
+    def __init__(self, fun: Callable[..., Any], space: Space, evaluations: int):
+        self.fun, self.space, self.evaluations = fun, space, evaluations
         self.names = (getattr(fun, "__name__", "function"),)
         self.dim = self.space.dim
         self.code = reach(fun)

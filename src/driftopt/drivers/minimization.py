@@ -34,6 +34,8 @@ def minimize(
     method: str | Method = "auto",
     params: Mapping[str, Any] | None = None,
     bounds: Any = None,
+    constraints: Any = None,
+    grid: Any = None,
     direction: str = "minimize",
     vectorized: bool = False,
     loss: Formula | None = None,
@@ -49,16 +51,22 @@ def minimize(
 
     Args:
         fun: x of shape (d,) → a number. With `vectorized`, points of shape (n, d) → n numbers.
-        x0: where to start; or a `Space`, which holds the start and its bounds.
+        x0: where to start; or a `Space`, which holds the start and all that a decision must keep.
         budget: how many values of `fun` may be spent, `final_queries` included. Never passed.
         radius: how far a trial decision may be from the current one, in the units of x; the same as
             params={"radius": …}. For "auto" it is a first guess, and params={"max_radius": …} the promise
-            that no trial is farther. It may be left out where bounds are finite: then it is √d/10 of the
-            narrowest width, as `params` reports.
+            that no trial is farther. One for each coordinate where these differ in scale: they are then the
+            units of x, in which the radius is 1 and every distance is measured. It may be left out where
+            bounds are finite: then each coordinate's is √d/10 of its width.
         method: a name of `driftopt.methods.names()`, or a Method with its own numbers.
         params: the numbers of a named method. "auto" needs none; the two of O2NC without a step use the
             scale-free learner, and then block = T^(2/3) for T iterations unless given.
         bounds: pairs (low, high) or scipy's Bounds; every queried point is inside them.
+        constraints: scipy's LinearConstraint, a table {"A", "lb", "ub"}, or a list of them; every queried
+            point keeps them.
+        grid: a step for each coordinate, or one for all: every queried point and the reported one are
+            multiples of it, None for a continuous coordinate; a pair (step, through) for a grid through
+            another point than 0. Points are rounded at random with the right mean.
         direction: "minimize" or "maximize".
         vectorized: whether `fun` takes several points at once.
         loss: F(x, ξ) as a JAX function; `fun` then returns ξ, what was observed, and not the value. Needed by
@@ -100,7 +108,9 @@ def minimize(
     if loss is not None and vectorized:
         raise ValueError("with `loss=` the function draws one ξ at a time: leave vectorized out")
     settle = checks.shape("settle", settle)
-    space, answers = Space.build(x0, bounds=bounds), Answers.build(direction=direction)
+    space = Space.build(x0, bounds=bounds, constraints=constraints, grid=grid)
+    space, radius = defaults.sized(method, space, radius)
+    answers = Answers.build(direction=direction)
     run = FunctionRun(fun, args, space, answers, vectorized, settle)
     total = checks.one_count("budget", budget)
     final_queries = _check_final(final_queries, total)
@@ -108,7 +118,7 @@ def minimize(
         method,
         dim=space.dim,
         budget=(total - final_queries) // settle,
-        radius=space.radius if radius is None and defaults.takes_radius(method) else radius,
+        radius=radius,
         params=params,
     )
     named = method if isinstance(method, str) else type(method).__name__
@@ -117,7 +127,8 @@ def minimize(
     queries = checks.budget(total - final_queries, settle * first_step(chosen, space.dim))
     iterations = affordable(chosen, space.dim, queries // settle).iterations
     seed = as_seed(rng)
-    run.params = {**_described(method), **numbers, "seed": seed}
+    sizes = {key: given for key, given in space.given.items() if key == "units"}
+    run.params = {**_described(method), **numbers, **sizes, "seed": seed}
     run.begun = space.begin(float(np.asarray(chosen.radius)))
     if loss is not None:
         run.watch(loss, keep=chosen.sees.observes)
@@ -228,7 +239,8 @@ def scipy_method(
     none = constraints is None or (isinstance(constraints, tuple | list | dict) and not constraints)
     unused += [] if none else ["constraints"]
     if unused:
-        raise ValueError(f"a zeroth-order method takes no {', '.join(unused)}")
+        advice = "; scipy rewrites constraints: give them to driftopt.minimize" if not none else ""
+        raise ValueError(f"a zeroth-order method takes no {', '.join(unused)}{advice}")
     if options.pop("tol", None) is not None:
         raise ValueError("tol has no meaning under noise: set the budget")
     return minimize(fun, x0, args=args, bounds=bounds, callback=callback, **options)

@@ -13,6 +13,7 @@ from driftopt.pytree import plain_fields
 
 if TYPE_CHECKING:
     from driftopt.method import Method
+    from driftopt.space import Space
 
 
 def block_length(iterations: int) -> int:
@@ -40,6 +41,18 @@ def radius_once(radius: Any, params: Mapping[str, Any] | None) -> tuple[Any, dic
 def takes_radius(name: "str | Method") -> bool:
     """Whether a method tries decisions at a distance that may be chosen here; a Method has chosen."""
     return isinstance(name, str) and "radius" in registry.entry(name).parameters
+
+
+def sized(name: "str | Method", space: "Space", radius: Any) -> "tuple[Space, Any]":
+    """The space with its units and the radius in them, from what the user gave: see `Space.sized`.
+
+    A method that sees ξ must see x in its own units, as the formula of F does.
+    """
+    if not takes_radius(name):
+        return space, radius
+    if isinstance(name, str) and registry.entry(name).sees.observes:
+        return space, space.radius if radius is None else radius
+    return space.sized(radius)
 
 
 def resolve(

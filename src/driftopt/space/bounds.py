@@ -55,7 +55,7 @@ class Bounds(Step):
     def _closed(self) -> tuple[np.ndarray, np.ndarray]:
         return np.isfinite(self.lower), np.isfinite(self.upper)
 
-    def begin(self, point: np.ndarray, radius: float) -> np.ndarray:
+    def begin(self, point: np.ndarray, radius: Any) -> np.ndarray:
         """Half a trial's reach, radius/√d, away from every bound; a coordinate farther inside stays.
 
         On a bound, both points of a pair are folded onto one, so that nothing is learned from them.

@@ -8,19 +8,24 @@ a study stores `given`, and neither knows which steps there are.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from driftopt import checks
+from driftopt.space import units
 from driftopt.space.bounds import Bounds
-from driftopt.space.step import Step
+from driftopt.space.constraints import Constraints
+from driftopt.space.grid import Grid
+from driftopt.space.step import Plain, Step
+from driftopt.space.units import Units
 
-STEPS: tuple[type[Step], ...] = (Bounds,)
+STEPS: tuple[type[Step], ...] = (Units, Bounds, Constraints, Grid)
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
+class Space(Plain):
     """What a decision may be. Made once, at the door; everything in it has been checked."""
 
     start: np.ndarray
@@ -34,7 +39,7 @@ class Space:
         Args:
             start: the decision in force today, a vector; or a Space, which is then returned.
             names: a different name for each coordinate; x0, x1, … unless given.
-            given: a value for any of the steps (`bounds`), None to leave it out.
+            given: a value for any of the steps (`units`, `bounds`, `constraints`, `grid`), None: without it.
 
         Raises:
             ValueError: a step cannot be made of what was given, or cannot give the start.
@@ -64,48 +69,111 @@ class Space:
         parts = [f"{self.start.tolist()}", f"names={list(self.names)}"]
         return f"Space({', '.join([*parts, *(f'{key}={value}' for key, value in self.given.items())])})"
 
+    def sized(self, radius: Any) -> "tuple[Space, Any]":
+        """The space in whose units one number is the radius of trials, and that number.
+
+        A number for each coordinate makes these the units, in which the radius is 1. One number is a radius
+        in the units that the space has. Without any, the radius is 1 where the space has units, else each
+        coordinate's is √d/10 of the width of its bounds, so that a trial moves it by about a tenth of its
+        range: one number where the widths are equal. None where a width is infinite.
+
+        >>> Space.build([1.0] * 25, bounds=[(0, 2)] * 25).sized(None)[1]
+        1.0
+        >>> Space.build([1.0, 50.0]).sized([0.1, 5.0])
+        (Space([1.0, 50.0], names=['x0', 'x1'], units=[0.1, 5.0]), 1.0)
+        """
+        apart = isinstance(radius, list | tuple) or (isinstance(radius, np.ndarray) and radius.ndim > 0)
+        measured = any(isinstance(step, Units) for step in self.steps)
+        if apart:
+            if measured:
+                raise ValueError("radius must be one number: the space has its own units")
+            sizes = checks.positive("radius", checks.vector("radius", radius, self.dim))
+        elif radius is not None:
+            return self, radius
+        elif measured:
+            return self, 1.0
+        else:
+            sizes = np.sqrt(self.dim) / 10 * self._widths
+            if not np.isfinite(sizes).all() or np.allclose(sizes, sizes.min(), rtol=1e-9, atol=0):
+                return self, self.radius
+        return Space.build(self.start, names=self.names, units=sizes, **self.given), 1.0
+
+    @property
+    def radius(self) -> float | None:
+        """√d/10 of the narrowest width of the bounds, one radius for every coordinate; None without bounds.
+
+        For methods that must see decisions in their own units.
+        """
+        narrowest = np.sqrt(self.dim) / 10 * self._widths.min()
+        return float(narrowest) if np.isfinite(self._widths).all() else None
+
+    @property
+    def _widths(self) -> np.ndarray:
+        return next((step.widths for step in self.steps if isinstance(step, Bounds)), np.array([np.inf]))
+
+    @cached_property
+    def _way(self) -> tuple[Step, ...]:
+        """The steps that a point takes: not those whose work another one does."""
+        replaced = [name for step in self.steps for name in step.instead_of]
+        return tuple(step for step in self.steps if step.name not in replaced)
+
+    @cached_property
+    def _units(self) -> Any:
+        return units.of(self.steps)
+
     def deploy(self, points: np.ndarray, draw: Sequence[int] = ()) -> np.ndarray:
         """The decisions that a method's points stand for, (…, d) → (…, d).
 
         `draw` names this draw of points, for steps that are random: the same draw gives the same decisions.
         """
-        for step in self.steps:
+        for step in self._way:
             points = step.deploy(points, draw)
         return points
 
+    def lift(self, decisions: np.ndarray) -> np.ndarray:
+        """Points of a method that stand for decisions."""
+        for step in reversed(self._way):
+            decisions = step.lift(decisions)
+        return decisions
+
     def begin(self, radius: float) -> np.ndarray:
         """Where a method's walk with trials of this radius begins: at the start, unless it would be stuck."""
-        point = self.start
-        for step in self.steps:
-            point = step.begin(point, radius)
-        return point
+        decision = self.start
+        for step in self._way:
+            decision = step.begin(decision, radius * self._units)
+        return self.lift(decision)
 
     def report(self, point: np.ndarray, begun: np.ndarray | None = None) -> np.ndarray:
         """The decision that a method's recommendation stands for.
 
-        A coordinate that has not moved from where the walk has `begun` is the start's, exactly.
+        A coordinate that has not moved from where the walk has `begun` is the start's, exactly; all of them
+        or none where coordinates depend on each other.
         """
         decision = point
-        for step in self.steps:
+        for step in self._way:
             decision = step.report(decision)
-        return np.array(decision) if begun is None else np.where(point == begun, self.start, decision)
+        if begun is None:
+            return np.array(decision)
+        still = point == begun
+        if not all(step.by_coordinate for step in self._way):
+            still = still.all()
+        return np.where(still, self.start, decision)
 
     def distance(self, one: np.ndarray, other: np.ndarray) -> float:
-        """How far apart two decisions are."""
+        """How far apart two decisions are, in the units of the space."""
         with np.errstate(over="ignore"):  # infinitely far is far
-            return float(np.linalg.norm(one - other))
+            return float(np.linalg.norm((one - other) / self._units))
+
+    def astray(self, deployed: np.ndarray, asked: np.ndarray) -> float:
+        """How far from the asked decision another was deployed; what counts as asked does not."""
+        for step in self._way:
+            deployed = step.settled(asked, deployed)
+        return self.distance(deployed, asked)
 
     @property
-    def radius(self) -> float | None:
-        """√d/10 of the narrowest width of the bounds, for those who give no radius; None without bounds.
-
-        A trial at that distance moves every coordinate by about a tenth of the narrowest range.
-
-        >>> Space.build([1.0] * 25, bounds=[(0, 2)] * 25).radius
-        1.0
-        """
-        widths = next((step.widths for step in self.steps if isinstance(step, Bounds)), np.array([np.inf]))
-        return float(np.sqrt(self.dim) / 10 * widths.min()) if np.isfinite(widths).all() else None
+    def slack(self) -> float:
+        """By how much decisions may be farther apart than a method's points."""
+        return float(sum(np.linalg.norm(step.slack / self._units) for step in self._way))
 
 
 def _names(names: Sequence[str] | None, dim: int) -> tuple[str, ...]:

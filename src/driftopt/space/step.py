@@ -2,18 +2,30 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 
-class Step(ABC):
+class Plain:
+    """An object that travels, and is hashed, without what it has computed meanwhile."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        computed = [key for key in vars(self) if isinstance(getattr(type(self), key, None), cached_property)]
+        return {key: value for key, value in vars(self).items() if key not in computed}
+
+
+class Step(Plain, ABC):
     """A pure function on points, (…, d) → (…, d), with a name under which it is given and stored.
 
-    A step never lengthens a distance, so what a method promises of its points holds for the decisions.
+    A step lengthens no distance by more than its `slack`, so what a method promises of its points holds for
+    the decisions, up to that.
     """
 
     name: ClassVar[str]  # the keyword of `Space.build`, and the key under which a study stores it
+    instead_of: ClassVar[tuple[str, ...]] = ()  # steps whose work this one does too
+    by_coordinate: ClassVar[bool] = True  # whether each coordinate of a decision follows from its own alone
 
     @classmethod
     @abstractmethod
@@ -47,6 +59,21 @@ class Step(ABC):
         """The same for a recommendation, without randomness."""
         return self.deploy(point, ())
 
-    def begin(self, point: np.ndarray, radius: float) -> np.ndarray:
-        """Where a walk with trials of this radius begins: at `point`, unless it would be stuck there."""
+    def begin(self, point: np.ndarray, radius: Any) -> np.ndarray:
+        """Where a walk begins whose trials reach `radius` in each coordinate: at the decision `point`, unless
+        it would be stuck there.
+        """
         return point
+
+    def lift(self, decisions: np.ndarray) -> np.ndarray:
+        """Points that stand for decisions which this step can give."""
+        return decisions
+
+    def settled(self, asked: np.ndarray, deployed: np.ndarray) -> np.ndarray:
+        """What was deployed, with every coordinate that counts as the asked one replaced by it."""
+        return deployed
+
+    @property
+    def slack(self) -> Any:
+        """By how much it may lengthen a distance, in each coordinate."""
+        return 0.0

@@ -1,6 +1,6 @@
 """From the user's arguments to a Spec: everything is checked and every default decided once, at creation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,11 @@ from driftopt.study.spec import Spec, planned
 def specify(
     *,
     x0: Any,
-    names: Sequence[str] | None,
+    decisions: Mapping[str, Any],
     radius: Any,
     method: str | None,
     params: Mapping[str, Any] | None,
     budget: int,
-    bounds: Any,
     direction: str,
     rng: Any,
     parallel: int,
@@ -30,10 +29,10 @@ def specify(
     control_every: int | None,
     reserve: int,
 ) -> Spec:
-    """The specification of a new study."""
+    """The specification of a new study; `decisions` are the arguments of `Space.build` beside x0."""
     from driftopt.rng.seeds import as_seed
 
-    space = Space.build(x0, names=names, bounds=bounds)
+    space = Space.build(x0, **decisions)
     if reserve != 0:
         reserve = checks.one_count("reserve", reserve)
     usable = checks.one_count("budget", budget) - reserve
@@ -47,7 +46,7 @@ def specify(
     name = method or ("zo-o2nc-2pt" if width > 1 or limit is not None else "auto")
     every = None if control_every is None else checks.one_count("control_every", control_every)
     own = planned(usable + reserve, reserve, every)
-    built, given = _method(name, radius, params, own, width, limit, space)
+    space, built, given = _method(name, radius, params, own, width, limit, space)
     points, repeats = built.points(space.dim), int(built.batch)
     checks.budget(max(usable, 1), points * repeats, 1 + built.warmup)
     return Spec(
@@ -57,6 +56,7 @@ def specify(
         params=given,
         budget=int(budget),
         bounds=space.given.get("bounds"),
+        steps={key: value for key, value in space.given.items() if key != "bounds"},
         direction=checks.choice("direction", direction, ("minimize", "maximize")),
         seed=as_seed(rng),
         parallel=width,
@@ -95,8 +95,8 @@ def _method(
     parallel: int,
     max_change: float | None,
     space: Space,
-) -> tuple[Any, dict[str, Any]]:
-    """The method and the parameters that build it again, all written out."""
+) -> tuple[Space, Any, dict[str, Any]]:
+    """The space in its units, the method, and the parameters that build it again, all written out."""
     from driftopt import methods  # JAX: answering a study does without
     from driftopt.methods import defaults
     from driftopt.oracle import check_study
@@ -109,24 +109,31 @@ def _method(
             raise ValueError(f"{name} cannot be widened: parallel must be 1, or choose zo-o2nc-2pt")
         if numbers.setdefault("directions", parallel) != parallel:
             raise ValueError(f"parallel={parallel} sets directions: leave {numbers['directions']} out")
+    if max_change is None or radius is not None:
+        space, radius = defaults.sized(name, space, radius)
     plan: dict[str, Any] = {"dim": space.dim, "budget": budget, "params": numbers}
     if max_change is not None:
         # With radius 1 the reach is the share of the radius by which the iterate may move, 1/M.
         shape, _ = defaults.resolve(name, radius=1.0, **plan)
-        radius = _limited(name, radius, shape, max_change)
-    method, numbers = defaults.resolve(name, radius=space.radius if radius is None else radius, **plan)
-    return method, _plain(numbers)
+        radius = _limited(name, radius, shape, max_change, space)
+    method, numbers = defaults.resolve(name, radius=radius, **plan)
+    return space, method, _plain(numbers)
 
 
-def _limited(name: str, radius: Any, shape: Any, max_change: float) -> float:
+def _limited(name: str, radius: Any, shape: Any, max_change: float, space: Space) -> float:
     if shape.reach is None:
         raise ValueError(
             f"max_change needs a method with bounded steps, such as zo-o2nc-2pt; {name} has none"
         )
-    reach = float(shape.reach)
+    reach, room = float(shape.reach), max_change - space.slack
+    if not room > 0:
+        raise ValueError(
+            f"max_change must be more than {space.slack:.6g}, by which rounding to the grid may part two "
+            f"deployments{' that keep constraints' if np.isinf(space.slack) else ''}; got {max_change:g}"
+        )
     if radius is None:
-        return limits.widest_radius(max_change, reach)
-    limits.check_radius(checks.one_positive("radius", radius), max_change, reach)
+        return limits.widest_radius(room, reach)
+    limits.check_radius(checks.one_positive("radius", radius), room, reach)
     return radius
 
 

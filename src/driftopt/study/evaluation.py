@@ -48,8 +48,9 @@ def decision(spec: Spec, place: Place, center: np.ndarray) -> np.ndarray:
     """What to deploy there."""
     if place.kind == "confirm":
         return spec.space.start if place.sample == 0 else center
-    side = spec.radius * direction(spec, place.point)
-    return spec.space.deploy(center + side if place.sample == 0 else center - side)
+    side, point = spec.radius * direction(spec, place.point), spec.space.lift(center)
+    draw = (spec.seed, _STREAM, place.point)  # both sides of a pair are rounded alike
+    return spec.space.deploy(point + side if place.sample == 0 else point - side, draw)
 
 
 def spread(spec: Spec, purpose: str) -> float:

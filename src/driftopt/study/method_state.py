@@ -25,8 +25,9 @@ class MethodState(Host):
         methods.entry(spec.method, spec.provider)  # names the package where it is not installed
         super().__init__(methods.get(spec.method, **spec.params), self._begun, spec.seed)
         self._name, self._params = spec.method, dict(spec.params)
+        self._seed, self._draw = spec.seed, 0  # and how often the open iteration was drawn anew
         self.taken = 0
-        self.before: np.ndarray | None = None  # the points that the last values told belong to
+        self.before: np.ndarray | None = None  # the decisions that the last values told belong to
 
     def follow(self, steps: Sequence[Step]) -> None:
         """Take the steps that are new since the last time."""
@@ -34,12 +35,15 @@ class MethodState(Host):
             if kind is np.ndarray:
                 values = np.stack(list(run))  # pyright: ignore[reportCallIssue, reportArgumentType]
                 self.replay(values[:-1])
-                self.before = self.points
+                self._draw = self._draw if len(values) == 1 else 0
+                self.before = self.decisions(self._draw, anew=False)
                 self.tell(values[-1])
+                self._draw = 0
             else:
                 for step in run:
                     if step is None:
                         self.redraw()
+                        self._draw += 1
                     else:
                         self._plan_for(int(step))  # pyright: ignore[reportArgumentType]
         self.taken = len(steps)
@@ -69,16 +73,16 @@ class MethodState(Host):
         """Where the method stands, before any step of the space."""
         return np.asarray(self.state.x)
 
-    def decisions(self, draw: int) -> np.ndarray:
+    def decisions(self, draw: int, anew: bool = True) -> np.ndarray:
         """The open iteration's decisions; with draw > 0, what they would be after one more redraw.
 
-        Nothing changes until the redraw is in the log.
+        Nothing changes until the redraw is in the log: not `anew`, it is.
         """
         host = self
-        if draw > 0:
+        if draw > 0 and anew:
             host = copy.copy(self)
             host.redraw()
-        return self._space.deploy(host.points)
+        return self._space.deploy(host.points, (self._seed, self.told, draw))
 
     def recommendation(self) -> np.ndarray:
         """The decision to report."""

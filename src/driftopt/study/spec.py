@@ -1,7 +1,7 @@
 """What a study is, fixed at its creation: stored as JSON, with every default written out."""
 
 import json
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +39,7 @@ class Spec:
     repeats: int
     provider: str = OWN  # the package that brings the method
     begun: list[float] | None = None  # where the walk begins, if not at x0: studies of old began there
+    steps: dict[str, Any] = field(default_factory=dict[str, Any])  # of the space, beside the bounds
 
     @property
     def dim(self) -> int:
@@ -61,7 +62,7 @@ class Spec:
     def space(self) -> Space:
         """The way out: from the method's points to decisions."""
         # Names were checked when the study was made, by the rule of that day.
-        return replace(Space.build(self.x0, bounds=self.bounds), names=tuple(self.names))
+        return replace(Space.build(self.x0, bounds=self.bounds, **self.steps), names=tuple(self.names))
 
     @cached_property
     def answers(self) -> Answers:
@@ -70,15 +71,16 @@ class Spec:
             direction=self.direction,
             largest=LARGEST,
             tolerance=self.tolerance,
-            distance=self.space.distance,
+            distance=self.space.astray,
         )
 
     def as_json(self) -> str:
         stored = asdict(self)
         if self.provider == OWN:  # what driftopt brings itself is not said: older versions read on
             del stored["provider"]
-        if self.begun is None:
-            del stored["begun"]
+        for name in ("begun", "steps"):
+            if not stored[name]:
+                del stored[name]
         return json.dumps(stored, allow_nan=False)
 
     @classmethod

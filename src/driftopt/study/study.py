@@ -47,11 +47,13 @@ class Study:
         *,
         x0: Any,
         budget: int,
-        radius: float | None = None,
+        radius: Any = None,
         names: Sequence[str] | None = None,
         method: str | None = None,
         params: Mapping[str, Any] | None = None,
         bounds: Any = None,
+        constraints: Any = None,
+        grid: Any = None,
         direction: str = "minimize",
         rng: Any = None,
         parallel: int = 1,
@@ -72,16 +74,22 @@ class Study:
             budget: how many deployments may be made in all, whatever fails.
             radius: about how far a trial decision should be from the present one, as in `minimize`; the same
                 as params={"radius": …}. For "auto" a first guess: params={"max_radius": …} is the promise.
+                One for each coordinate makes these the units in which every distance is measured.
             names: a name for each coordinate of x0.
             method: a name from `driftopt.methods.names()`, with its `params`. If none is given: "auto", which
                 needs only a radius; with `parallel` or `max_change`, "zo-o2nc-2pt".
             bounds: (low, high) for each coordinate, None for an open side; every asked point keeps them.
+            constraints: scipy's LinearConstraint, a table {"A", "lb", "ub"}, or a list of them, as in
+                `minimize`; every asked point keeps them.
+            grid: a step for each coordinate or one for all, as in `minimize`: every asked point and the
+                recommendation are on it.
             direction: "minimize" or "maximize".
             rng: a seed, or a Generator to draw one from.
             parallel: directions in one iteration, so that as many deployments can run at once.
             lease: seconds after which an unanswered deployment may be handed out again; None: never.
             max_failures: failures at one point after which the iteration is redrawn.
-            tolerance: how far `x_deployed` may be from the asked point; a tenth of the radius if not given.
+            tolerance: how far `x_deployed` may be from the asked point, beyond half a step of the grid; a
+                tenth of the radius if not given.
             max_change: the largest distance between two consecutive deployments.
             control_every: deploy x0 again after every so many other deployments, to see the world drift.
             reserve: deployments kept for confirmation and stationarity.
@@ -90,12 +98,11 @@ class Study:
         name = str(checks.text("name", name))
         spec = specify(
             x0=x0,
-            names=names,
+            decisions={"names": names, "bounds": bounds, "constraints": constraints, "grid": grid},
             radius=radius,
             method=method,
             params=params,
             budget=budget,
-            bounds=bounds,
             direction=direction,
             rng=rng,
             parallel=parallel,

@@ -1,0 +1,240 @@
+"""Linear constraints by projection: a method walks freely, the world sees the nearest decision that keeps
+them.
+
+f(P(x)) is as Lipschitz as f, whatever the polyhedron, and every queried point lies in it. The projection
+
+    P(x) = argmin ‖(y − x)/units‖   over   lb ≤ A y ≤ ub and the bounds
+
+is Lawson and Hanson's least-distance problem: its dual is a least-squares problem with non-negative
+unknowns, which scipy.optimize.nnls solves to rounding in finitely many pivots. Interior-point and splitting
+solvers stop at a tolerance, and would be one dependency more.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from scipy.linalg import null_space
+from scipy.optimize import linprog, nnls
+
+from driftopt import checks
+from driftopt.space import units
+from driftopt.space.bounds import Bounds
+from driftopt.space.step import Step
+
+FEASIBLE = 1e-10  # of the size of what is added up in a row
+_FORM = (
+    "constraints must be scipy's LinearConstraint, a table {'A': rows, 'lb': …, 'ub': …}, or a list of them"
+)
+
+
+class _Sides(NamedTuple):
+    """rows · w ≤ limit, and the plane w = origin + basis · t in which equalities leave w free."""
+
+    rows: np.ndarray  # (k, r), of length 1, in the coordinates t
+    limit: np.ndarray
+    origin: np.ndarray
+    basis: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints(Step):
+    """lower ≤ matrix · x ≤ upper, within the bounds; lower = upper is an equality."""
+
+    name: ClassVar[str] = "constraints"
+    instead_of: ClassVar[tuple[str, ...]] = ("bounds",)
+    by_coordinate: ClassVar[bool] = False
+
+    matrix: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    start: np.ndarray
+    sizes: np.ndarray  # the units
+    box: Bounds
+
+    @classmethod
+    def parse(cls, given: Any, start: np.ndarray, before: Sequence[Step] = ()) -> Self | None:
+        """From scipy's LinearConstraint, a table {A, lb, ub}, or a list of these."""
+        if given is None or (isinstance(given, list | tuple) and not given):
+            return None
+        listed = given if isinstance(given, list | tuple) else [given]
+        parts = zip(*(_rows(one, start.size) for one in listed), strict=True)
+        matrix, lower, upper = (np.concatenate(part) for part in parts)
+        wide = np.full(start.size, np.inf)
+        box = next((step for step in before if isinstance(step, Bounds)), Bounds(-wide, wide))
+        sizes = np.broadcast_to(np.asarray(units.of(before), float), start.shape)
+        made = cls(matrix, lower, upper, start, sizes, box)
+        made._check_start()
+        return made
+
+    @property
+    def given(self) -> dict[str, Any]:
+        sides = ([s if np.isfinite(s) else None for s in side.tolist()] for side in (self.lower, self.upper))
+        return {"A": self.matrix.tolist(), **dict(zip(("lb", "ub"), sides, strict=True))}
+
+    def allows(self, decisions: np.ndarray) -> Any:
+        """Which of the decisions (…, d) keep the bounds exactly and every row to rounding: (…)."""
+        within = (decisions >= self.box.lower) & (decisions <= self.box.upper)
+        return within.all(axis=-1) & (self._excess(decisions) <= 0).all(axis=-1)
+
+    def _excess(self, decisions: np.ndarray) -> np.ndarray:
+        """By how much each row is passed beyond rounding, (…, m); no row that holds is positive."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = decisions @ self.matrix.T
+            rounding = FEASIBLE * (np.abs(decisions) @ np.abs(self.matrix).T) + self._least
+            excess = np.maximum(self.lower - sums, sums - self.upper) - rounding
+        return np.where(np.isnan(excess), np.inf, excess)
+
+    @cached_property
+    def _least(self) -> np.ndarray:
+        """Room to round where a decision is all zeros."""
+        return 1e-14 * np.abs(self.matrix) @ self.sizes
+
+    def deploy(self, points: np.ndarray, draw: Sequence[int] = ()) -> np.ndarray:
+        """The nearest decisions; a point that keeps the constraints stays as it is, to the bit.
+
+        >>> half = Constraints.parse({"A": [[1, 1]], "ub": [1]}, np.zeros(2))
+        >>> half.deploy(np.array([[1.0, 2.0], [0, 0.5]]))
+        array([[0. , 1. ],
+               [0. , 0.5]])
+        """
+        inside = self.allows(points)
+        if inside.all():
+            return points
+        flat, kept = points.reshape(-1, points.shape[-1]).copy(), np.ravel(inside)
+        for i in np.flatnonzero(~kept):
+            flat[i] = self._projected(flat[i])
+        return flat.reshape(points.shape)
+
+    def given_others(self, free: np.ndarray, decision: np.ndarray) -> "Constraints":
+        """What they ask of the coordinates where `free` holds, the others being those of the decision."""
+        taken = self.matrix[:, ~free] @ decision[~free]
+        box = Bounds(self.box.lower[free], self.box.upper[free])
+        sides = self.lower - taken, self.upper - taken
+        return Constraints(self.matrix[:, free], *sides, decision[free], self.sizes[free], box)
+
+    @cached_property
+    def _sides(self) -> _Sides:
+        """Everything that does not depend on the point, in w = x / units."""
+        dim, scaled = self.start.size, self.matrix * self.sizes
+        equal = self.lower == self.upper
+        origin, basis = self.start / self.sizes, np.eye(dim)
+        if equal.any():
+            basis = null_space(scaled[equal])
+            missing = self.lower[equal] - scaled[equal] @ origin  # rounding, unless the start was a guess
+            origin = origin + np.linalg.lstsq(scaled[equal], missing, rcond=None)[0]
+        rows = [scaled[~equal], -scaled[~equal], np.eye(dim), -np.eye(dim)]
+        box = self.box.upper / self.sizes, -self.box.lower / self.sizes
+        limits = [self.upper[~equal], -self.lower[~equal], *box]
+        row, limit = np.concatenate(rows), np.concatenate(limits)
+        closed = np.isfinite(limit)
+        row, limit = row[closed], limit[closed]
+        free, limit = row @ basis, limit - row @ origin
+        length = np.linalg.norm(free, axis=1)
+        turned = length > 1e-12 * np.linalg.norm(row, axis=1)  # the others are fixed by the equalities
+        return _Sides(free[turned] / length[turned, None], limit[turned] / length[turned], origin, basis)
+
+    def _projected(self, point: np.ndarray) -> np.ndarray:
+        """argmin ‖(y − point)/units‖ over the polyhedron.
+
+        From far away rounding leaves more than a decision's own digits; what is left is projected again.
+        """
+        for _ in range(4):
+            point = self._nearest(point)
+            if self.allows(point):
+                return point
+        return self._pulled(point)
+
+    def _nearest(self, point: np.ndarray) -> np.ndarray:
+        sides = self._sides
+        here = sides.basis.T @ (point / self.sizes - sides.origin)
+        room = sides.limit - sides.rows @ here
+        if room.size and room.min() < 0:
+            here = here + _least_distance(sides.rows, room)
+        nearest = (sides.origin + sides.basis @ here) * self.sizes
+        return np.clip(nearest, self.box.lower, self.box.upper)
+
+    def _pulled(self, point: np.ndarray) -> np.ndarray:
+        """A point outside by rounding alone, drawn to the start as little as it takes: the line is inside."""
+        for share in 2.0 ** np.arange(-40, 0):
+            nearer = np.clip(point + share * (self.start - point), self.box.lower, self.box.upper)
+            if self.allows(nearer):
+                return nearer
+        return self.start
+
+    def _check_start(self) -> None:
+        excess = self._excess(self.start)
+        if not (excess > 0).any():
+            return
+        row = int(np.argmax(excess))
+        sides = [[low, high] for low, high in zip(self.box.lower, self.box.upper, strict=True)]
+        stacked = np.concatenate([self.matrix, -self.matrix])
+        limits = np.concatenate([self.upper, -self.lower])
+        closed = np.isfinite(limits)
+        found = linprog(np.zeros(self.start.size), stacked[closed], limits[closed], bounds=sides)
+        if found.status == 2:
+            raise ValueError("constraints: no decision keeps all of them and the bounds; relax one")
+        example = "" if found.x is None else f"; {np.round(found.x, 6).tolist()} keeps all of them"
+        raise ValueError(
+            f"constraints: x0 breaks row {row}: {self.matrix[row].tolist()} · x0 = "
+            f"{float(self.matrix[row] @ self.start):.6g}, which must be from {self.lower[row]:.6g} to "
+            f"{self.upper[row]:.6g}; start at a decision that keeps it{example}"
+        )
+
+
+def _least_distance(rows: np.ndarray, room: np.ndarray) -> np.ndarray:
+    """The shortest y with rows · y ≤ room, where that is not empty.
+
+    With E = −[rowsᵀ; roomᵀ] and f = (0, …, 0, 1), u = argmin ‖E u − f‖ over u ≥ 0 and r = E u − f:
+    y = −r_{1…d}/r_{d+1}, and rows with u > 0 are those that hold y back (Lawson and Hanson, chapter 23).
+    """
+    scale = -room.min()  # rows have length 1: no y is shorter than that
+    room = room / scale
+    dual, _ = nnls(
+        -np.vstack([rows.T, room]), np.append(np.zeros(rows.shape[1]), 1.0), maxiter=100 * len(room)
+    )
+    held = dual > 0
+    # Once it is known which rows hold, what is left is a small linear system, solved to the last digits.
+    step = np.linalg.lstsq(rows[held], room[held], rcond=None)[0]
+    return scale * step
+
+
+def _rows(given: Any, dim: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    if isinstance(given, dict):
+        table: dict[str, Any] = checks.table("constraints", given)
+        if "A" not in table or set(table) - {"A", "lb", "ub"}:
+            raise ValueError(f"{_FORM}; got a table of {', '.join(table) or 'nothing'}")
+        rows, low, high = table["A"], table.get("lb"), table.get("ub")
+    elif hasattr(given, "A") and hasattr(given, "lb"):  # scipy's, which we need not import to recognise
+        rows, low, high = given.A, given.lb, given.ub
+        rows = rows.toarray() if hasattr(rows, "toarray") else rows
+    else:
+        raise ValueError(f"{_FORM}; got {checks.brief(given)}")
+    matrix = np.atleast_2d(checks.finite("constraints: A", rows))
+    if matrix.ndim != 2 or matrix.shape[1] != dim:
+        raise ValueError(
+            f"constraints: A must have a column for each of the {dim} coordinates of x0; got {matrix.shape}"
+        )
+    lower, upper = _side("lb", low, -np.inf, len(matrix)), _side("ub", high, np.inf, len(matrix))
+    if not (lower <= upper).all():
+        row = int(np.argmin(lower <= upper))
+        raise ValueError(f"constraints: row {row} has lb {lower[row]:g} above ub {upper[row]:g}")
+    if not (np.abs(matrix).max(axis=1) > 0).all():
+        raise ValueError("constraints: a row of A is all zeros; leave it out")
+    return matrix, lower, upper
+
+
+def _side(name: str, given: Any, open_side: float, count: int) -> np.ndarray:
+    """lb or ub with a number for each row; None, or None for a row: no limit."""
+    listed = given.tolist() if isinstance(given, np.ndarray) else given
+    listed = listed if isinstance(listed, list | tuple) else [listed] * count
+    limits = [open_side if one is None else checks.number(f"constraints: {name}", one) for one in listed]
+    array = np.array(limits, float)
+    if array.shape != (count,) or np.isnan(array).any() or (array == -open_side).any():
+        raise ValueError(
+            f"constraints: {name} must have a number, or None, for each of the {count} rows of A; "
+            f"got {checks.brief(given)}"
+        )
+    return array

@@ -1,0 +1,45 @@
+"""Units: a method walks in z = x / units, where a trial is as far in one coordinate as in another."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from driftopt import checks
+from driftopt.space.step import Step
+
+
+@dataclass(frozen=True, eq=False)
+class Units(Step):
+    """x = z · sizes, coordinate by coordinate."""
+
+    name: ClassVar[str] = "units"
+
+    sizes: np.ndarray
+
+    @classmethod
+    def parse(cls, given: Any, start: np.ndarray, before: Sequence[Step] = ()) -> Self | None:
+        """From a number > 0 for each coordinate."""
+        if given is None:
+            return None
+        return cls(checks.positive("units", checks.vector("units", given, start.size)))
+
+    @property
+    def given(self) -> list[float]:
+        return self.sizes.tolist()
+
+    def deploy(self, points: np.ndarray, draw: Sequence[int] = ()) -> np.ndarray:
+        """
+        >>> Units(np.array([0.05, 10.0])).deploy(np.array([[2.0, 2.0]]))
+        array([[ 0.1, 20. ]])
+        """
+        return points * self.sizes
+
+    def lift(self, decisions: np.ndarray) -> np.ndarray:
+        return decisions / self.sizes
+
+
+def of(steps: Sequence[Step]) -> Any:
+    """The units among some steps; 1.0 where there are none."""
+    return next((step.sizes for step in steps if isinstance(step, Units)), 1.0)

@@ -1,0 +1,152 @@
+"""Decisions as they are deployed: units, grid and constraints in a study, its replay and its commands."""
+
+import json
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from driftopt.cli import app
+from driftopt.study import BudgetSpent, Study
+from driftopt.study.spec import Spec
+from support.study_worlds import bowl, drive
+
+FAST = settings(max_examples=10, deadline=None, derandomize=True)
+SHOP = {
+    "x0": [2.2, 5.4, 12.0],
+    "radius": [0.2, 0.5, 2.0],
+    "bounds": [(1, 5), (2, 12), (4, 20)],
+    "constraints": {"A": [[1, -1, 0], [1, 1, 0.5]], "ub": [-1, 15]},
+    "grid": [0.05, 0.1, 1],
+    "rng": 3,
+}
+
+
+def allowed(points, spec=SHOP):
+    counts = points / np.array(spec["grid"])
+    on_grid = np.abs(counts - np.rint(counts)) <= 1e-9 * (1 + np.abs(counts))
+    low, high = np.array(spec["bounds"]).T
+    rows, limits = np.array(spec["constraints"]["A"]), spec["constraints"]["ub"]
+    kept = (points @ rows.T <= np.array(limits) + 1e-9 * 20).all()
+    return on_grid.all() and (points >= low).all() and (points <= high).all() and kept
+
+
+@FAST
+@given(st.integers(0, 2**32), st.sampled_from(["auto", "zo-o2nc-2pt"]))
+def test_every_asked_point_and_the_recommendation_can_be_deployed(seed, method):
+    study = Study.create(
+        "sqlite://", "a", **{**SHOP, "rng": seed}, budget=36, reserve=6, control_every=7, method=method
+    )
+    rng = np.random.default_rng(seed)
+    while True:
+        try:
+            trial = study.ask()
+        except BudgetSpent:
+            break
+        if rng.random() < 0.2:
+            study.fail(trial.id, "down")
+        else:
+            study.tell(trial.id, float(rng.standard_cauchy() * 10.0 ** rng.integers(-3, 5)))
+    for purpose in ("confirm", "stationarity", "stationarity"):
+        study.tell(study.ask(purpose).id, 1.0)
+    assert allowed(np.array([study.recommend().x, *(trial.x for trial in study.trials())]))
+
+
+def test_the_replay_gives_the_same_decisions_bit_for_bit(url):
+    """Two studies, one reopened before every step, with a redraw and a correction."""
+    kept = Study.create(url, "kept", **SHOP, budget=40, max_failures=1)
+    Study.create(url, "reopened", **SHOP, budget=40, max_failures=1)
+    for turn in range(24):
+        again = Study.open(url, "reopened")
+        pair = kept.ask(), again.ask()
+        assert pair[0].x.tobytes() == pair[1].x.tobytes()
+        for study, trial in zip((kept, again), pair, strict=True):
+            if turn in (5, 6):
+                study.fail(trial.id, "down")
+            else:
+                study.tell(trial.id, bowl(trial))
+            if turn == 15:
+                done = [t.id for t in study.trials(state="complete")]
+                study.correct(done[2], 1.5)
+        again.close()
+    assert kept.verify() == Study.open(url, "reopened").verify()
+    assert kept.recommend().x.tolist() == Study.open(url, "reopened").recommend().x.tolist()
+
+
+def test_a_decision_on_the_asked_cell_is_no_failure():
+    study = Study.create("sqlite://", "a", **SHOP, budget=36)
+    first = study.ask()
+    assert study.tell(first.id, 1.0, x_deployed=np.add(first.x, [0.025, -0.05, 0.5])) == "complete"
+    second = study.ask()
+    assert study.tell(second.id, 1.0, x_deployed=np.add(second.x, [0.05, 0, 0])) == "failed"
+
+
+def test_studies_without_the_new_keep_their_specification():
+    plain = Study.create("sqlite://", "a", x0=[1.0, 2.0], radius=0.5, bounds=[(0, 3), (0, 3)], budget=20)
+    stored = json.loads(plain.spec.as_json())
+    assert "steps" not in stored
+    shop = Study.create("sqlite://", "b", **SHOP, budget=36).spec
+    assert Spec.from_json(shop.as_json()) == shop
+    assert Spec.from_json(shop.as_json()).space.given == shop.space.given
+
+
+def test_distances_are_in_radii():
+    study = Study.create("sqlite://", "a", **{**SHOP, "grid": None, "constraints": None}, budget=36)
+    assert (study.spec.radius, study.spec.tolerance) == (1.0, 0.1)
+    trial = study.ask()
+    assert study.tell(trial.id, 1.0, x_deployed=np.add(trial.x, [0, 0, 0.19])) == "complete"
+    trial = study.ask()
+    assert study.tell(trial.id, 1.0, x_deployed=np.add(trial.x, [0.03, 0, 0])) == "failed"
+
+
+def test_a_shop_with_tags_reaches_what_the_tidy_one_does():
+    def world(trial):
+        x = trial.x
+        demand = np.array([10 - 3 * x[0], 12 - 2 * x[1]])
+        profit = (x[0] - 0.8) * demand[0] + (x[1] - 2) * demand[1] - 0.02 * (x[2] - 9) ** 2
+        seed = [trial.iteration, trial.point, trial.sample, 5]
+        return float(profit + 0.2 * np.random.default_rng(seed).standard_normal())
+
+    def profit(x):
+        x0, x1, x2 = x
+        return (x0 - 0.8) * (10 - 3 * x0) + (x1 - 2) * (12 - 2 * x1) - 0.02 * (x2 - 9) ** 2
+
+    start = [1.2, 2.8, 12.0]
+    reached = {}
+    for label, grid in (("tidy", None), ("tags", [0.2, 0.5, 2])):
+        shop = {
+            **SHOP,
+            "x0": start,
+            "grid": [(s, v) for s, v in zip(grid, start, strict=True)] if grid else None,
+        }
+        found = [
+            drive(
+                Study.create("sqlite://", "a", **{**shop, "rng": k}, budget=120, direction="maximize"), world
+            )
+            .recommend()
+            .x
+            for k in range(3)
+        ]
+        reached[label] = np.mean([profit(x) for x in found]) - profit(start)
+    assert reached["tags"] >= 0.9 * reached["tidy"]
+
+
+def test_the_command_line_takes_them(tmp_path):
+    path = str(tmp_path / "shop.db")
+    command = [
+        "study",
+        "create",
+        path,
+        "shop",
+        "--x0",
+        "2.2,9.99,12",
+        "--budget",
+        "40",
+        "--radius",
+        "0.2,0.5,2",
+    ]
+    command += ["--grid", "0.05,0.5@9.99,", "--constraints", '{"A": [[1, -1, 0]], "ub": [-1]}', "--rng", "1"]
+    app([*command, "--json"], result_action="return_value")
+    study = Study.open(path, "shop")
+    assert study.spec.space.given["grid"] == [0.05, [0.5, 9.99], None]
+    assert study.spec.space.given["units"] == [0.2, 0.5, 2.0]
