@@ -35,6 +35,14 @@ STABLE = {
     "rgd": ({"step": 0.2, "batch": 50}, 5000, set()),
     "rrm": ({"batch": 200, "iterations": 12}, 5000, LINEAR),
 }
+# Two more problems for those that reckon with the reaction; retraining on them is in tests/problems.
+MORE = {
+    "ar1-pricing": problems.get("ar1-pricing", dim=3),
+    # One price: retraining's steps lie on a line there, and perfgd, which begins with them, learns no more.
+    "parking": problems.get("parking", dim=1),
+}
+HELD = {"ar1-pricing": 12}  # deployments of a decision: of the first law 2⁻¹² is left
+STEPS = {"parking": 10.0}  # others as below
 OPTIMAL = {
     "perfgd": ({"step": 0.1, "batch": 200, "window": 60}, 16_000, SPREADING),
     "two-stage": ({"radius": 1.0, "iterations": 12}, 1500, BENT),
@@ -42,16 +50,14 @@ OPTIMAL = {
 }
 
 
-def cases(table):
+def cases(table, worlds):
     """Every method on every problem that is within its assumptions."""
-    return [
-        (name, where) for name, (*_, beyond) in table.items() for where in PROBLEMS if where not in beyond
-    ]
+    return [(name, where) for name, (*_, beyond) in table.items() for where in worlds if where not in beyond]
 
 
-def decisions(name, numbers, budget, problem, runs=RUNS):
+def decisions(name, numbers, budget, problem, runs=RUNS, **options):
     trace = driftopt.simulate_many(
-        methods.get(name, **numbers), driftopt.stack([problem]), budget=budget, seeds=range(runs)
+        methods.get(name, **numbers), driftopt.stack([problem]), budget=budget, seeds=range(runs), **options
     )
     return np.asarray(trace.x, float)[0, :, 0]
 
@@ -65,7 +71,7 @@ def bound(problem):
     return norm.isf(0.5e-6 / (problem.dim * len(PROBLEMS) * (len(STABLE) + len(OPTIMAL))))
 
 
-@pytest.mark.parametrize(("name", "where"), cases(STABLE))
+@pytest.mark.parametrize(("name", "where"), cases(STABLE, PROBLEMS))
 def test_retraining_finds_the_stable_point(name, where):
     problem, (numbers, budget, _) = PROBLEMS[where], STABLE[name]
     x = decisions(name, numbers, budget, problem)
@@ -74,13 +80,42 @@ def test_retraining_finds_the_stable_point(name, where):
     assert zscore(x, problem.optimum().x) > bound(problem), "it does not find the optimum"
 
 
-@pytest.mark.parametrize(("name", "where"), cases(OPTIMAL))
+@pytest.mark.parametrize(("name", "where"), cases(OPTIMAL, PROBLEMS | MORE))
 def test_methods_that_reckon_with_the_reaction_find_the_optimum(name, where):
-    problem, (numbers, budget, _) = PROBLEMS[where], OPTIMAL[name]
-    x = decisions(name, numbers, budget, problem)
+    problem, (numbers, budget, _) = (PROBLEMS | MORE)[where], OPTIMAL[name]
+    if where in STEPS and "step" in numbers:
+        numbers = {**numbers, "step": STEPS[where]}
+    held = HELD.get(where, 1)
+    start = problem.optimum().x + 0.3 if where in MORE else None  # parking's own start is its stable point
+    x = decisions(name, numbers, budget * held, problem, settle=held, x0=start)
     assert methods.entry(name).finds != "stable point"
     assert zscore(x, problem.optimum().x) < bound(problem)
     assert zscore(x, problem.stable_point().x) > bound(problem), "it does not find the stable point"
+
+
+def test_a_memory_of_half_leads_two_stage_to_the_stable_point():
+    """It sees half of every reaction, and half of the slope doubles the price: μ₀/κ instead of μ₀/2κ."""
+    problem = MORE["ar1-pricing"]
+    x = decisions("two-stage", OPTIMAL["two-stage"][0], 1500, problem)
+    assert zscore(x, problem.stable_point().x) < bound(problem)
+    assert zscore(x, problem.optimum().x) > bound(problem)
+
+
+def test_two_stage_misses_where_the_mean_moves_along_no_line():
+    numbers, budget, _ = OPTIMAL["two-stage"]
+    x = decisions("two-stage", numbers, budget, PROBLEMS["root"])
+    assert zscore(x, PROBLEMS["root"].optimum().x) > bound(PROBLEMS["root"])
+
+
+def test_every_problem_with_closed_forms_is_here():
+    """By its class: the registry's problems that know both points, against those that are looked at."""
+    known = [problems.entry(name).known for name in problems.names()]
+    closed = {
+        type(problems.get(name))
+        for name, one in zip(problems.names(), known, strict=True)
+        if one is not None and one.optimum == one.stable_point == "closed form"
+    }
+    assert closed == {type(problem) for problem in (PROBLEMS | MORE).values()}
 
 
 def test_confidence_bounds_keep_the_best_decision_of_the_grid():
