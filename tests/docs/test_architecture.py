@@ -108,7 +108,7 @@ def test_the_walk_of_a_study(tmp_path):
 
 def test_a_study_asks_tells_and_recommends_in_few_files():
     stations = {file for part in ("ask", "tell", "recommend") for file in listed("Study", part)}
-    assert len(stations) == 11
+    assert len(stations) == 12
 
 
 @pytest.mark.slow

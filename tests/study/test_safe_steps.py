@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from driftopt import methods
 from driftopt.oracle import Sight
-from driftopt.study import BudgetSpent, Study
+from driftopt.study import BudgetSpent, Conflict, NothingToAsk, Study
 from driftopt.study.max_change import widest_radius
 from support.study_worlds import PLAIN, bowl, drive
 
@@ -96,22 +96,94 @@ def test_a_method_of_unbounded_steps_cannot_promise():
         Study.create("sqlite://", "a", x0=[1.0], budget=40, method="zo-sph", max_change=1, params={"step": 1})
 
 
-def test_control_is_left_out_where_it_would_break_the_limit():
-    """Walking away from the start under max_change, control is made while the start is near, then no more."""
+def test_control_and_confirmation_are_reached_in_allowed_steps_and_so_is_the_way_back():
+    """Walking away from the start: control while its way is short, confirmation at any time."""
     study = Study.create(
-        "sqlite://", "a", x0=[0.0], budget=400, max_change=0.3, params={"block": 4}, control_every=2, rng=0
+        "sqlite://",
+        "a",
+        x0=[0.0],
+        budget=400,
+        max_change=0.3,
+        reserve=60,
+        params={"block": 4},
+        control_every=4,
+        rng=0,
     )
     drive(study, lambda trial: -10.0 * float(trial.x[0]))
     controls = [t.iteration for t in study.trials(kind="control")]
     assert controls
     assert max(controls) < study.recommend().iterations / 2
+    assert abs(study.recommend().x[0]) > 3 * 0.3
+    while study.recommend().improvement is None:
+        trial = study.ask("confirm")
+        study.tell(trial.id, -10.0 * float(trial.x[0]))
+    assert {trial.kind for trial in study.trials()} == {"method", "control", "confirm", "way"}
+    assert study.recommend().improvement.mean > 0
     assert steps(study).max() <= 0.3
-    far = Study.create(
-        "sqlite://", "b", x0=[0.0], budget=400, max_change=0.3, reserve=9, params={"block": 4}, rng=0
+    assert len(study.trials()) <= 400
+    assert study.verify()
+
+
+def anything(study, rng, holders=("ana", "bo")):
+    """Every order of asks, tells, failures, late answers and corrections, for every purpose."""
+    out = []
+    for _ in range(60):
+        try:
+            act = rng.random()
+            if act < 0.6:
+                purpose = rng.choice(["method", "method", "method", "confirm", "stationarity"])
+                holder = None if rng.random() < 0.5 else str(rng.choice(holders))
+                out += study.ask_many(int(rng.integers(1, 4)), str(purpose), holder)
+            elif out and act < 0.9:
+                trial = out.pop(int(rng.integers(len(out))))
+                study.tell(trial.id, float(rng.standard_cauchy() * 10.0 ** rng.integers(-3, 6)))
+            elif out and act < 0.97:
+                study.fail(out.pop(int(rng.integers(len(out)))).id, "down")
+            elif done := study.trials(state="complete"):
+                study.correct(done[int(rng.integers(len(done)))].id, float(rng.normal()))
+        except (BudgetSpent, NothingToAsk, Conflict, ValueError):
+            pass  # refused, and nothing was deployed
+    return study
+
+
+@FAST
+@given(
+    seed=st.integers(0, 2**32),
+    control=st.sampled_from([None, 2, 5]),
+    parallel=st.sampled_from([1, 2]),
+    kept=st.sampled_from(
+        [
+            {},
+            {"bounds": [(0.5, 1.5), (None, 0.0)]},
+            {"grid": [0.05, 0.1]},
+            {"grid": [0.05, None], "bounds": [(0.5, 1.5), (-2, 0)]},
+            {"constraints": {"A": [[1, 1]], "lb": 0.4, "ub": 0.6}},
+        ]
+    ),
+)
+def test_no_order_of_asks_passes_the_limit(seed, control, parallel, kept):
+    study = Study.create(
+        "sqlite://",
+        "a",
+        x0=[1.0, -0.5],
+        budget=70,
+        reserve=20,
+        max_change=0.4,
+        max_failures=2,
+        control_every=control,
+        parallel=parallel,
+        rng=seed,
+        **kept,
     )
-    drive(far, lambda trial: -10.0 * float(trial.x[0]))
-    with pytest.raises(ValueError, match="does not allow a deployment for confirm"):
-        far.ask("confirm")
+    anything(study, np.random.default_rng(seed))
+    points = np.array([trial.x for trial in study.trials()])
+    assert steps(study).max() <= 0.4
+    assert len(points) <= 70
+    assert (
+        points.tobytes()
+        == np.array([study.spec.space.report(study.spec.space.lift(x)) for x in points]).tobytes()
+    )
+    assert study.verify()
 
 
 def test_measuring_stationarity_keeps_the_limit():

@@ -52,6 +52,7 @@ def create(
     max_change: float | None = None,
     control_every: int | None = None,
     reserve: int = 0,
+    settle: int = 1,
     json: Flag = False,
 ) -> None:
     """Begin a study.
@@ -87,6 +88,7 @@ def create(
         max_change: The largest distance between two consecutive deployments.
         control_every: Deploy the start again after every so many other deployments.
         reserve: Deployments kept for confirmation and stationarity.
+        settle: Hold every decision for so many deployments and use the last answer.
         json: Read the arguments of Study.create from standard input as a JSON object, unless --x0 is given,
             and answer in JSON.
     """
@@ -122,7 +124,7 @@ def create(
                 "lease": lease_days * 86400,
             }
             options |= {"max_failures": max_failures, "tolerance": tolerance, "max_change": max_change}
-            options |= {"control_every": control_every, "reserve": reserve}
+            options |= {"control_every": control_every, "reserve": reserve, "settle": settle}
         with Study.create(url, name, **options) as study:
             done = {"study": name, "url": study.url, "budget": study.spec.budget, "seed": study.spec.seed}
             done |= {"method": study.spec.method, "params": study.spec.params}

@@ -168,14 +168,26 @@ def check_options(options: dict[str, Any], create: Callable[..., Any]) -> None:
 
 
 def trial_as_data(trial: Any) -> dict[str, Any]:
-    fields = ("id", "kind", "state", "iteration", "point", "sample", "holder", "asked_at", "expires_at")
+    fields = (
+        "id",
+        "kind",
+        "keep",
+        "state",
+        "iteration",
+        "point",
+        "sample",
+        "holder",
+        "asked_at",
+        "expires_at",
+    )
     return {"x": trial.as_dict} | {name: getattr(trial, name) for name in fields}
 
 
 def trial_as_text(trial: Any) -> str:
     width = max(map(len, trial.names))
     lines = [f"  {name:<{width}}  {value!r}" for name, value in trial.as_dict.items()]
-    return "\n".join([f"trial {trial.id} ({trial.kind})", *lines])
+    same = ": keep what is deployed" if trial.keep else ""
+    return "\n".join([f"trial {trial.id} ({trial.kind}){same}", *lines])
 
 
 def answer(one: dict[str, Any], names: list[str]) -> dict[str, Any]:

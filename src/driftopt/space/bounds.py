@@ -66,6 +66,9 @@ class Bounds(Step):
         away = np.minimum(radius / (2 * np.sqrt(point.size)), self.widths / 4)
         return np.clip(point, self.lower + away, self.upper - away)
 
+    def toward(self, here: np.ndarray, point: np.ndarray) -> np.ndarray:
+        return np.clip(point, self.lower, self.upper)
+
     def deploy(self, points: np.ndarray, draw: Sequence[int] = ()) -> np.ndarray:
         """Reflect into the bounds as often as needed; a point inside stays as it is, to the bit.
 

@@ -108,6 +108,9 @@ class Constraints(Step):
             flat[i] = self._projected(flat[i])
         return flat.reshape(points.shape)
 
+    def toward(self, here: np.ndarray, point: np.ndarray) -> np.ndarray:
+        return self.deploy(self.box.toward(here, point))
+
     def given_others(self, free: np.ndarray, decision: np.ndarray) -> "Constraints":
         """What they ask of the coordinates where `free` holds, the others being those of the decision."""
         taken = self.matrix[:, ~free] @ decision[~free]

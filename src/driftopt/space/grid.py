@@ -180,6 +180,11 @@ class Grid(Step):
         found = self._completed(self._values(np.rint(counts), origin + counts * scale))
         return found if rules.allows(found) else rules.start  # what the solver's tolerance let through
 
+    def toward(self, here: np.ndarray, point: np.ndarray) -> np.ndarray:
+        """As many whole steps as fit into the move of each coordinate."""
+        counts = np.rint((here - self.origin) / self._divisor) + np.trunc((point - here) / self._divisor)
+        return self._values(counts, point)
+
     def settled(self, asked: np.ndarray, deployed: np.ndarray) -> np.ndarray:
         """Within half a step of the asked grid point is on it."""
         same = np.abs(deployed - asked) <= self.steps / 2 * (1 + _ON_GRID)

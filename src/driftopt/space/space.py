@@ -164,6 +164,17 @@ class Space(Plain):
         with np.errstate(over="ignore"):  # infinitely far is far
             return float(np.linalg.norm((one - other) / self._units))
 
+    def toward(self, here: np.ndarray, there: np.ndarray, limit: float) -> np.ndarray:
+        """A decision on the straight way to another that is farther off, within `limit` of the first.
+
+        On a grid there is one if the limit is more than the `slack`.
+        """
+        share = limit / self.distance(here, there) * (1 - 1e-9)
+        point = here + share * (there - here)
+        for step in self._way:
+            point = step.toward(here, point)
+        return point
+
     def astray(self, deployed: np.ndarray, asked: np.ndarray) -> float:
         """How far from the asked decision another was deployed; what counts as asked does not."""
         for step in self._way:

@@ -69,6 +69,10 @@ class Step(Plain, ABC):
         """Points that stand for decisions which this step can give."""
         return decisions
 
+    def toward(self, here: np.ndarray, point: np.ndarray) -> np.ndarray:
+        """A point on the straight line from the decision `here` to another, as a decision not farther off."""
+        return point
+
     def settled(self, asked: np.ndarray, deployed: np.ndarray) -> np.ndarray:
         """What was deployed, with every coordinate that counts as the asked one replaced by it."""
         return deployed

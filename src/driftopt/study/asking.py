@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftopt.study import evaluation, max_change
+from driftopt.study import approach, evaluation
 from driftopt.study.errors import BudgetSpent, Holding, NothingToAsk
 from driftopt.study.log import Writer, as_trial
 from driftopt.study.progress import OpenIteration
@@ -42,7 +42,10 @@ def ask(session: Session, purpose: str, holder: str, held: int | None = None) ->
             session.progress.follow(log)
             out = [] if held is None else session.progress.unanswered(holder, purpose)[held:]
             if out:
-                return as_trial(out[0], [], tuple(session.spec.names))
+                kept = out[0].id in session.progress.deployed.kept
+                return as_trial(out[0], [], tuple(session.spec.names), kept)
+            if _end_of_period(session, log):
+                return None
             if purpose == "method":
                 return _ask_method(session, log, holder, computed)
             return _ask_evaluation(session, log, purpose, holder, computed)
@@ -64,9 +67,25 @@ def _compute(session: Session, needed: Needed) -> Computed:
 
 
 def _hand_out(session: Session, log: Writer, place: Place, x: np.ndarray, holder: str) -> Trial:
+    """Hand x out, or what must be deployed before it."""
     now, lease = session.clock(), session.spec.lease
+    place, x = approach.first(session.spec, session.progress, place, x)
+    keep = session.progress.deployed.held(x) > 0
     asked = log.ask(place, x, holder, now, None if lease is None else now + lease)
-    return as_trial(asked, [], tuple(session.spec.names))
+    return as_trial(asked, [], tuple(session.spec.names), keep)
+
+
+def _end_of_period(session: Session, log: Writer) -> bool:
+    """Where decisions settle, one is out at a time: True where its lease was ended now, so look again."""
+    if session.spec.settle == 1 or not session.progress.pending:
+        return False
+    now, out = session.clock(), session.progress.pending
+    if late := [row for row in out if row.expires_at is not None and row.expires_at <= now]:
+        log.say(late[0].id, "expired", now, reason="the lease ran out")
+        return True
+    holdings = [Holding(row.id, row.holder, row.expires_at) for row in out]
+    lines = [f"trial {h.id} by {h.holder}, {_lease(h, now)}" for h in holdings]
+    raise NothingToAsk("a decision settles, and its answer is awaited: " + "; ".join(lines), holdings)
 
 
 # The method's own deployments, and control between them
@@ -88,12 +107,12 @@ def _ask_method(
         redraw = _needed(session, open.iteration, open.draw + 1)
         return _open(session, log, holder, computed, redraw, left)
     if free:
-        pay(session, left, len(free), "the open iteration")
-        if left > len(free) and _control_due(session):
-            return _control(session, log, holder)
         place = open.place(free[0])
         points = log.points(place.iteration, place.draw)
         assert points is not None, "an iteration that is open has its points in the log"
+        pay(session, left, _price(session, points[place.point], len(free)), "the open iteration")
+        if _control_due(session, left, len(free)):
+            return _control(session, log, holder)
         return _hand_out(session, log, place, points[place.point], holder)
     return _end_lease(session, log, open, left)
 
@@ -103,11 +122,13 @@ def _open(
 ) -> Trial | Needed:
     """Open an iteration, or draw it anew."""
     spec, draw = session.spec, needed.draw or 0
-    pay(session, left, spec.size, "the redrawn iteration" if draw else "the next iteration")
-    if not draw and left > spec.size and _control_due(session):
+    what = "the redrawn iteration" if draw else "the next iteration"
+    pay(session, left, spec.size * spec.settle, what)
+    if not draw and _control_due(session, left, spec.size):
         return _control(session, log, holder)
     if computed is None or computed.needed != needed:
         return needed
+    pay(session, left, _price(session, computed.points[0], spec.size), what)
     now = session.clock()
     if draw:
         _supersede(log, Place("method", needed.iteration, draw - 1, 0, 0), now)
@@ -153,22 +174,29 @@ def pay(session: Session, left: int, price: int, what: str) -> None:
         )
 
 
-def _control_due(session: Session) -> bool:
-    """At the start, and then after every `control_every` other deployments.
+def _price(session: Session, first: np.ndarray, count: int) -> int:
+    """What so many deployments of one iteration cost: all but the first are near."""
+    return approach.price(session.spec, session.progress, first) + (count - 1) * session.spec.settle
 
-    Under `max_change`, only between iterations, and only while the start is within reach.
+
+def _control_due(session: Session, left: int, count: int) -> bool:
+    """At the start, and then after every `control_every` other deployments, if `count` more can be paid.
+
+    Under `max_change`, only between iterations, and while the way there and back takes no more deployments
+    than `control_every`.
     """
     spec, progress = session.spec, session.progress
     if spec.control_every is None:
         return False
     if progress.since_control is not None and progress.since_control < spec.control_every:
         return False
+    there = approach.price(spec, progress, spec.start)
     if spec.max_change is None:
-        return True
-    iterate = session.known_iterate()
-    if iterate is None or progress.open is not None:
+        return left >= there + count * spec.settle
+    back = there - 1
+    if progress.open is not None or there + back > spec.control_every + spec.settle:
         return False
-    return max_change.excursion_allowed(spec, iterate, spec.space.start)
+    return left >= there + back + count * spec.settle
 
 
 def _control(session: Session, log: Writer, holder: str) -> Trial:
@@ -189,26 +217,11 @@ def _ask_evaluation(
     if computed is None or computed.needed != needed:
         return needed
     now, center = session.clock(), computed.points
-    pay(session, progress.budget - progress.spent, 1, f"a deployment for {purpose}")
     same, first = progress.evaluations(purpose)
     place, overdue = evaluation.next_place(same, purpose, progress.closed, spec.max_failures, now, first)
     x = evaluation.decision(spec, place, center)
-    _check_excursion(session, log, place, center, x)
+    price = approach.price(spec, progress, x)
+    pay(session, progress.budget - progress.spent, price, f"a deployment for {purpose}")
     if overdue is not None:
         log.say(overdue, "expired", now, reason="the lease ran out")
     return _hand_out(session, log, place, x, holder)
-
-
-def _check_excursion(session: Session, log: Writer, place: Place, center: np.ndarray, x: np.ndarray) -> None:
-    """Both the way there and the way back must keep `max_change`."""
-    spec = session.spec
-    if spec.max_change is None:
-        return
-    last = log.last_asked()
-    far = last is not None and spec.space.distance(last, x) > spec.max_change
-    around = spec.space.start if place.kind == "confirm" else center
-    iterate = session.state().iterate
-    if far or not max_change.excursion_allowed(spec, iterate, around, evaluation.spread(spec, place.kind)):
-        raise ValueError(
-            f"max_change {spec.max_change:g} does not allow a deployment for {place.kind} from here"
-        )

@@ -28,6 +28,7 @@ def specify(
     max_change: float | None,
     control_every: int | None,
     reserve: int,
+    settle: int,
 ) -> Spec:
     """The specification of a new study; `decisions` are the arguments of `Space.build` beside x0."""
     from driftopt.rng.seeds import as_seed
@@ -45,10 +46,13 @@ def specify(
     width = checks.one_count("parallel", parallel)
     name = method or ("zo-o2nc-2pt" if width > 1 or limit is not None else "auto")
     every = None if control_every is None else checks.one_count("control_every", control_every)
-    own = planned(usable + reserve, reserve, every)
+    held = checks.one_count("settle", settle)
+    if held > 1 and width > 1:
+        raise ValueError(f"settle={held} holds one decision at a time: leave parallel={width} out")
+    own = planned(usable + reserve, reserve, every, held)
     space, built, given = _method(name, radius, params, own, width, limit, space)
     points, repeats = built.points(space.dim), int(built.batch)
-    checks.budget(max(usable, 1), points * repeats, 1 + built.warmup)
+    checks.budget(max(usable, 1), points * repeats * held, 1 + built.warmup)
     return Spec(
         x0=space.start.tolist(),
         names=list(space.names),
@@ -71,6 +75,7 @@ def specify(
         points=points,
         repeats=repeats,
         provider=_provider(name),
+        settle=held,
         begun=_begun(space, float(built.radius)),
     )
 

@@ -53,11 +53,6 @@ def decision(spec: Spec, place: Place, center: np.ndarray) -> np.ndarray:
     return spec.space.deploy(point + side if place.sample == 0 else point - side, draw)
 
 
-def spread(spec: Spec, purpose: str) -> float:
-    """How far from the recommendation or the start these points lie."""
-    return spec.radius if purpose == "stationarity" else 0.0
-
-
 def stationarity(
     spec: Spec,
     closed: int,

@@ -6,12 +6,10 @@ O2NC with radius δ and reach D = δ/M queries y_t ± δu. Since y_t lies betwee
     ‖y_{t+1} − y_t‖ ≤ 2D,   so any two points of one iteration or of two neighbours are at most
     2δ + 2D = 2δ(1 + 1/M) apart,
 
-in whatever order they are asked, and asked again. Folding into bounds never lengthens a distance.
+in whatever order they are asked, and asked again. The steps of a space lengthen distances by their slack, if
+at all. So the method goes straight from one of its points to the next; what is farther off, control, the
+recommendation or the way back, is gone to in steps (`approach.py`).
 """
-
-import numpy as np
-
-from driftopt.study.spec import Spec
 
 # Directions are unit vectors in float32: their length is 1 up to 1e-7.
 _ROUNDING = 1 + 1e-6
@@ -30,16 +28,3 @@ def check_radius(radius: float, max_change: float, reach: float) -> None:
             f"radius {radius:g} moves consecutive deployments by up to {2 * radius * (1 + reach):g}, "
             f"more than max_change {max_change:g}: lower it to {widest:g} or leave it out"
         )
-
-
-def excursion_allowed(spec: Spec, iterate: np.ndarray, center: np.ndarray, spread: float = 0.0) -> bool:
-    """May points within `spread` of `center` be deployed between the method's own points?
-
-    Those lie within δ + 2D of the present iterate x, before and after: the excursion must be within
-    max_change of all of them, ‖center − x‖ + spread + δ + 2D ≤ max_change, and within itself.
-    """
-    if spec.max_change is None:
-        return True
-    away = spec.space.distance(center, iterate)
-    span = away + spread + spec.radius + 2 * (spec.reach or 0.0)
-    return max(span, 2 * spread) <= spec.max_change

@@ -7,9 +7,9 @@ import numpy as np
 
 from driftopt import averages
 from driftopt.study.errors import Holding
-from driftopt.study.log import Asked, Happened, Mark, Opened, Reader, Row, Written, as_trial
+from driftopt.study.log import Asked, Deployed, Happened, Mark, Opened, Reader, Row, Written, as_trial
 from driftopt.study.spec import Spec
-from driftopt.study.trial import AMENDMENTS, Place, Trial
+from driftopt.study.trial import AMENDMENTS, FOR_ANOTHER, Place, Trial
 
 # What happened to the method's state, in order: the (p,) values of an iteration, None for a redraw, or the
 # budget that it plans for from there on.
@@ -105,6 +105,7 @@ class Progress:
         self.budget = self._spec.budget
         self.stopped: str | None = None  # why the study was ended before its budget
         self.spent = 0
+        self.deployed = Deployed()
         self.since_control: int | None = None  # deployments since the last control; None before the first
         self.steps: list[Step] = []
         self.closed = 0  # iterations whose values are all in
@@ -122,7 +123,17 @@ class Progress:
     def beside(self, kind: str) -> list[Trial]:
         """Trials that are not the method's own, in the order in which they were asked."""
         names = tuple(self._spec.names)
-        return [as_trial(*rows, names) for rows in self._beside.values() if rows[0].kind == kind]
+        return [
+            as_trial(*rows, names, self._kept(rows)) for rows in self._beside.values() if rows[0].kind == kind
+        ]
+
+    def _kept(self, rows: tuple[Asked, list[Happened]]) -> bool:
+        return rows[0].id in self.deployed.kept
+
+    @property
+    def pending(self) -> list[Asked]:
+        """What is out, oldest first."""
+        return list(self._pending.values())
 
     def evaluations(self, purpose: str) -> tuple[list[Trial], int]:
         """Trials that evaluate the present recommendation, and the first pair's number that is theirs.
@@ -133,7 +144,7 @@ class Progress:
         of_purpose = [rows for rows in self._beside.values() if rows[0].kind == purpose]
         named = [rows for rows in of_purpose if rows[0].iteration == self.closed]
         before = [asked.point for asked, _ in named if asked.row < self.amended_at]
-        now = [as_trial(*rows, names) for rows in named if rows[0].row > self.amended_at]
+        now = [as_trial(*rows, names, self._kept(rows)) for rows in named if rows[0].row > self.amended_at]
         return now, max(before, default=-1) + 1
 
     def unanswered(self, holder: str, purpose: str) -> list[Asked]:
@@ -146,8 +157,8 @@ class Progress:
             row
             for row in self._pending.values()
             if row.holder == holder
-            and row.kind in kinds
-            and (purpose == "method" or row.iteration == self.closed)
+            and row.kind in (*kinds, *FOR_ANOTHER)
+            and (purpose == "method" or row.kind in FOR_ANOTHER or row.iteration == self.closed)
         ]
 
     def follow(self, log: Reader) -> None:
@@ -175,6 +186,7 @@ class Progress:
     def _fold(self, rows: Sequence[Row], seen: Mark) -> None:
         self._seen = seen
         for row in rows:
+            self.deployed.take(row)
             match row:
                 case Opened():
                     draw = OpenIteration(row.row, row.iteration, row.draw, row.count, row.repeats)
@@ -190,7 +202,7 @@ class Progress:
         self._pending[row.id] = row
         if row.kind == "control":
             self.since_control = 0
-        elif self.since_control is not None:
+        elif self.since_control is not None and row.kind not in FOR_ANOTHER:
             self.since_control += 1
         if row.kind == "method":
             draw = self._draws[row.iteration, row.draw]

@@ -74,14 +74,6 @@ class Session:
             self._replay(progress.of(rows[: progress.amended_at - 1]))
         return state
 
-    def known_iterate(self) -> np.ndarray | None:
-        """Where the method stands, if that can be said without computing anything."""
-        if self._state is None or self._restarts != self.progress.restarts:
-            return None
-        if self._state.taken != len(self.progress.steps):
-            return None
-        return self._state.iterate
-
     def _verify(self, progress: Progress, replayed: np.ndarray) -> None:
         """The replay must lead to the points that were asked, up to the rounding of other machines.
 

@@ -39,6 +39,7 @@ class Spec:
     repeats: int
     provider: str = OWN  # the package that brings the method
     begun: list[float] | None = None  # where the walk begins, if not at x0: studies of old began there
+    settle: int = 1  # periods for which a decision is held; the last one's answer counts
     steps: dict[str, Any] = field(default_factory=dict[str, Any])  # of the space, beside the bounds
 
     @property
@@ -51,8 +52,8 @@ class Spec:
         return self.points * self.repeats
 
     def planned(self, budget: int) -> int:
-        """Of a budget for the whole study, how much is the method's own: not the reserve, not control."""
-        return planned(budget, self.reserve, self.control_every)
+        """Of a budget for the whole study, how many answers are the method's own: no reserve, no control."""
+        return planned(budget, self.reserve, self.control_every, self.settle)
 
     @property
     def start(self) -> np.ndarray:
@@ -81,6 +82,8 @@ class Spec:
         for name in ("begun", "steps"):
             if not stored[name]:
                 del stored[name]
+        if self.settle == 1:
+            del stored["settle"]
         return json.dumps(stored, allow_nan=False)
 
     @classmethod
@@ -95,11 +98,11 @@ class Spec:
         return cls(**given)
 
 
-def planned(budget: int, reserve: int, control_every: int | None) -> int:
-    """The method's own part of a budget.
+def planned(budget: int, reserve: int, control_every: int | None, settle: int = 1) -> int:
+    """The method's own part of a budget: deployments whose answers it is told.
 
     >>> planned(128, 8, 5)
     100
     """
-    usable = budget - reserve
+    usable = (budget - reserve) // settle
     return max(1, usable if control_every is None else usable * control_every // (control_every + 1))

@@ -63,6 +63,7 @@ class Study:
         max_change: float | None = None,
         control_every: int | None = None,
         reserve: int = 0,
+        settle: int = 1,
         clock: Callable[[], float] = time.time,
     ) -> "Study":
         """Begin a study.
@@ -90,9 +91,12 @@ class Study:
             max_failures: failures at one point after which the iteration is redrawn.
             tolerance: how far `x_deployed` may be from the asked point, beyond half a step of the grid; a
                 tenth of the radius if not given.
-            max_change: the largest distance between two consecutive deployments.
+            max_change: the largest distance between two consecutive deployments. What is farther off is
+                gone to in steps (trials of the kind "way"), which the budget counts.
             control_every: deploy x0 again after every so many other deployments, to see the world drift.
             reserve: deployments kept for confirmation and stationarity.
+            settle: hold every decision for so many deployments and use the last one's answer, where people
+                react slowly. The budget counts them all, and a trial's `keep` says that nothing changes.
             clock: seconds since the epoch.
         """
         name = str(checks.text("name", name))
@@ -112,6 +116,7 @@ class Study:
             max_change=max_change,
             control_every=control_every,
             reserve=reserve,
+            settle=settle,
         )
         return cls(Log.create(url, name, spec.as_json(), clock()), name, spec, clock)
 

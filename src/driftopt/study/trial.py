@@ -10,7 +10,9 @@ from driftopt.study import display
 
 STATES = ("pending", "complete", "failed", "expired", "superseded", "voided")
 AMENDMENTS = ("corrected", "voided")
-KINDS = ("method", "control", "confirm", "stationarity")
+# Deployed for another's sake, on the way to it or while it settles: their answers move nothing.
+FOR_ANOTHER = ("way", "settle")
+KINDS = ("method", "control", "confirm", "stationarity", *FOR_ANOTHER)
 
 
 class Event(NamedTuple):
@@ -55,6 +57,7 @@ class Trial:
     reason: str | None = None
     answered_at: float | None = None
     history: tuple[Event, ...] = ()  # all that happened to it, oldest first
+    keep: bool = False  # whether it is the decision that was deployed just before
 
     @property
     def amended(self) -> bool:

@@ -8,6 +8,7 @@ from driftopt.study.log.database import Database
 from driftopt.study.log.log import Known, Log, Reader, Writer, Written
 from driftopt.study.log.rows import (
     Asked,
+    Deployed,
     Happened,
     Mark,
     Opened,
@@ -24,6 +25,7 @@ from driftopt.study.log.rows import (
 __all__ = [
     "Asked",
     "Database",
+    "Deployed",
     "Happened",
     "Known",
     "Log",

@@ -158,11 +158,6 @@ class Reader:
             text = self._connection.execute(statements.POINTS, where | {"draw": draw}).scalar()
         return None if text is None else vector_from_json(text)
 
-    def last_asked(self) -> np.ndarray | None:
-        """The decision handed out last."""
-        text = self._connection.execute(statements.LAST_ASKED, self._study).scalar()
-        return None if text is None else vector_from_json(text)
-
 
 class Writer(Reader):
     """What can be appended to it: nothing else changes a study."""

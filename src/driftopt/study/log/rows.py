@@ -101,11 +101,35 @@ def vector_from_json(text: str) -> np.ndarray:
     return np.array(json.loads(text), dtype=np.float64)
 
 
-def as_trial(asked: Asked, happened: Sequence[Happened], names: tuple[str, ...]) -> Trial:
+class Deployed:
+    """Which decision is deployed, as JSON, and for how many periods in a row, from the rows in order."""
+
+    def __init__(self) -> None:
+        self.x: str | None = None
+        self._id, self._periods = 0, 0
+        self.kept: set[int] = set()  # trials whose decision was deployed just before
+
+    def take(self, row: Row) -> None:
+        """One more row. After a failure nobody knows what is deployed: periods are counted anew."""
+        if isinstance(row, Asked):
+            self._periods = self._periods + 1 if row.x == self.x else 1
+            self.x, self._id = row.x, row.id
+            if self._periods > 1:
+                self.kept.add(row.id)
+        elif isinstance(row, Happened) and row.trial_id == self._id and row.kind in ("failed", "expired"):
+            self._periods = 0
+
+    def held(self, x: np.ndarray) -> int:
+        """For how many periods x is deployed by now."""
+        return self._periods if vector_as_json(x) == self.x else 0
+
+
+def as_trial(asked: Asked, happened: Sequence[Happened], names: tuple[str, ...], keep: bool = False) -> Trial:
     """A trial from its rows."""
     told = next((event for event in reversed(happened) if event.kind in ("complete", "late", "failed")), None)
     state = state_of([event.kind for event in happened])
     row: dict[str, Any] = asked._asdict() | {"x": vector_from_json(asked.x), "names": names, "state": state}
+    row["keep"] = keep
     del row["row"]
     row["history"] = tuple(Event(e.kind, e.value, e.reason, e.who, e.at) for e in happened)
     if told is not None:
@@ -120,7 +144,9 @@ def as_trials(rows: Sequence[Row], names: tuple[str, ...]) -> list[Trial]:
     """The trials of a whole log, with their states, in the order in which they were asked."""
     asked = [row for row in rows if isinstance(row, Asked)]
     happened: dict[int, list[Happened]] = {row.id: [] for row in asked}
+    deployed = Deployed()
     for row in rows:
+        deployed.take(row)
         if isinstance(row, Happened) and row.trial_id is not None:
             happened[row.trial_id].append(row)
-    return [as_trial(row, happened[row.id], names) for row in asked]
+    return [as_trial(row, happened[row.id], names, row.id in deployed.kept) for row in asked]

@@ -65,7 +65,6 @@ LAST_POINTS = (
     .order_by(iterations.c.draw.desc())
     .limit(1)
 )
-LAST_ASKED = sa.select(trials.c.x).where(*_given(trials, "study_id")).order_by(trials.c.row.desc()).limit(1)
 
 
 def copy(connection: sa.Connection, study_id: int, begin: Mark, rows: Iterable[Row]) -> Mark:

@@ -1,0 +1,117 @@
+"""settle=k: a decision stays deployed for k periods, and only the last answer counts."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from driftopt.cli import app
+from driftopt.study import NothingToAsk, Study
+from support.study_worlds import PLAIN, bowl, drive
+
+
+def slow(last):
+    """A world that remembers: only what is told in the last period of a decision is worth anything."""
+
+    def world(trial):
+        return bowl(trial) if trial.kind not in ("settle", "way") else last
+
+    return world
+
+
+def test_the_method_sees_what_it_would_without_settling(url):
+    """k times the budget, k − 1 of every k answers being noise: the same walk to the bit."""
+    plain = drive(Study.create(url, "plain", **PLAIN, budget=20))
+    held = drive(Study.create(url, "held", **PLAIN, budget=60, settle=3), slow(1e6))
+    method = held.trials(kind="method")
+    assert [t.x.tolist() for t in method] == [t.x.tolist() for t in plain.trials()]
+    assert held.recommend().x.tobytes() == plain.recommend().x.tobytes()
+    assert [t.kind for t in held.trials()] == ["settle", "settle", "method"] * 20
+    assert [t.keep for t in held.trials()] == [False, True, True] * 20
+    assert held.recommend().spent == 60
+    assert Study.open(url, "held").verify()
+
+
+def test_control_and_confirmation_settle_too():
+    study = Study.create("sqlite://", "a", **PLAIN, budget=60, settle=2, control_every=3, reserve=8)
+    drive(study, slow(0.0))
+    while study.recommend().improvement is None:
+        trial = study.ask("confirm")
+        study.tell(trial.id, bowl(trial))
+    asked = study.trials()
+    for before, trial in pairwise(asked):
+        if trial.kind != "settle":
+            assert before.kind == "settle"
+            assert before.x.tolist() == trial.x.tolist()
+
+
+def test_one_decision_is_out_at_a_time_and_a_failure_begins_anew(clock):
+    study = Study.create("sqlite://", "a", **PLAIN, budget=60, settle=3, lease=10.0, clock=clock)
+    first = study.ask(holder="ana")
+    assert (first.kind, first.keep) == ("settle", False)
+    assert study.ask(holder="ana").id == first.id
+    with pytest.raises(NothingToAsk, match="settles"):
+        study.ask(holder="bo")
+    study.tell(first.id, 1.0)
+    second = study.ask()
+    assert (second.kind, second.keep) == ("settle", True)
+    study.fail(second.id, "nobody knows what was deployed")
+    anew = study.ask()
+    assert (anew.kind, anew.keep, anew.x.tolist()) == ("settle", False, first.x.tolist())
+    clock.now += 11
+    assert [study.ask().keep for _ in range(1)] == [False]
+    assert study.trials(state="expired")[0].id == anew.id
+
+
+def test_a_correction_of_the_answer_that_counts_and_of_one_that_does_not():
+    studies = [Study.create("sqlite://", str(k), **PLAIN, budget=24, settle=2) for k in range(2)]
+    for wrong, study in zip((7.0, 0.0), studies, strict=True):
+        for _ in range(8):
+            trial = study.ask()
+            study.tell(trial.id, wrong if trial.id == 2 else bowl(trial))
+    trials = studies[0].trials()
+    assert [t.kind for t in trials[:2]] == ["settle", "method"]
+    studies[0].correct(trials[0].id, 99.0)
+    studies[0].correct(trials[1].id, 0.0)
+    assert studies[0].recommend().x.tobytes() == studies[1].recommend().x.tobytes()
+
+
+def test_settling_and_parallel_exclude_each_other():
+    with pytest.raises(ValueError, match="one decision at a time"):
+        Study.create("sqlite://", "a", **PLAIN, budget=60, settle=2, parallel=2)
+    with pytest.raises(ValueError, match="too small"):
+        Study.create("sqlite://", "a", **PLAIN, budget=3, settle=2)
+    with pytest.raises(ValueError, match="settle must be"):
+        Study.create("sqlite://", "a", **PLAIN, budget=30, settle=0)
+
+
+def test_settling_with_steps_that_are_limited():
+    study = Study.create(
+        "sqlite://",
+        "a",
+        x0=[1.0, -0.5],
+        budget=90,
+        settle=2,
+        max_change=0.3,
+        reserve=20,
+        rng=1,
+        method="zo-o2nc-2pt",
+    )
+    drive(study, slow(5.0))
+    drive(study, slow(5.0), purpose="confirm")
+    points = np.array([study.spec.start, *(trial.x for trial in study.trials())])
+    assert np.linalg.norm(np.diff(points, axis=0), axis=1).max() <= 0.3
+    assert study.recommend().spent <= 90
+
+
+def test_the_shell_says_keep(tmp_path, capsys):
+    path = str(tmp_path / "a.db")
+
+    def run(*words):
+        app(["study", *words], result_action="return_value")
+        return capsys.readouterr().out
+
+    run("create", path, "a", "--x0", "1,2", "--radius", "0.5", "--budget", "40", "--settle", "2")
+    assert "keep" not in run("ask", path, "a")
+    run("tell", path, "a", "1", "3.5")
+    assert "trial 2 (method): keep what is deployed" in run("ask", path, "a")
