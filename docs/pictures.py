@@ -1,4 +1,4 @@
-"""The pictures of docs/problems.md: `python docs/pictures.py` writes strategic, pricing and known_points.
+"""The pictures of docs/problems.md: `python docs/pictures.py` writes its pictures into docs/img.
 
 All use generated data, so they can be made anywhere, and those with people or prices say so.
 """
@@ -13,7 +13,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from driftopt import methods, problems, simulate
+from driftopt import Problem, methods, problems, simulate
 from driftopt.problems import Pricing, StrategicClassification
 
 FOLDER = Path(__file__).parent / "img"
@@ -148,11 +148,37 @@ def known_points(path: Path) -> None:
     plt.close(figure)
 
 
+def searched(axis: plt.Axes, problem: Problem, name: str) -> None:
+    """f along the line through the two points of a problem that finds them by search."""
+    best, stable = problem.optimum(), problem.stable_point()
+    share = np.linspace(-1, 2, 121)
+    line = best.x + share[:, None] * (stable.x - best.x)
+    axis.plot(
+        share, [problem.objective(jnp.asarray(x, jnp.float32)) for x in line], color=INK, lw=1.3, label="f"
+    )
+    axis.plot(0, best.value, "o", color=GOOD, label="optimum")
+    axis.plot(1, stable.value, "s", color=BAD, label="stable point")
+    axis.set_title(name, fontsize=11)
+    axis.set(xlabel="from the optimum (0) to the stable point (1)", ylabel="f")
+
+
+def searched_points(path: Path) -> None:
+    figure, axes = plt.subplots(1, 2, figsize=(9.6, 3.9), constrained_layout=True)
+    for axis, strength in zip(axes, (10.0, 300.0), strict=True):
+        credit = problems.CreditShift.stand_in(strength=strength)
+        searched(axis, credit, f"credit-shift (generated), ε = {strength:g}")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=10)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     strategic(FOLDER / "strategic.png")
     pricing(FOLDER / "pricing.png")
     known_points(FOLDER / "known_points.png")
+    searched_points(FOLDER / "searched_points.png")
 
 
 if __name__ == "__main__":
