@@ -12,7 +12,7 @@ import pytest
 
 from driftopt.comparison import compare, tables
 from driftopt.comparison.tables import HEADS, TEST_HEADS
-from driftopt.problems.synthetic import kink
+from driftopt.problems.synthetic import kink, location_shift
 from driftopt.report import formats
 from driftopt.report.statistics import welch
 from driftopt.report.styles import STYLES, assign
@@ -173,3 +173,15 @@ def test_twenty_methods_look_different_on_the_page():
     again = assign(list(looks), fixed)
     assert again["method 7"] == STYLES[0]
     assert len({(look.colour, look.dash) for look in again.values()}) == 24
+
+
+def test_tables_say_what_each_method_sees_where_that_differs():
+    """A comparison of information is not one of methods: where all see the same there is no such column."""
+    problem = location_shift(2)
+    grids = {"zo-sph": {"radius": 0.5, "step": 0.03}, "rgd": {"step": 0.1}, "scipy": {"radius": 0.5}}
+    made = compare(problem, grids, budget=30, held_out=2)
+    assert [score.sees for score in made.scores] == ["values", "ξ and the gradient of F", "values"]
+    assert "| Method | sees | mean |" in str(made)
+    assert "| rgd | ξ and the gradient of F |" in str(made)
+    assert "sees" in repr(made)
+    assert "sees" not in str(compare(problem, {"zo-sph": grids["zo-sph"]}, budget=30, held_out=2))

@@ -20,6 +20,7 @@ from driftopt.comparison import files, tables
 from driftopt.comparison.functions import FunctionSource
 from driftopt.comparison.judging import Judged, judge
 from driftopt.method import Method, check_method
+from driftopt.oracle import Sight
 from driftopt.outside import Outside
 from driftopt.problem import Problem
 from driftopt.space import Space
@@ -119,7 +120,8 @@ def compare(
         version=version,
         settle=settle,
     )
-    scores, contrasts = judge(tuned, [one.label for one in grids if _luckiest(one)])
+    luckiest, shown = [one.label for one in grids if _luckiest(one)], {one.label: _sees(one) for one in grids}
+    scores, contrasts = judge(tuned, luckiest, shown)
     return Comparison(scores, contrasts, tuned, budget, _best_known(source))
 
 
@@ -193,6 +195,12 @@ def _luckiest(one: Grid) -> bool:
     """Whether what is judged is no recommendation but the best value seen."""
     found = one.candidate(0)
     return isinstance(found, Outside) and found.luckiest
+
+
+def _sees(one: Grid) -> str:
+    """What a method is shown; the optimisers of others are shown values."""
+    found = one.candidate(0)
+    return found.sees.words if isinstance(found, Method) else Sight.VALUES.words
 
 
 def _seeds(name: str, given: int | Sequence[int], first: int) -> Sequence[int]:

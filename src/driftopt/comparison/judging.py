@@ -31,6 +31,7 @@ class Score:
     best: bool  # the smallest mean
     tied: bool  # not told apart from the best at the 5 % level
     luckiest: bool = False  # judged at its luckiest draw: it recommends nothing else
+    sees: str = "values"  # what the method is shown, in words
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,16 @@ class Judged:
         return scores, [contrast for contrast in self.contrasts if contrast.instance == instance]
 
 
-def judge(tuned: Tuned, luckiest: Sequence[str] = ()) -> tuple[list[Score], list[Contrast]]:
-    """Scores and contrasts of all methods on all instances; `luckiest` report nothing but their best draw."""
+def judge(
+    tuned: Tuned, luckiest: Sequence[str] = (), sees: Mapping[str, str] | None = None
+) -> tuple[list[Score], list[Contrast]]:
+    """Scores and contrasts of all methods on all instances.
+
+    Args:
+        tuned: the runs.
+        luckiest: labels of methods that report nothing but their best draw.
+        sees: label → what the method is shown, where that is more than values.
+    """
     chosen = [(choice.instance, choice.method) for choice in tuned.selected]
     values = {
         (instance, method): tuned.held_out.where(instance=instance, method=method).columns["objective"]
@@ -90,7 +99,11 @@ def judge(tuned: Tuned, luckiest: Sequence[str] = ()) -> tuple[list[Score], list
     }
     instances = list(dict.fromkeys(instance for instance, _ in chosen))
     contrasts = [contrast for instance in instances for contrast in _contrasts(instance, values)]
-    scores = [replace(one, luckiest=one.method in luckiest) for one in _scores(tuned, values, contrasts)]
+    shown = sees or {}
+    scores = [
+        replace(one, luckiest=one.method in luckiest, sees=shown.get(one.method, one.sees))
+        for one in _scores(tuned, values, contrasts)
+    ]
     return scores, contrasts
 
 

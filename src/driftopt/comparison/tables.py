@@ -36,8 +36,11 @@ def scores_table(judged: Judged, instance: str) -> Table:
     """One row a method."""
     known = judged.best_known.get(instance)
     caption = instance if known is None else f"{instance} (best known value {significant(known)})"
-    rows = [_score_row(score) for score in judged.on(instance)[0]]
-    return Table(caption, HEADS, rows, reading(judged), words=(0, 6))
+    scores = judged.on(instance)[0]
+    if len({score.sees for score in scores}) == 1:  # then there is nothing to tell apart
+        return Table(caption, HEADS, [_score_row(score) for score in scores], reading(judged), words=(0, 6))
+    rows = [Row(row.label, [Cell(one.sees), *row.cells]) for one in scores for row in (_score_row(one),)]
+    return Table(caption, (HEADS[0], "sees", *HEADS[1:]), rows, reading(judged), words=(0, 1, 7))
 
 
 def reading(judged: Judged) -> str:
