@@ -71,8 +71,9 @@ def test_gradients_are_those_of_differences(name, made):
     x = np.asarray(problem.x0, float) + np.random.default_rng(1).normal(0, 0.1, problem.dim)
     xi = problem.draw(jax.random.key(5), jnp.asarray(x, jnp.float32))
     for fun in (lambda p, x: p.value(x, xi), lambda p, x: p.objective(x)):
-        exact = wide(problem, jax.grad(fun, 1), x)
-        found = differences(lambda x, fun=fun: wide(problem, fun, x), x)
+        exact = wide(problem, jax.jit(jax.grad(fun, 1)), x)
+        once = jax.jit(fun)  # one program instead of one for every operation
+        found = differences(lambda x, fun=once: wide(problem, fun, x), x)
         scale = max(1.0, np.abs(found).max())
         np.testing.assert_allclose(exact, found, rtol=1e-4, atol=1e-4 * scale)
 
@@ -83,7 +84,7 @@ def test_nothing_near_or_far_is_below_a_closed_optimum(name, made):
     rng = np.random.default_rng(0)
     moves = rng.normal(size=(4000, problem.dim)) * np.logspace(-4, 1, 4000)[:, None]
     with jax.enable_x64(True):
-        values = np.asarray(jax.vmap(problem.objective)(jnp.asarray(best.x + moves)))
+        values = np.asarray(jax.jit(jax.vmap(problem.objective))(jnp.asarray(best.x + moves)))
         assert float(problem.objective(jnp.asarray(best.x))) == pytest.approx(best.value, rel=1e-6, abs=1e-6)
     assert values.min() >= best.value - 1e-6
 
@@ -111,7 +112,7 @@ def test_the_optimum_is_the_least_of_a_fine_grid(name, made):
     problem, best = made[name], made[name].optimum()
     grid = np.linspace(-4, 4, 80_001)
     with jax.enable_x64(True):
-        values = np.asarray(jax.vmap(problem.objective)(jnp.asarray(grid[:, None])))
+        values = np.asarray(jax.jit(jax.vmap(problem.objective))(jnp.asarray(grid[:, None])))
     assert abs(grid[values.argmin()] - best.x[0]) < 2e-4
     assert values.min() == pytest.approx(best.value, abs=1e-7)
 
@@ -173,8 +174,8 @@ def curved(problem):
     """Whether F is strictly convex in x for a given batch of ξ, so that it has one minimum."""
     x = problem.x0
     keys = jax.random.split(jax.random.key(0), 200)
-    xi = jax.vmap(lambda key: problem.draw(key, x))(keys)
-    hessian = jax.hessian(lambda z: jnp.mean(jax.vmap(problem.value, (None, 0))(z, xi)))(x)
+    xi = jax.jit(jax.vmap(lambda key: problem.draw(key, x)))(keys)
+    hessian = jax.jit(jax.hessian(lambda z: jnp.mean(jax.vmap(problem.value, (None, 0))(z, xi))))(x)
     return bool(np.linalg.eigvalsh(np.asarray(hessian)).min() > 1e-6)
 
 

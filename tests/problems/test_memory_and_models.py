@@ -48,7 +48,7 @@ def test_prices_that_are_held_bring_the_demand_to_its_law_at_rest():
     assert np.abs(z((products - at_rest).reshape(-1, 4))).max() < LIMIT
     assert np.abs(z((products - np.array(COVARIANCE)).reshape(-1, 4))).min() > LIMIT
     drawn = np.asarray(
-        jax.vmap(lambda key: problem.draw(key, x))(jax.random.split(jax.random.key(1), 20_000))
+        jax.jit(jax.vmap(lambda key: problem.draw(key, x)))(jax.random.split(jax.random.key(1), 20_000))
     )
     spread = drawn - np.asarray(problem.mean(x))
     assert np.abs(z((spread[:, :, None] * spread[:, None, :] - at_rest).reshape(-1, 4))).max() < LIMIT
@@ -81,14 +81,14 @@ def test_a_fitted_family_draws_what_the_problem_draws(modelled):
     fitted = model.fit(x, xi, jnp.ones(len(x), bool))
     new = jnp.asarray(modelled.optimum().x + 0.1, jnp.float32)
     keys = jax.random.split(jax.random.key(9), 4000)
-    drawn = jax.vmap(lambda key: model.draw(fitted, key, new))(keys)
-    real = jax.vmap(lambda key: modelled.draw(key, new))(keys)
+    drawn = jax.jit(jax.vmap(lambda key: model.draw(fitted, key, new)))(keys)
+    real = jax.jit(jax.vmap(lambda key: modelled.draw(key, new)))(keys)
     for one, other in ((drawn, real), (drawn**2, real**2)):
         gap = np.asarray(one, float).mean(axis=0) - np.asarray(other, float).mean(axis=0)
         error = np.sqrt(2 * np.asarray(other, float).var(axis=0) / len(keys))
         assert np.all(np.abs(gap) < 2 * LIMIT * error)  # twice: the fit has an error of its own
     far = jnp.asarray(modelled.optimum().x + 1.5, jnp.float32)  # the twin: another decision's law
-    other = jax.vmap(lambda key: modelled.draw(key, far))(keys)
+    other = jax.jit(jax.vmap(lambda key: modelled.draw(key, far)))(keys)
     gap = np.asarray(drawn, float).mean(axis=0) - np.asarray(other, float).mean(axis=0)
     error = np.sqrt(2 * np.asarray(other, float).var(axis=0) / len(keys))
     assert np.any(np.abs(gap) > 2 * LIMIT * error)

@@ -112,13 +112,16 @@ def test_monte_carlo_comes_close_and_follows_its_key(problem):
 @given(st.lists(FINITE, min_size=4, max_size=4), st.integers(0, 1000))
 def test_any_finite_prices_give_finite_values_and_whole_demand(x, seed):
     problem, x = tiny(9, 4), jnp.array(x, jnp.float32)
-    demand = np.asarray(problem.draw(jax.random.key(seed), x))
+    demand = np.asarray(DRAW(problem, jax.random.key(seed), x))
     assert (demand >= 0).all()
     assert demand.sum() <= problem.buyers
     assert (demand == np.round(demand)).all()
     assert np.isfinite(problem.value(x, demand))
     assert np.isfinite(problem.objective(x))
     assert np.isfinite(jax.tree.leaves(problem.demand(x))[0]).all()
+
+
+DRAW = jax.jit(lambda problem, key, x: problem.draw(key, x))  # once, not by operations for every example
 
 
 def test_prices_may_be_numpys_or_a_list(problem):
@@ -168,9 +171,9 @@ def test_the_dither_makes_every_buyers_law_exact(dithers, exact):
     """Averaged over all dithers, the share of the cells below an edge is the edge; with one, it is not."""
     share = np.random.default_rng(0).random(500).astype(np.float32)
     weights = jnp.asarray(np.stack([share, 1 - share]))
+    last_cells = jax.jit(multinomial.last_cells)  # run by operations, it is compiled anew for every dither
     drawn = [
-        np.asarray(multinomial.last_cells(jnp.float32((v + 0.5) / dithers), weights[:1], weights[1]), float)
-        + 1
+        np.asarray(last_cells(jnp.float32((v + 0.5) / dithers), weights[:1], weights[1]), float) + 1
         for v in range(dithers)
     ]
     off = np.abs(np.mean(drawn, axis=0)[0] / multinomial.CELLS - share).max()
