@@ -18,7 +18,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 test: $(VENV)/.ready  ## every test
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-test-quick: $(VENV)/.ready  ## a minute: the identities, without the slow crash, statistics and real-data tests
+test-quick: $(VENV)/.ready  ## a minute: every room, without what takes longer than a second (tests/support/quick_loop.py)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 check: lint types  ## lint, format and types

@@ -3,7 +3,6 @@
 import os
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 # Tests compile much and compute little; results are the same to rounding. Subprocesses inherit both.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
@@ -15,6 +14,7 @@ import pytest
 
 from driftopt import methods
 from driftopt.oracle import Sight
+from support.quick_loop import below, mark_long
 
 jax.config.update("jax_num_cpu_devices", 2)
 
@@ -27,48 +27,6 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 pytest_plugins = ["support.browser", "support.stores"]
 
 
-# Left out of `make test-quick`, besides what is marked slow: runs whose statistics are judged, processes that
-# are killed, browsers, whole protocols and pages. What is left holds the identities.
-LONG = (
-    "cli/test_demo.py",
-    "comparison/test_compare.py",
-    "comparison/test_core_installation.py",
-    "docs/test_architecture.py",
-    "docs/test_code_blocks.py",
-    "docs/test_documents.py",
-    "docs/test_readme.py",
-    "docs/test_site.py",
-    "docs/test_studies.py",
-    "drivers/test_finite.py",
-    "drivers/test_minimization.py",
-    "drivers/test_minimization_failures.py",
-    "drivers/test_simulation.py",
-    "drivers/test_simulation_door.py",
-    "methods/test_auto.py",
-    "methods/test_estimators.py",
-    "methods/test_field_answers.py",
-    "paper/test_reproduction.py",
-    "problems/test_known_answers.py",
-    "problems/test_pricing.py",
-    "problems/test_strategic.py",
-    "problems/test_synthetic.py",
-    "report/test_page.py",
-    "runtime/test_executable_cache.py",
-    "stationarity",
-    "study/test_interleavings.py",
-    "study/test_safe_steps.py",
-    "study/test_swarm.py",
-    "sweep/test_cluster.py",
-    "sweep/test_sweep.py",
-    "test_fuzz.py",
-    "test_instances.py",
-    "test_plugins.py",
-    "test_shapes.py",
-)
-
-
-IN_THE_QUICK_LOOP = ("auto", "zo-o2nc-2pt", "gzo-hs")  # two that see values, one that sees ξ
-
 # Where arrays have no lanes behind their own axes, a silent cast or a broadcast between ranks is a mistake.
 STRICT = (
     "methods/test_directions.py",
@@ -79,21 +37,9 @@ STRICT = (
 )
 
 
-def below(path: Path, names: tuple[str, ...]) -> bool:
-    """Whether a file is one of these, or in one of these folders, of tests/."""
-    return any(path.is_relative_to(Path(__file__).parent / name) for name in names)
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is long as slow, so that the quick loop takes three methods and SQLite alone."""
-    for item in items:
-        given = (
-            item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-        )
-        asked = {value for key, value in given.items() if key in ("name", "any_name")}
-        another_method = asked & set(methods.names()) - set(IN_THE_QUICK_LOOP)
-        if below(item.path, LONG) or another_method or "postgres" in item.nodeid:
-            item.add_marker(pytest.mark.slow)
+    """Mark what is long as slow."""
+    mark_long(items)
 
 
 @pytest.fixture(autouse=True)

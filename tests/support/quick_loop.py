@@ -1,0 +1,144 @@
+"""What `make test-quick` leaves out: what takes more than about a second and has something cheaper beside it.
+
+Every room stays in: each method once against its transcription, and of the other shared tests three methods.
+Costs are seconds of the processor; `pytest --durations=30` names what has grown.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from driftopt import methods
+
+TESTS = Path(__file__).parents[1]
+
+# Whole files: runs whose statistics are judged, processes that are killed, browsers, protocols, pages.
+LONG_FILES = (
+    "cli/test_demo.py",
+    "comparison/test_compare.py",
+    "comparison/test_core_installation.py",
+    "docs/test_code_blocks.py",
+    "docs/test_data_page.py",
+    "docs/test_documents.py",
+    "docs/test_readme.py",
+    "docs/test_site.py",
+    "docs/test_studies.py",
+    "drivers/test_finite.py",
+    "drivers/test_minimization.py",
+    "drivers/test_simulation.py",
+    "methods/test_auto.py",
+    "methods/test_estimators.py",
+    "methods/test_field_answers.py",
+    "paper/test_reproduction.py",
+    "problems/test_known_answers.py",
+    "problems/test_pricing.py",
+    "problems/test_strategic.py",
+    "problems/test_synthetic.py",
+    "report/test_page.py",
+    "runtime/test_executable_cache.py",
+    "runtime/test_forks.py",
+    "stationarity/test_asymptotic.py",
+    "stationarity/test_bounded.py",
+    "study/test_interleavings.py",
+    "study/test_safe_steps.py",
+    "study/test_swarm.py",
+    "sweep/test_cluster.py",
+    "sweep/test_sweep.py",
+    "test_fuzz.py",
+    "test_shapes.py",
+)
+
+# Single tests of other files.
+LONG_TESTS = (
+    "docs/test_architecture.py::test_the_walk_of_minimize",
+    "docs/test_architecture.py::test_the_walk_of_reproduce",
+    "docs/test_architecture.py::test_the_walk_of_simulate_many",
+    "drivers/test_contract.py::test_the_right_problem_passes",
+    "drivers/test_contract.py::test_what_comes_with_driftopt_keeps_its_promises",
+    "drivers/test_drivers_agree.py::test_asking_twice_is_asking_once",
+    "drivers/test_drivers_agree.py::test_simulate_and_minimize_walk_the_same_path",
+    "drivers/test_drivers_agree.py::test_the_quick_host_is_the_host_to_rounding",
+    "drivers/test_memory.py::test_a_world_with_memory_moves_one_deployment_after_the_other",
+    "drivers/test_memory.py::test_settle_holds_each_decision_and_looks_at_the_last",
+    "drivers/test_observed.py::test_a_method_of_values_walks_the_same_path_through_either_loop",
+    "drivers/test_observed.py::test_a_problem_that_cannot_show_it_is_named",
+    "drivers/test_observed.py::test_every_lane_equals_its_single_run",
+    "drivers/test_observed.py::test_the_formula_is_reflected_where_queries_are",
+    "drivers/test_trace.py::test_a_grid_runs_every_combination_in_order",
+    "drivers/test_trace.py::test_the_result_of_minimize_prints_short_and_travels",
+    "methods/test_directions.py::test_moments",
+    "methods/test_directions.py::test_the_same_directions_in_either_precision",
+    "methods/test_field_identities.py::test_a_pair_sees_the_same_noise_and_zo_sgd_does_not",
+    "methods/test_field_identities.py::test_gfm_plus_with_period_one_is_gfm",
+    "methods/test_field_identities.py::test_guided_with_free_directions_and_flat_numbers_is_zo_ga",
+    "methods/test_field_identities.py::test_same_sample_o2nc_with_fresh_samples_and_a_reset_is_option_one",
+    "methods/test_solvers.py::test_the_value_never_rises",
+    "outside/test_outside.py::test_a_library_keeps_the_budget_repeats_itself_and_stays_inside",
+    "outside/test_outside.py::test_a_sweep_settles_as_a_simulation_does",
+    "outside/test_outside.py::test_the_oracle_is_the_simulators",
+    "paper/test_real_data.py::test_published_weeks",
+    "paper/test_real_data.py::test_the_start_scores_146_on_every_split",
+    "problems/test_credit_shift.py::test_methods_that_retrain_come_to_the_stable_point",
+    "problems/test_credit_shift.py::test_the_stable_point_is_where_exact_retraining_rests",
+    "problems/test_memory_and_models.py::test_a_fitted_family_draws_what_the_problem_draws",
+    "problems/test_memory_and_models.py::test_a_world_that_forgets_at_once_is_the_problem_without_memory",
+    "problems/test_memory_and_models.py::test_prices_that_are_held_bring_the_demand_to_its_law_at_rest",
+    "problems/test_memory_and_models.py::test_what_was_not_taken_does_not_count",
+    "report/test_formats.py::test_foreign_text_becomes_harmless",
+    "report/test_statistics.py::test_a_true_difference_is_seen",
+    "report/test_statistics.py::test_the_test_of_averages_keeps_its_level",
+    "report/test_statistics.py::test_welch_keeps_its_level_with_unequal_variances",
+    "rng/test_threefry.py::test_normal_numbers_are_the_quantiles_of_their_cells",
+    "rng/test_threefry.py::test_the_law_is_standard_normal",
+    "runtime/test_reachable_code.py::test_another_process_finds_the_same",
+    "runtime/test_reachable_code.py::test_closures_defaults_attributes_and_state_are_seen",
+    "runtime/test_traced_code.py::test_another_process_finds_the_same",
+    "study/test_amending.py::test_every_method_can_be_put_right",
+    "study/test_amending.py::test_nothing_is_averaged_over_an_iteration_that_was_passed_over",
+    "study/test_damage.py::test_no_byte_changes_what_a_study_says_in_silence",
+    "study/test_extend.py::test_the_plan_follows_from_where_it_was_extended",
+    "study/test_finite.py::test_the_improvement_over_any_start_is_finite",
+    "study/test_replay.py::test_a_live_study_walks_like_a_simulation",
+    "study/test_trouble.py::test_who_may_only_read_can_look",
+    "sweep/test_reuse.py::test_a_callback_to_what_cannot_be_seen_is_never_reused",
+    "sweep/test_reuse.py::test_a_class_made_in_a_notebook_is_known_by_what_it_computes",
+    "sweep/test_reuse.py::test_a_global_that_a_problem_reads_is_part_of_the_work",
+    "sweep/test_reuse.py::test_a_method_of_somebody_else_is_known_by_what_it_computes",
+    "sweep/test_reuse.py::test_a_second_process_reuses_what_the_first_kept",
+    "test_plugins.py::test_an_installed_package_is_at_home_in_every_entry",
+)
+
+THREE_METHODS = ("auto", "zo-o2nc-2pt", "gzo-hs")  # two that see values, one that sees ξ
+EVERY_METHOD_ONCE = "methods/test_transcription.py::test_method_equals_its_transcription"
+
+
+def below(path: Path, names: tuple[str, ...]) -> bool:
+    """Whether a file is one of these, or in one of these folders, of tests/."""
+    return any(path.is_relative_to(TESTS / name) for name in names)
+
+
+def mark_long(items: list[pytest.Item]) -> None:
+    """Mark as slow what the quick loop leaves out."""
+    once: set[str] = set()
+    for item in items:
+        name, asked = _function(item), _methods_of(item)
+        if name == EVERY_METHOD_ONCE and asked - once:
+            once |= asked
+            continue
+        another_method = asked - set(THREE_METHODS)
+        if below(item.path, LONG_FILES) or name in LONG_TESTS or another_method or "postgres" in item.nodeid:
+            item.add_marker(pytest.mark.slow)
+
+
+def _function(item: pytest.Item) -> str:
+    """The file below tests/ and the function."""
+    if not item.path.is_relative_to(TESTS):
+        return item.nodeid
+    return f"{item.path.relative_to(TESTS).as_posix()}::{item.name.partition('[')[0]}"
+
+
+def _methods_of(item: pytest.Item) -> set[str]:
+    """The registry's methods that a test is made for."""
+    callspec = getattr(item, "callspec", None)
+    given = callspec.params if callspec else {}
+    return {value for key, value in given.items() if key in ("name", "any_name")} & set(methods.names())
