@@ -173,6 +173,21 @@ def test_databases_of_every_format_still_open(tmp_path, version):
         study.ask()
 
 
+def test_studies_with_rules_for_decisions_still_open(tmp_path):
+    """Units, grid, constraints, settling and limited steps: the replay leads to what was asked."""
+    shutil.copy(GOLDEN / "study-decisions.sqlite", tmp_path / "study.db")
+    expected = np.load(GOLDEN / "study-decisions.npz")
+    for name, key, kinds in (
+        ("golden", "x", {"settle", "method", "control"}),
+        ("far", "far", {"way", "confirm"}),
+    ):
+        study = Study.open(tmp_path / "study.db", name)
+        assert study.verify() > 0
+        assert kinds <= {trial.kind for trial in study.trials()}
+        np.testing.assert_allclose(study.recommend().x, expected[key], rtol=1e-5, atol=1e-6)
+        study.ask("confirm")
+
+
 def as_postgres(statement):
     """A table of format 1 as PostgreSQL writes it."""
     serial = re.sub(r"id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT", "id SERIAL PRIMARY KEY", statement)

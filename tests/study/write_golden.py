@@ -1,4 +1,5 @@
-"""Write the golden database of the present format: `python tests/study/write_golden.py`, once a format.
+"""Write the golden database of the present format: `python tests/study/write_golden.py`, once a format;
+with the word `decisions`, the one of studies with units, a grid, constraints, settling and limited steps.
 
 It is committed and never written again: later code must still open it.
 """
@@ -85,5 +86,55 @@ def main():
     print(Study.open(path, "golden").summary().states)
 
 
+def decisions():
+    """A study with everything that a decision may have to keep, of the first version that knew it."""
+    path = FOLDER / "study-decisions.sqlite"
+    if path.exists():
+        raise SystemExit(f"{path} exists: a golden database is written once")
+    study = Study.create(
+        path,
+        "golden",
+        x0=[2.2, 5.4, 12.0],
+        radius=[0.2, 0.5, 2.0],
+        bounds=[(1, 5), (2, 12), (4, 20)],
+        constraints={"A": [[1, -1, 0]], "ub": [-1]},
+        grid=[0.05, 0.1, None],
+        budget=60,
+        reserve=10,
+        settle=2,
+        control_every=5,
+        max_failures=2,
+        method="zo-o2nc-2pt",
+        rng=11,
+        clock=Clock(),
+    )
+    for turn in range(33):
+        trial = study.ask()
+        if turn in (5, 9):
+            study.fail(trial.id, "no stock")
+        else:
+            study.tell(trial.id, bowl(trial), x_deployed=np.add(trial.x, [0.02, 0.0, 0.0]))
+    far = Study.create(
+        path,
+        "far",
+        x0=[0.0, 0.0],
+        grid=0.05,
+        max_change=0.25,
+        params={"block": 3},
+        budget=150,
+        reserve=40,
+        rng=2,
+        clock=Clock(),
+    )
+    drive(far, lambda trial: -10.0 * float(trial.x.sum()))
+    for _ in range(24):
+        far.tell(far.ask("confirm").id, 1.0)
+    numbers = {"x": study.recommend().x, "far": far.recommend().x}
+    np.savez(path.with_suffix(".npz"), **numbers)
+    print(study.summary().kinds, far.summary().kinds)
+    study.close()
+    far.close()
+
+
 if __name__ == "__main__":
-    main()
+    main() if sys.argv[1:] != ["decisions"] else decisions()

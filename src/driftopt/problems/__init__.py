@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from driftopt.problems.credit_shift import CreditShift
+    from driftopt.problems.on_grid import OnGrid
     from driftopt.problems.parking_fees import Parking, parking
     from driftopt.problems.pricing import Pricing
     from driftopt.problems.pricing_ar1 import AR1Pricing, ar1_pricing
@@ -32,6 +33,7 @@ __all__ = [
     "LineLocation",
     "LocationShift",
     "MixtureLocation",
+    "OnGrid",
     "Parking",
     "PerformativeRegression",
     "Pricing",
@@ -57,6 +59,7 @@ __all__ = [
 
 _HOMES = {
     "credit_shift": ["CreditShift"],
+    "on_grid": ["OnGrid"],
     "parking_fees": ["Parking", "parking"],
     "pricing": ["Pricing"],
     "pricing_ar1": ["AR1Pricing", "ar1_pricing"],
