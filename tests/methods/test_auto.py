@@ -50,7 +50,7 @@ def test_a_guess_beyond_the_promise_gives_way():
     np.testing.assert_allclose(np.linalg.norm(points.points, axis=1), 0.3)
 
 
-@pytest.mark.parametrize("at", [1, 10, 60, 110])
+@pytest.mark.parametrize("at", [1, 8, 10, 16, 32, 110])  # some of them at x itself
 @pytest.mark.parametrize("wild", [lambda value: 100 * value, lambda _: -999_999.0], ids=["x100", "-999999"])
 def test_one_wild_answer_steers_nothing(at, wild):
     """128 deployments in three dimensions: nearly as far down as without it, on average over runs."""
@@ -69,6 +69,29 @@ def test_one_wild_answer_steers_nothing(at, wild):
     tidy, rough = (np.mean([end(seed, place) for seed in range(6)]) for place in (-1, at))
     assert tidy < 0.05
     assert rough < 0.15
+
+
+@pytest.mark.parametrize("at", [1, 15])
+def test_a_wild_value_at_x_is_not_taken_for_noise_or_for_a_gain(at):
+    """Both would let the radius grow, here over the prices at which half of the customers leave at once."""
+    cost, today = np.array([1.0, 4.0, 9.0]), 1.6 * np.array([1.0, 4.0, 9.0])
+
+    def loss(x, fair):
+        return -((x / cost - 1) * 10 * np.exp(-1.5 * (x / fair - 1)) * (1 - 0.5 * (x > 1.3 * fair))).sum()
+
+    def gain(shop, at):
+        rng, told = np.random.default_rng(shop), 0
+        fair = cost * rng.uniform(1.8, 2.6, 3)
+        host = Host(methods.get("auto", radius=0.8, budget=128), today, shop)
+        for _ in range(64):
+            values = np.array([loss(x, fair) for x in host.points]) + 2 * rng.standard_normal(2)
+            told += 2
+            values[0] = 999_999.0 if told - 1 == at else values[0]
+            host.tell(values)
+        return loss(today, fair) - loss(np.asarray(host.recommend()), fair)
+
+    tidy, rough = (np.mean([gain(shop, place) for shop in range(6)]) for place in (-1, at))
+    assert rough > 0.6 * tidy > 0
 
 
 def test_the_mean_has_weights_that_grow_as_a_power():
@@ -138,9 +161,10 @@ def test_a_budget_is_needed_and_drivers_fill_it_in():
 
 
 def test_the_length_comes_from_the_bounds():
+    """Each coordinate's from its own: in those units the radius is 1."""
     bounds = [(-1, 1)] * 3 + [(-5, 5)]
     result = driftopt.minimize(lambda x: (x**2).sum(), np.ones(4), budget=20, bounds=bounds, rng=0)
-    assert result.params["radius"] == pytest.approx(np.sqrt(4) / 10 * 2)
+    assert result.params["radius"] == pytest.approx(1.0)
     study = Study.create("sqlite://", "prices", x0=[0.5] * 4, budget=20, bounds=bounds, rng=0)
     assert study.spec.params["radius"] == result.params["radius"]
     with pytest.raises(ValueError, match="how far a trial decision may be"):

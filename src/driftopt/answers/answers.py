@@ -19,6 +19,7 @@ from driftopt import averages, checks
 from driftopt.answers.deployed import DeployedAsAsked
 from driftopt.answers.direction import Maximize
 from driftopt.answers.finite import Finite
+from driftopt.answers.guard import Guard
 from driftopt.answers.step import Answer, Step, Told, Verdict
 
 DIRECTIONS = ("minimize", "maximize")
@@ -39,6 +40,7 @@ class Answers:
         largest: float = math.inf,
         tolerance: float | None = None,
         distance: Callable[[np.ndarray, np.ndarray], float] | None = None,
+        guard: float | None = None,
     ) -> "Answers":
         """From the user's arguments.
 
@@ -47,10 +49,13 @@ class Answers:
             largest: the largest size of a value that counts.
             tolerance: how far what was deployed may be from what was asked; None: it is not looked at.
             distance: how far apart two decisions are.
+            guard: how many times as far from the median as usual an answer may be; None: any.
         """
         steps: list[Step] = [Finite(largest)]
         if tolerance is not None and distance is not None:
             steps.append(DeployedAsAsked(tolerance, distance))
+        if guard is not None:
+            steps.append(Guard(guard))
         if checks.choice("direction", direction, DIRECTIONS) == "maximize":
             steps.append(Maximize())
         return cls(tuple(steps))
@@ -59,6 +64,16 @@ class Answers:
         """The first thing that is to be said against an answer; None: it counts."""
         verdicts = (step.judge(answer) for step in self.steps)
         return next((verdict for verdict in verdicts if verdict is not None), None)
+
+    @cached_property
+    def looks_back(self) -> bool:
+        """Whether a step compares an answer with those before it."""
+        return any(type(step).review is not Step.review for step in self.steps)
+
+    def review(self, told: np.ndarray) -> list[Verdict | None]:
+        """What is to be said now against each of the answers so far, (n,); None: it goes on to count."""
+        found = [step.review(told) for step in self.steps]
+        return [next((v for v in said if v is not None), None) for said in zip(*found, strict=True)]
 
     @cached_property
     def _takers(self) -> tuple[Step, ...]:

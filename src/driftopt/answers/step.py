@@ -1,7 +1,7 @@
 """The contract of a step on the way in: from what was told towards what a method is told."""
 
 from abc import ABC
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,12 +16,13 @@ class Answer:
     sem: float | None = None
     asked: np.ndarray | None = None
     deployed: np.ndarray | None = None  # where it differs from what was asked
+    recent: np.ndarray | None = None  # the answers before it, where steps look at them
 
 
 class Verdict(NamedTuple):
     """Why an answer does not count as it is."""
 
-    state: str  # what becomes of the trial: failed
+    state: str  # what becomes of the trial: failed or held
     reason: str
 
 
@@ -42,6 +43,10 @@ class Step(ABC):  # noqa: B024  each step has one part or the other
     def judge(self, answer: Answer) -> Verdict | None:
         """What is to be said against an answer; None: nothing."""
         return None
+
+    def review(self, told: np.ndarray) -> Sequence[Verdict | None]:
+        """What is to be said now against each of the answers so far, (n,), which once counted."""
+        return [None] * len(told)
 
     def begin(self) -> Any:
         """The memory before the first iteration."""

@@ -24,7 +24,7 @@ app = App(
     ```
 
     Exit codes: 0 done; 2 a mistake in the command; 3 nothing to ask now, try again later; 4 the budget is
-    spent; 5 a trial was told twice, differently; 1 anything else.
+    spent; 5 a trial was told twice, differently; 6 an answer is implausible and is held; 1 anything else.
     """,
 )
 
@@ -53,6 +53,7 @@ def create(
     control_every: int | None = None,
     reserve: int = 0,
     settle: int = 1,
+    guard: float = 60.0,
     json: Flag = False,
 ) -> None:
     """Begin a study.
@@ -89,6 +90,7 @@ def create(
         control_every: Deploy the start again after every so many other deployments.
         reserve: Deployments kept for confirmation and stationarity.
         settle: Hold every decision for so many deployments and use the last answer.
+        guard: Hold an answer so many times as far from the median of the others as is usual; 0: hold none.
         json: Read the arguments of Study.create from standard input as a JSON object, unless --x0 is given,
             and answer in JSON.
     """
@@ -124,7 +126,12 @@ def create(
                 "lease": lease_days * 86400,
             }
             options |= {"max_failures": max_failures, "tolerance": tolerance, "max_change": max_change}
-            options |= {"control_every": control_every, "reserve": reserve, "settle": settle}
+            options |= {
+                "control_every": control_every,
+                "reserve": reserve,
+                "settle": settle,
+                "guard": guard or None,
+            }
         with Study.create(url, name, **options) as study:
             done = {"study": name, "url": study.url, "budget": study.spec.budget, "seed": study.spec.seed}
             done |= {"method": study.spec.method, "params": study.spec.params}
@@ -182,7 +189,9 @@ def tell(
     x_deployed: Number = None,
     json: Flag = False,
 ) -> None:
-    """Answer a deployment; exit code 5 when it was told otherwise before. Needs no JAX, so it is quick.
+    """Answer a deployment; exit code 5 when it was told otherwise before, 6 when the answer is held. Quick.
+
+    A value far from all others, as a lost decimal point makes it, is held: `accept` or `correct` it.
 
     ```text
     driftopt study tell shop.db prices 1 12.5
@@ -216,7 +225,10 @@ def tell(
             states = study.tell_many(told) if isinstance(given, list) else [study.tell(**told[0])]
             done = [{"id": one["id"], "state": state} for one, state in zip(told, states, strict=True)]
             data = done if isinstance(given, list) else done[0]
+            held = [one["id"] for one in done if one["state"] == "held"]
             io.say(json, data, lambda: f"trial {done[0]['id']}: {done[0]['state']}")
+        if held:
+            io.say_held(held, json)
 
 
 @app.command

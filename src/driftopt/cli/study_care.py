@@ -56,6 +56,26 @@ def void(
         io.say(json, {"id": id, "state": state}, lambda: f"trial {id}: {state}")
 
 
+def accept(
+    url: Url, name: Name, id: Id, *, reason: str = "", who: str | None = None, json: Json = False
+) -> None:
+    """Let an answer count that is held, because it is true.
+
+    ```text
+    driftopt study accept shop.db prices 7 --reason "the day of the fair"
+    ```
+
+    Args:
+        reason: Why, in a few words, for the log.
+        who: Who says so; the user and the machine unless given.
+    """
+    from driftopt.study import Study
+
+    with io.exits(json), Study.open(url, name) as study:
+        state = study.accept(id, reason, who=who or io.this_user())
+        io.say(json, {"id": id, "state": state}, lambda: f"trial {id}: {state}")
+
+
 def verify(url: Url, name: Name, *, json: Json = False) -> None:
     """Check every row of the study's log, and replay it; exit code 1 where something is wrong."""
     from driftopt.study import Study
@@ -131,7 +151,7 @@ def trials(
     ```
 
     Args:
-        state: Only those that are pending, complete, failed, expired, superseded or voided.
+        state: Only those that are pending, complete, failed, expired, superseded, voided or held.
         kind: Only those of one kind.
         holder: Only those of one holder.
     """
@@ -177,6 +197,7 @@ def import_study(
 COMMANDS: dict[str, Any] = {
     "correct": correct,
     "void": void,
+    "accept": accept,
     "verify": verify,
     "extend": extend,
     "stop": stop,

@@ -8,9 +8,9 @@ import socket
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
-EXIT_WAIT, EXIT_SPENT, EXIT_CONFLICT = 3, 4, 5
+EXIT_WAIT, EXIT_SPENT, EXIT_CONFLICT, EXIT_HELD = 3, 4, 5, 6
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
 
 
@@ -54,6 +54,18 @@ def say(as_json: bool, data: Any, text: Callable[[], Any]) -> None:
         print(json.dumps(data))
     else:
         print(text())
+
+
+def say_held(ids: list[Any], as_json: bool) -> NoReturn:
+    """Tell a person, and end with the exit code that says so."""
+    named = ", ".join(map(str, ids))
+    error = (
+        f"trial {named}: far from all other answers, so it is held and moves nothing; if it is true, accept "
+        "it, else correct it (driftopt study trials --state held)"
+    )
+    said = {"error": error, "kind": "Held", "code": EXIT_HELD}
+    print(json.dumps(said) if as_json else f"driftopt: {error}", file=sys.stderr)
+    sys.exit(EXIT_HELD)
 
 
 def this_user() -> str:

@@ -51,6 +51,7 @@ PRIOR = 0.7  # pairs at x that v stands in for, while there are few
 GROWTH, NOISY_GROWTH, SHRINKAGE = 5.5, 4.0, 1.4
 PACE = 0.45  # the radius changes as τ^PACE/t
 OUTLIER, LEAST = 0.3, 1.5  # an answer counts for at most max(OUTLIER √N, LEAST) deviations
+WILD = 20.0  # a value at x that is so many deviations away from all that is known of it is not believed
 POWER = 14.0  # of the weights of the mean
 
 
@@ -149,6 +150,13 @@ class Auto(Method):
         share = still / unit
 
         cost, fall, width = self._running(state, middle, difference, bound, direction)
+        # A value at x is believed if it fits the last one, less the fall since; or else the last pair, and
+        # then it was the last value at x that misled, and all costs that were measured from it.
+        expected = state.here - state.fallen
+        fits = jnp.abs(middle - expected) <= WILD * deviation
+        misled = centre & ~fits & (jnp.abs(middle - state.last) <= WILD * deviation)
+        here = jnp.where(fits | misled | (state.told == 0), middle, expected)
+        cost = jnp.where(misled & (state.told > 0), 0, cost)
         # Both are brought from the radii they were measured with to the present one.
         present = radius / jnp.where(width > 0, width, 1)
 
@@ -176,7 +184,7 @@ class Auto(Method):
             mean,
             next_radius,
             spread,
-            jnp.where(centre, middle, state.here),
+            jnp.where(centre, here, state.here),
             jnp.where(centre, 0, state.fallen + gained),
             jnp.where(centre, state.last, middle),
             jnp.where(centre, state.gained, gained),
@@ -223,6 +231,8 @@ class Auto(Method):
         """The running mean of a² over the pairs at x, of which `asked` have been."""
         mean = state.spread.still
         rate = jnp.maximum(1 / asked, min(MEMORY * CENTRE / self._pairs, 0.3))
+        # The very first pair has nothing to be bounded by: the second replaces it where it was wild.
+        rate = jnp.where((asked == 2) & (mean > (WILD * difference) ** 2), 1, rate)
         return mean + jnp.where(_at_centre(state.told), rate, 0) * (
             _bounded(difference**2, mean, self._limit) - mean
         )

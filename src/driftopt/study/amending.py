@@ -1,11 +1,11 @@
-"""What is put right by a row more: an answer corrected or voided, a study stopped. The log keeps it all."""
+"""What is put right by a row more: answers corrected, voided or accepted, a study stopped."""
 
 import math
 from typing import Any
 
 from driftopt import checks
 from driftopt.answers import Answer
-from driftopt.study.log import Known, Writer, as_trial, stored, vector_from_json
+from driftopt.study.log import Happened, Known, Writer, as_trial, stored, vector_from_json
 from driftopt.study.session import Session
 from driftopt.study.telling import LONGEST_REASON, trial_number
 from driftopt.study.trial import Trial, state_of
@@ -22,23 +22,47 @@ def correct(session: Session, id: Any, value: Any, sem: Any, reason: Any, who: A
     def work(log: Writer) -> str:
         known = log.trial(number)
         trial = _trial(session, known)
-        if trial.state not in ("complete", "failed", "voided"):
+        if trial.state not in ("complete", "failed", "voided", "held"):
             raise ValueError(f"trial {number} is {trial.state}: {_ADVICE[trial.state]}")
         against = session.spec.answers.judge(Answer(new, error, vector_from_json(known.asked.x)))
         if against is not None:
             raise ValueError(f"value cannot be a correction: {against.reason}; `void` takes an answer back")
         if (trial.state, trial.value, trial.sem) == ("complete", new, error):
             return trial.state
-        others = _others(log, known)
-        if used := [one for one, kinds in others.items() if state_of(kinds) == "complete"]:
-            raise ValueError(f"the point of trial {number} was answered by trial {used[0]}: correct that one")
-        now = session.clock()
-        log.say(number, "corrected", now, value=new, sem=error, reason=why, who=by)
-        for one in sorted(one for one, kinds in others.items() if not kinds):
-            log.say(one, "superseded", now, reason=f"trial {number} was corrected")
-        return "complete"
+        said = Happened(0, number, "corrected", new, error, None, why, by, session.clock())
+        return _stands(log, known, said)
 
     return session.write(work, again=True)
+
+
+def accept(session: Session, id: Any, reason: Any, who: Any) -> str:
+    """The value that was held, as it was told."""
+    number, why, by = trial_number(id), _reason(reason), str(checks.text("who", who))
+
+    def work(log: Writer) -> str:
+        known = log.trial(number)
+        trial = _trial(session, known)
+        if trial.state == "complete":
+            return trial.state
+        if trial.state != "held":
+            raise ValueError(f"trial {number} is {trial.state}, not held: there is nothing to accept")
+        said = Happened(0, number, "accepted", trial.value, trial.sem, None, why, by, session.clock())
+        return _stands(log, known, said)
+
+    return session.write(work, again=True)
+
+
+def _stands(log: Writer, known: Known, said: Happened) -> str:
+    """Append what stands now in the place of what was told; a deployment asked in its place is not needed."""
+    id, others = known.asked.id, _others(log, known)
+    if known.redrawn:
+        raise ValueError(f"the iteration of trial {id} was drawn anew without its answer: it is not used")
+    if used := [one for one, kinds in others.items() if state_of(kinds) == "complete"]:
+        raise ValueError(f"the point of trial {id} was answered by trial {used[0]}: correct that one")
+    log.say(id, said.kind, said.at, value=said.value, sem=said.sem, reason=said.reason, who=said.who)
+    for one in sorted(one for one, kinds in others.items() if not kinds):
+        log.say(one, "superseded", said.at, reason=f"trial {id} was {said.kind}")
+    return "complete"
 
 
 def void(session: Session, id: Any, reason: Any, who: Any) -> str:
@@ -48,7 +72,7 @@ def void(session: Session, id: Any, reason: Any, who: Any) -> str:
     def work(log: Writer) -> str:
         known = log.trial(number)
         state = _trial(session, known).state
-        if state == "complete":
+        if state in ("complete", "held"):
             log.say(number, "voided", session.clock(), reason=why, who=by)
         elif state != "voided":
             raise ValueError(f"trial {number} is {state}: {_ADVICE[state]}")

@@ -29,6 +29,7 @@ def specify(
     control_every: int | None,
     reserve: int,
     settle: int,
+    guard: float | None,
 ) -> Spec:
     """The specification of a new study; `decisions` are the arguments of `Space.build` beside x0."""
     from driftopt.rng.seeds import as_seed
@@ -76,6 +77,7 @@ def specify(
         repeats=repeats,
         provider=_provider(name),
         settle=held,
+        guard=None if guard is None else float(checks.one_positive("guard", guard)),
         begun=_begun(space, float(built.radius)),
     )
 

@@ -11,7 +11,7 @@ from driftopt.report.escaping import plot as as_written
 from driftopt.report.picture import write_picture
 from driftopt.study.spec import Spec
 from driftopt.study.summary import DAY, at_start, drift
-from driftopt.study.trial import Trial
+from driftopt.study.trial import ANSWERS, Trial
 
 _COLOURS = {"method": "#9aa5b1", "confirm": "#1b7f4b", "stationarity": "#7a4fa3"}
 _MOST_LINES = 12
@@ -69,14 +69,14 @@ def _amended(axes: Any, trials: Sequence[Trial], origin: float) -> None:
     """What was said at first, where it was taken back: a cross, with a line to what stands now."""
     amended = [t for t in trials if t.amended]
     for trial in amended:
-        first = next(event.value for event in trial.history if event.kind in ("complete", "failed"))
+        first = next(event.value for event in trial.history if event.kind in ANSWERS)
         if first is not None:
             day = _days([trial], origin)
             axes.plot(day, [first], "x", ms=6, color="#c0392b")
             if trial.value is not None:
                 axes.plot([*day, *day], [first, trial.value], ":", lw=0.8, color="#c0392b")
     if amended:
-        axes.plot([], [], "x", ms=6, color="#c0392b", label="corrected or voided")
+        axes.plot([], [], "x", ms=6, color="#c0392b", label="corrected, voided or held")
 
 
 def _decisions(axes: Any, spec: Spec, trials: Sequence[Trial], origin: float, x: np.ndarray) -> None:

@@ -9,7 +9,7 @@ from driftopt import averages
 from driftopt.study.errors import Holding
 from driftopt.study.log import Asked, Deployed, Happened, Mark, Opened, Reader, Row, Written, as_trial
 from driftopt.study.spec import Spec
-from driftopt.study.trial import AMENDMENTS, FOR_ANOTHER, Place, Trial
+from driftopt.study.trial import AMENDMENTS, FOR_ANOTHER, TAKEN_BACK, Place, Trial
 
 # What happened to the method's state, in order: the (p,) values of an iteration, None for a redraw, or the
 # budget that it plans for from there on.
@@ -66,7 +66,7 @@ class OpenIteration:
 
     def samples(self, amended: Mapping[int, float | None]) -> np.ndarray:
         """All values as (samples, p), in the order of the samples, not of arrival; NaN for one that was
-        voided after the iteration was over.
+        taken back after the iteration was over.
         """
         pairs = zip(self.answered_by, self.values, strict=True)
         stand = [value if trial is None else amended.get(trial, value) for trial, value in pairs]
@@ -76,7 +76,7 @@ class OpenIteration:
 def _amended(rows: Sequence[Row]) -> dict[int, float | None]:
     """What the answers of trials were amended to, each for the last time; None: to nothing."""
     return {
-        row.trial_id: row.value
+        row.trial_id: None if row.kind in TAKEN_BACK else row.value
         for row in rows
         if isinstance(row, Happened) and row.kind in AMENDMENTS and row.trial_id is not None
     }
@@ -236,13 +236,13 @@ class Progress:
         holding = draw.out.get(slot)
         if holding is not None and holding.id == row.trial_id:
             del draw.out[slot]
-        if row.kind in ("complete", "corrected") and draw.answered_by[slot] is None:
+        if row.kind in ("complete", "corrected", "accepted") and draw.answered_by[slot] is None:
             draw.fill(slot, row.trial_id, row.value)
             if draw.missing == 0:
                 self._close()
-        elif row.kind == "voided" and draw.answered_by[slot] == row.trial_id:
+        elif row.kind in TAKEN_BACK and draw.answered_by[slot] == row.trial_id:
             draw.clear(slot, row.trial_id)
-        elif row.kind in ("failed", "expired"):
+        elif row.kind in ("failed", "expired", "held"):
             # By trial, not by who holds the slot now: a process that reads the log at once, late, must
             # count what one that watched it counted, and a trial that expired and then failed is one.
             draw.lost[slot].add(row.trial_id)

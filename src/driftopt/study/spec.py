@@ -38,6 +38,7 @@ class Spec:
     points: int
     repeats: int
     provider: str = OWN  # the package that brings the method
+    guard: float | None = None  # how far from the median, in usual distances, an answer may be; None: any
     begun: list[float] | None = None  # where the walk begins, if not at x0: studies of old began there
     settle: int = 1  # periods for which a decision is held; the last one's answer counts
     steps: dict[str, Any] = field(default_factory=dict[str, Any])  # of the space, beside the bounds
@@ -73,13 +74,14 @@ class Spec:
             largest=LARGEST,
             tolerance=self.tolerance,
             distance=self.space.astray,
+            guard=self.guard,
         )
 
     def as_json(self) -> str:
         stored = asdict(self)
         if self.provider == OWN:  # what driftopt brings itself is not said: older versions read on
             del stored["provider"]
-        for name in ("begun", "steps"):
+        for name in ("guard", "begun", "steps"):  # nor what studies of old do not have
             if not stored[name]:
                 del stored[name]
         if self.settle == 1:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from driftopt import checks
+from driftopt.answers.guard import USUAL
 from driftopt.stationarity import Stationarity
 from driftopt.study import amending, asking, evaluation, telling
 from driftopt.study.creation import specify
@@ -64,6 +65,7 @@ class Study:
         control_every: int | None = None,
         reserve: int = 0,
         settle: int = 1,
+        guard: float | None = USUAL,
         clock: Callable[[], float] = time.time,
     ) -> "Study":
         """Begin a study.
@@ -97,6 +99,8 @@ class Study:
             reserve: deployments kept for confirmation and stationarity.
             settle: hold every decision for so many deployments and use the last one's answer, where people
                 react slowly. The budget counts them all, and a trial's `keep` says that nothing changes.
+            guard: an answer so many times as far from the median of the others as is usual is held until
+                someone accepts it; None: every answer is believed.
             clock: seconds since the epoch.
         """
         name = str(checks.text("name", name))
@@ -117,6 +121,7 @@ class Study:
             control_every=control_every,
             reserve=reserve,
             settle=settle,
+            guard=guard,
         )
         return cls(Log.create(url, name, spec.as_json(), clock()), name, spec, clock)
 
@@ -196,8 +201,10 @@ class Study:
         """Answer a trial; returns the state it is in then.
 
         The same answer again is a no-op; another answer raises Conflict and changes nothing. NaN and
-        infinity are failures. A value measured at `x_deployed`, far from the asked point, is kept on record
-        and the point is asked again.
+        infinity are failures. A value that is far from all others, as a lost decimal point makes it, is
+        held: it moves nothing and its point is asked again, until `accept` or `correct` says what it is. The
+        first answers are judged when a dozen are in. A value measured at `x_deployed`, far from the asked
+        point, is kept on record and the point is asked again.
         """
         return telling.tell(self._session, id, value, sem, x_deployed)
 
@@ -225,7 +232,7 @@ class Study:
         stay as they were.
 
         Args:
-            id: a trial that was answered, failed or was voided, and whose point no other trial answered.
+            id: a trial that was answered, failed, is held or was voided, and whose point no other answered.
             value: what was truly measured.
             reason: why, for those who read the log.
             sem: the value's standard error, if known.
@@ -242,11 +249,21 @@ class Study:
         other samples; where there are none, the method passes over the iteration.
 
         Args:
-            id: a trial that is complete.
+            id: a trial that is complete or held.
             reason: why, for those who read the log.
             who: who says so; this process, unless named.
         """
         return amending.void(self._session, id, reason, _this_process() if who is None else who)
+
+    def accept(self, id: int, reason: str = "", *, who: str | None = None) -> str:
+        """Let an answer count that is held, because it is true; returns the trial's state.
+
+        Args:
+            id: a trial that is held, and whose point no other trial answered meanwhile.
+            reason: why, for those who read the log.
+            who: who says so; this process, unless named.
+        """
+        return amending.accept(self._session, id, reason, _this_process() if who is None else who)
 
     def extend(self, budget: int, reason: str = "", *, who: str | None = None) -> None:
         """Allow more deployments: what was done stays, and a method with a plan goes on to the new end.

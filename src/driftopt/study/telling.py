@@ -2,26 +2,28 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from driftopt import checks
 from driftopt.answers import Answer
+from driftopt.answers.guard import RECENT
 from driftopt.study.errors import Conflict, UnknownTrial
 from driftopt.study.log import Asked, Happened, Known, Writer, stored, vector_as_json, vector_from_json
 from driftopt.study.session import Session
 from driftopt.study.trial import state_of
 
 LONGEST_REASON = 2000
+_LONG = ("method", "control")  # the kinds of deployments of which there are many
 
 
 @dataclass(frozen=True)
 class Said:
-    """What the caller said about a trial: a value, or a failure with its reason."""
+    """What the caller said about a trial: a value, which may be held, or a failure with its reason."""
 
-    kind: str  # complete or failed
+    kind: str  # complete, held or failed
     value: float | None = None
     sem: float | None = None
     x_deployed: str | None = None
@@ -100,27 +102,45 @@ class _Answer:
 
     def record(self, log: Writer) -> str:
         """Append it; returns the trial's state."""
-        trial = log.trial(self.id)
-        said = _judged(self._session, trial.asked, self._value, self._sem, self._deployed)
-        return _record(log, trial, said, self._session.clock())
+        trial, now = log.trial(self.id), self._session.clock()
+        trials, recent = self._recent(log, trial)
+        said = self._judged(trial.asked, recent)
+        if recent is not None and said.kind != "failed":
+            said = self._reviewed(log, trials, recent, said, now)
+        return _record(log, trial, said, now)
 
+    def _judged(self, asked: Asked, recent: np.ndarray | None) -> Said:
+        """What the answer is by itself, and beside those before it."""
+        text = None if self._deployed is None else vector_as_json(self._deployed)
+        answer = Answer(self._value, self._sem, vector_from_json(asked.x), self._deployed, recent)
+        against = self._session.spec.answers.judge(answer)
+        if against is None:
+            return Said("complete", self._value, self._sem, text)
+        if not math.isfinite(self._value):  # no database keeps these
+            return Said(against.state, x_deployed=text, reason=against.reason)
+        return Said(against.state, self._value, self._sem, text, against.reason)
 
-def _judged(
-    session: Session, asked: Asked, value: float, sem: float | None, deployed: np.ndarray | None
-) -> Said:
-    text = None if deployed is None else vector_as_json(deployed)
-    against = session.spec.answers.judge(Answer(value, sem, vector_from_json(asked.x), deployed))
-    if against is None:
-        return Said("complete", value, sem, text)
-    if not math.isfinite(value):  # no database keeps these
-        return Said(against.state, x_deployed=text, reason=against.reason)
-    return Said(against.state, value, sem, text, against.reason)
+    def _recent(self, log: Writer, trial: Known) -> tuple[list[int], np.ndarray | None]:
+        """What it is compared with; nothing if it was told before, nor for the few evaluations."""
+        many = trial.asked.kind in _LONG and trial.told is None
+        if many and self._session.spec.answers.looks_back:
+            return log.recent(trial.asked.kind, RECENT)
+        return [], None
+
+    def _reviewed(self, log: Writer, trials: list[int], recent: np.ndarray, said: Said, now: float) -> Said:
+        """Judge those before it once more, now that there is one more; and itself by the same rule."""
+        *before, this = self._session.spec.answers.review(np.append(recent, self._value))
+        for id, against in zip(trials, before, strict=True):
+            last = None if against is None else log.trial(id).happened[-1]
+            if against is not None and last is not None and last.kind == "complete":
+                log.say(id, "doubted", now, value=last.value, sem=last.sem, reason=against.reason)
+        return said if this is None else replace(said, kind=this.state, reason=this.reason)
 
 
 def _record(log: Writer, trial: Known, said: Said, now: float) -> str:
     """Append what was said; returns the trial's state. The same again appends nothing."""
     asked, happened = trial.asked, trial.happened
-    before = next((row for row in happened if row.kind in ("complete", "failed", "late")), None)
+    before = trial.told
     if before is not None:
         if not said.same(before):
             raise Conflict(
@@ -131,7 +151,7 @@ def _record(log: Writer, trial: Known, said: Said, now: float) -> str:
     tries = log.tries(asked.place) if trial.tried_again else {}
     others = {id: kinds for id, kinds in tries.items() if id != asked.id}
     answered = any(state_of(kinds) == "complete" for kinds in others.values())
-    late = said.kind == "complete" and (answered or trial.redrawn)
+    late = said.kind != "failed" and (answered or trial.redrawn)
     _append(log, asked.id, "late" if late else said.kind, now, said)
     if late:
         return "superseded"

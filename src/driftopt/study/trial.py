@@ -8,15 +8,19 @@ import numpy as np
 
 from driftopt.study import display
 
-STATES = ("pending", "complete", "failed", "expired", "superseded", "voided")
-AMENDMENTS = ("corrected", "voided")
+STATES = ("pending", "complete", "failed", "expired", "superseded", "voided", "held")
+# What happened to an answer after it was told. Held at once is none: that answer never counted.
+AMENDMENTS = ("corrected", "voided", "doubted", "accepted")
+TAKEN_BACK = ("voided", "doubted")
+ANSWERS = ("complete", "failed", "late", "held")  # what is told
+_STATES = {"late": "superseded", "corrected": "complete", "accepted": "complete", "doubted": "held"}
 # Deployed for another's sake, on the way to it or while it settles: their answers move nothing.
 FOR_ANOTHER = ("way", "settle")
 KINDS = ("method", "control", "confirm", "stationarity", *FOR_ANOTHER)
 
 
 class Event(NamedTuple):
-    """Something that happened to a trial: complete, failed, corrected, voided, …; and who said so."""
+    """Something that happened to a trial: complete, held, corrected, …; and who said so."""
 
     kind: str
     value: float | None
@@ -61,7 +65,7 @@ class Trial:
 
     @property
     def amended(self) -> bool:
-        """Whether its answer was corrected or voided."""
+        """Whether its answer was corrected, voided, or doubted and accepted, later on."""
         return any(event.kind in AMENDMENTS for event in self.history)
 
     @property
@@ -90,7 +94,7 @@ def state_of(kinds: Sequence[str]) -> str:
     """A trial's state from its events, oldest first; an answer that came too late leaves it superseded."""
     if not kinds:
         return "pending"
-    return {"late": "superseded", "corrected": "complete"}.get(kinds[-1], kinds[-1])
+    return _STATES.get(kinds[-1], kinds[-1])
 
 
 def _sentence(event: Event) -> str:

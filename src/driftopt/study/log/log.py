@@ -24,7 +24,7 @@ from driftopt.study.log.rows import (
     vector_as_json,
     vector_from_json,
 )
-from driftopt.study.trial import Place
+from driftopt.study.trial import ANSWERS, Place
 
 T = TypeVar("T")
 
@@ -93,6 +93,11 @@ class Known(NamedTuple):
     redrawn: bool  # the iteration was drawn anew after it was asked
     tried_again: bool  # there is another trial at its place
 
+    @property
+    def told(self) -> Happened | None:
+        """What was answered, if anything was."""
+        return next((row for row in self.happened if row.kind in ANSWERS), None)
+
 
 class Reader:
     """What can be asked of the log."""
@@ -157,6 +162,12 @@ class Reader:
         else:
             text = self._connection.execute(statements.POINTS, where | {"draw": draw}).scalar()
         return None if text is None else vector_from_json(text)
+
+    def recent(self, kind: str, most: int) -> tuple[list[int], np.ndarray]:
+        """The last answers to trials of a kind, held ones too, oldest first: their trials and values."""
+        where = self._study | {"of_kind": kind, "most": most}
+        rows = self._connection.execute(statements.RECENT, where).all()[::-1]
+        return [row[0] for row in rows], np.array([row[1] for row in rows], dtype=np.float64)
 
 
 class Writer(Reader):

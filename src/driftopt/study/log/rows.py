@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftopt.study.trial import AMENDMENTS, Event, Place, Trial, state_of
+from driftopt.study.trial import AMENDMENTS, ANSWERS, Event, Place, Trial, state_of
 
 
 class Opened(NamedTuple):
@@ -43,7 +43,7 @@ class Asked(NamedTuple):
 
 
 class Happened(NamedTuple):
-    """Something happened to a trial: complete, failed, expired, superseded, late, corrected, voided."""
+    """Something happened to a trial, such as complete or failed; driftopt.study.log.schema lists them."""
 
     row: int
     trial_id: int | None
@@ -126,7 +126,7 @@ class Deployed:
 
 def as_trial(asked: Asked, happened: Sequence[Happened], names: tuple[str, ...], keep: bool = False) -> Trial:
     """A trial from its rows."""
-    told = next((event for event in reversed(happened) if event.kind in ("complete", "late", "failed")), None)
+    told = next((event for event in reversed(happened) if event.kind in ANSWERS), None)
     state = state_of([event.kind for event in happened])
     row: dict[str, Any] = asked._asdict() | {"x": vector_from_json(asked.x), "names": names, "state": state}
     row["keep"] = keep

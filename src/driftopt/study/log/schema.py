@@ -6,8 +6,12 @@
 | driftopt_studies | a study: its name and its unchanging specification |
 | driftopt_iterations | an iteration opened (draw 0) or redrawn (draw 1, 2, …), with its points |
 | driftopt_trials | a deployment handed out: one unit of budget, whatever becomes of it |
-| driftopt_events | what happened to a trial: complete, failed, expired, superseded, late, corrected, voided |
+| driftopt_events | what happened to a trial, or to the study |
 | driftopt_heads | how many rows a study's log has, and the last one's checksum |
+
+A trial is complete, failed, late (another had answered) or held (told, but implausible); it is expired or
+superseded without an answer; an answer is later corrected, voided, doubted (it counted, but is held now) or
+accepted (held no longer). A study is extended or stopped.
 
 A study's rows are numbered 1, 2, … over its three tables (`row`), and each carries the checksum of itself and
 all rows before it: a row that is changed, lost or added by accident is noticed, whichever it is. Only a head

@@ -65,6 +65,14 @@ LAST_POINTS = (
     .order_by(iterations.c.draw.desc())
     .limit(1)
 )
+RECENT = (
+    sa.select(events.c.trial_id, events.c.value)
+    .join_from(events, trials, events.c.trial_id == trials.c.id)
+    .where(*_given(events, "study_id"), trials.c.kind == sa.bindparam("of_kind"))
+    .where(events.c.kind.in_(("complete", "held")))
+    .order_by(events.c.row.desc())
+    .limit(sa.bindparam("most"))
+)
 
 
 def copy(connection: sa.Connection, study_id: int, begin: Mark, rows: Iterable[Row]) -> Mark:

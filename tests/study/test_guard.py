@@ -1,0 +1,220 @@
+"""Implausible answers are held: they move nothing until someone says what they are."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from driftopt.study import BudgetSpent, Study
+from support.study_worlds import PLAIN, drive, states
+
+
+def world(trial):
+    """About 20, and a function of the place alone: whatever was deployed, two studies hear the same."""
+    place = (len(trial.kind), trial.iteration, trial.draw, trial.point, trial.sample)
+    return 20 + float(np.random.default_rng(place).standard_normal())
+
+
+def tell(study, trial, times=1.0):
+    return study.tell(trial.id, times * world(trial))
+
+
+def spend(study, wrong=()):
+    """Drive a study to its end; at the deployments `wrong`, counted from 0, the decimal point is lost."""
+    mistyped = []
+    for turn in range(300):
+        try:
+            trial = study.ask()
+        except BudgetSpent:
+            return mistyped
+        state = tell(study, trial, 100 if turn in wrong else 1)
+        mistyped += [(trial, state)] if turn in wrong else []
+    raise AssertionError("the budget is never spent")
+
+
+def test_a_lost_decimal_point_is_held_and_its_point_asked_again(url):
+    study, tidy = (Study.create(url, name, budget=41, **PLAIN) for name in ("a", "tidy"))
+    ((trial, state),) = spend(study, wrong=[20])
+    spend(tidy)
+    assert state == "held"
+    again = [t for t in study.trials() if (t.iteration, t.point) == (trial.iteration, trial.point)]
+    assert [t.state for t in again] == ["held", "complete"]
+    assert np.array_equal(again[0].x, again[1].x)
+    # It cost a deployment and nothing else: with one more, the tidy study is this one to the bit.
+    shorter = Study.create(url, "shorter", budget=41, **PLAIN)
+    for _ in range(40):
+        tell(shorter, shorter.ask())
+    assert study.recommend().x.tobytes() == shorter.recommend().x.tobytes()
+    assert study.recommend().x.tobytes() == Study.open(url, "a").recommend().x.tobytes()
+    assert Study.open(url, "a").verify() == study.verify()
+
+
+def test_the_first_answers_are_judged_when_a_dozen_are_in(url):
+    study = Study.create(url, "a", budget=60, **PLAIN)
+    trials = []
+    for turn in range(11):
+        trials.append(study.ask())
+        assert tell(study, trials[-1], 100 if turn == 1 else 1) == "complete"
+    before = study.recommend().x
+    assert tell(study, study.ask()) == "complete"
+    assert states(study)[trials[1].id] == "held"
+    after = study.recommend().x
+    assert not np.array_equal(before, after)
+    # The study is one whose second answer was voided.
+    voided = Study.create(url, "voided", budget=60, **PLAIN | {"guard": None})
+    second = None
+    for turn in range(12):
+        trial = voided.ask()
+        second = trial if turn == 1 else second
+        tell(voided, trial, 100 if turn == 1 else 1)
+    voided.void(second.id)
+    assert voided.recommend().x.tobytes() == after.tobytes()
+    # Accepted, it is what it would have been without a guard.
+    study.accept(trials[1].id, "a fair in town", who="ana")
+    free = Study.create(url, "free", budget=60, **PLAIN | {"guard": None})
+    for turn in range(12):
+        tell(free, free.ask(), 100 if turn == 1 else 1)
+    assert study.recommend().x.tobytes() == free.recommend().x.tobytes()
+    assert Study.open(url, "a").recommend().x.tobytes() == free.recommend().x.tobytes()
+    kinds = [event.kind for event in study.trials()[1].history]
+    assert kinds == ["complete", "doubted", "accepted"]
+
+
+@pytest.mark.parametrize("how", ["accept", "correct"])
+def test_released_before_its_point_was_asked_again(url, how):
+    """The study is then one that was told so at once."""
+    study, told = (Study.create(url, name, budget=60, **PLAIN) for name in ("a", "told"))
+    told_without_guard = Study.create(url, "free", budget=60, **PLAIN | {"guard": None})
+    for _ in range(15):
+        for one in (study, told, told_without_guard):
+            tell(one, one.ask())
+    trial, same, free = study.ask(), told.ask(), told_without_guard.ask()
+    assert tell(study, trial, 100) == "held"
+    if how == "accept":
+        study.accept(trial.id)
+        tell(told_without_guard, free, 100)
+        expected = told_without_guard
+    else:
+        study.correct(trial.id, world(trial))
+        tell(told, same)
+        expected = told
+    for _ in range(5):
+        for one in (study, expected):
+            tell(one, one.ask())
+    assert study.recommend().x.tobytes() == expected.recommend().x.tobytes()
+    assert states(study)[trial.id] == "complete"
+
+
+def test_released_too_late_says_who_answered(url):
+    study = Study.create(url, "a", budget=60, **PLAIN)
+    for _ in range(15):
+        tell(study, study.ask())
+    trial = study.ask()
+    assert tell(study, trial, 100) == "held"
+    other = study.ask()
+    tell(study, other)
+    with pytest.raises(ValueError, match=f"answered by trial {other.id}"):
+        study.accept(trial.id)
+    assert states(study)[trial.id] == "held"
+    assert study.void(trial.id) == "voided"
+    with pytest.raises(ValueError, match="not held"):
+        study.accept(trial.id)
+    assert study.accept(other.id) == "complete"  # it counts already
+
+
+def test_while_its_point_is_out_again_a_release_calls_that_back(url):
+    study = Study.create(url, "a", budget=60, **PLAIN)
+    for _ in range(15):
+        tell(study, study.ask())
+    trial = study.ask()
+    tell(study, trial, 100)
+    other = study.ask()
+    study.accept(trial.id)
+    assert states(study)[other.id] == "superseded"
+    assert tell(study, other) == "superseded"
+
+
+def test_the_same_answer_again_is_held_still_and_another_is_a_conflict(url):
+    from driftopt.study import Conflict
+
+    study = Study.create(url, "a", budget=60, **PLAIN)
+    for _ in range(15):
+        tell(study, study.ask())
+    trial = study.ask()
+    assert [tell(study, trial, 100) for _ in range(2)] == ["held", "held"]
+    with pytest.raises(Conflict, match="already told"):
+        tell(study, trial)
+    assert [e.kind for e in study.trials(state="held")[0].history] == ["held"]
+
+
+def test_a_world_that_has_changed_is_believed_after_a_while(url):
+    """Not everything is held for ever: those that are held are the new median in the end."""
+    study = Study.create(url, "a", budget=200, **PLAIN)
+    held = 0
+    for turn in range(150):
+        held += tell(study, study.ask(), 100 if turn >= 40 else 1) == "held"
+    assert 0 < held < 25
+
+
+def test_off_by_none_and_in_studies_of_old():
+    study = Study.create("sqlite://", "a", budget=60, **PLAIN | {"guard": None})
+    spend(study, wrong=[20])
+    assert "held" not in states(study).values()
+    assert "guard" not in json.loads(study.spec.as_json())
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-6, 0.1, 10.0])
+@pytest.mark.parametrize("method", ["auto", "zo-o2nc-2pt", "zo-o2nc-1pt"])
+def test_a_tidy_walk_downhill_is_not_held(method, noise):
+    """Not even where there is no noise, and all that answers show is the way down."""
+    made = {"x0": [9.0, -5.0, 3.0], "budget": 300, "radius": 0.4, "method": method, "rng": 3}
+    study = Study.create("sqlite://", "a", **made)
+
+    def bowl(trial):
+        place = (len(trial.kind), trial.iteration, trial.draw, trial.point, trial.sample)
+        return float(trial.x @ trial.x) + noise * np.random.default_rng(place).standard_normal()
+
+    assert "held" not in states(drive(study, bowl)).values()
+
+
+def test_control_is_compared_with_control(url):
+    study = Study.create(url, "a", budget=200, control_every=2, **PLAIN)
+    controls = 0
+    for _ in range(60):
+        trial = study.ask()
+        level = 1000.0 if trial.kind == "control" else 0.0
+        wild = trial.kind == "control" and controls == 15
+        controls += trial.kind == "control"
+        state = study.tell(trial.id, level + world(trial) + (1e6 if wild else 0))
+        assert state == ("held" if wild else "complete")
+    assert abs(study.summary().drift.mean - 1020) < 2
+
+
+def test_a_guard_must_be_positive():
+    for wrong in (0, -1, float("nan"), "much"):
+        with pytest.raises(ValueError, match="guard"):
+            Study.create("sqlite://", "a", budget=60, **PLAIN | {"guard": wrong})
+
+
+def test_on_the_command_line_exit_code_6(tmp_path):
+    url = str(tmp_path / "shop.db")
+    study = Study.create(url, "prices", budget=60, **PLAIN)
+    for _ in range(15):
+        tell(study, study.ask())
+    trial = study.ask()
+
+    def run(*words):
+        command = [sys.executable, "-m", "driftopt", "study", *words]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+    told = run("tell", url, "prices", str(trial.id), "2000")
+    assert told.returncode == 6
+    assert "held" in told.stdout
+    assert "accept" in told.stderr
+    listed = run("trials", url, "prices", "--state", "held", "--json")
+    assert [row["id"] for row in json.loads(listed.stdout)] == [trial.id]
+    accepted = run("accept", url, "prices", str(trial.id), "--reason", "the day of the fair")
+    assert (accepted.returncode, accepted.stdout) == (0, f"trial {trial.id}: complete\n")
+    assert study.trials()[-1].story.endswith("(the day of the fair)")
