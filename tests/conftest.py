@@ -1,22 +1,33 @@
 """What every test runs under: two CPU devices as on a two-core machine, quick compilation, a cache apart."""
 
+import ctypes
+import gc
 import os
 import tempfile
 from collections.abc import Iterator
 
-# Tests compile much and compute little; results are the same to rounding. Subprocesses inherit both.
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+# Tests compile much and compute little; results are the same to rounding. Subprocesses inherit all of it.
+os.environ.setdefault(
+    "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
+)
 os.environ.setdefault("XDG_CACHE_HOME", tempfile.mkdtemp(prefix="driftopt-tests-"))
+# What one worker, module or subprocess has compiled, the others find.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", os.path.join(os.environ["XDG_CACHE_HOME"], "jax"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 import hypothesis
 import jax
 import pytest
 
 from driftopt import methods
+from driftopt.drivers import compiler_options
 from driftopt.oracle import Sight
 from support.quick_loop import below, mark_long
 
 jax.config.update("jax_num_cpu_devices", 2)
+# The loops say themselves how hard to optimise: here as little as the rest. Commands that tests start as
+# processes optimise as always.
+compiler_options.OPTIONS["cpu"]["xla_backend_optimization_level"] = 0
 
 # The same examples every time, so that a red run is about the change;
 # HYPOTHESIS_PROFILE=search looks for others.
@@ -40,6 +51,25 @@ STRICT = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is long as slow."""
     mark_long(items)
+
+
+FULL = 1200 * 2**20  # bytes of memory from which on a worker forgets its compiled programs
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Forget compiled programs once they fill the memory: each takes more than a megabyte."""
+    if os.path.exists("/proc/self/statm") and memory() > FULL:
+        jax.clear_caches()
+        gc.collect()
+        if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # only some C libraries have it
+            trim(0)
+
+
+def memory() -> int:
+    """The bytes of memory that this process has."""
+    with open("/proc/self/statm") as pages:
+        return int(pages.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @pytest.fixture(autouse=True)
