@@ -123,7 +123,7 @@ def test_failures_travel_between_processes_with_their_result(error):
         ({"bounds": [1]}, "1 pairs"),
         ({"bounds": 1}, "1 pairs"),
         ({"bounds": [(1, 0)]}, "below"),
-        ({"radius": [0.1]}, "radius must be a single number"),
+        ({"radius": [0.1, 0.2]}, "radius must have length 1"),
         (o2nc(step=[0.1]), "step must be a single number"),
         ({"budget": 2**31}, "below 2\\^31"),
         ({"bounds": [(1, 2)]}, "outside"),
