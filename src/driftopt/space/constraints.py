@@ -96,7 +96,7 @@ class Constraints(Step):
         """The nearest decisions; a point that keeps the constraints stays as it is, to the bit.
 
         >>> half = Constraints.parse({"A": [[1, 1]], "ub": [1]}, np.zeros(2))
-        >>> half.deploy(np.array([[1.0, 2.0], [0, 0.5]]))
+        >>> half.deploy(np.array([[1.0, 2.0], [0, 0.5]])).round(12)
         array([[0. , 1. ],
                [0. , 0.5]])
         """
