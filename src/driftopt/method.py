@@ -37,6 +37,7 @@ class Method(ABC):
     sees: ClassVar[Sight] = Sight.VALUES  # a driver that cannot show it refuses the method
     batch: ArrayLike  # fresh samples averaged at each point: the paper's m
     radius: ArrayLike  # how far the points of one `ask` lie from the iterate: the paper's δ or μ
+    finds_radius: ClassVar[bool] = False  # whether the radius is a first guess, which the method corrects
     warmup: ClassVar[int] = 0  # answers needed before the first one that can move the iterate
 
     # Whether `ask` and `tell` also take arrays with further axes behind their own, one for each run: x as

@@ -100,7 +100,7 @@ def test_failures_travel_between_processes_with_their_result(error):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"radius": None}, "radius is needed"),
+        ({"radius": None, "method": "zo-o2nc-2pt"}, "radius is needed"),
         ({"radius": 0}, "radius"),
         ({"radius": -1.0}, "radius"),
         ({"radius": float("nan")}, "radius"),

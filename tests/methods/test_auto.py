@@ -164,11 +164,28 @@ def test_the_length_comes_from_the_bounds():
     """Each coordinate's from its own: in those units the radius is 1."""
     bounds = [(-1, 1)] * 3 + [(-5, 5)]
     result = driftopt.minimize(lambda x: (x**2).sum(), np.ones(4), budget=20, bounds=bounds, rng=0)
-    assert result.params["radius"] == pytest.approx(1.0)
+    assert result.params["units"] == pytest.approx([0.4] * 3 + [2.0])  # √d/10 of each width
+    assert result.params["radius"] == 1
     study = Study.create("sqlite://", "prices", x0=[0.5] * 4, budget=20, bounds=bounds, rng=0)
     assert study.spec.params["radius"] == result.params["radius"]
+
+
+@pytest.mark.parametrize("x0", [[3.0, 4.0], [0.0, 0.0], [1e-9, 0.0], [1e90, 1e90]])
+def test_without_any_length_the_start_tells_the_first_one(x0):
+    """After two deployments at x0, the first trials are a tenth of |x0| away, the next not much farther."""
+    unit = np.hypot(*x0) or np.sqrt(2)
+    result = driftopt.minimize(lambda x: float(x[0]), x0, budget=40, rng=0)
+    away = np.linalg.norm(result.history["x"] - x0, axis=1)
+    assert result.params["radius"] == pytest.approx(unit / 10)
+    np.testing.assert_allclose(away[:4], [0, 0, unit / 10, unit / 10])
+    assert away[:6].max() < 0.35 * unit
+    study = Study.create("sqlite://", "prices", x0=x0, budget=20, bounds=[(None, 1e91)] * 2, rng=0)
+    assert study.spec.params["radius"] == result.params["radius"]
+
+
+def test_a_method_that_does_not_find_its_radius_asks_for_one():
     with pytest.raises(ValueError, match="how far a trial decision may be"):
-        driftopt.minimize(lambda x: (x**2).sum(), [1.0], budget=20, rng=0)
+        driftopt.minimize(lambda x: (x**2).sum(), [1.0], budget=20, method="zo-o2nc-2pt", rng=0)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 12, 31])
@@ -231,3 +248,24 @@ def test_a_radius_that_cannot_change_fails_that_test(monkeypatch):
     means, errors = descents(methods.get("auto", radius=RADII), 10)
     jax.clear_caches()
     assert (means - means.min() - 6 * errors.max() > 0.3).sum() > 4, means
+
+
+def above_the_start(recommended, runs=100):
+    """f at what is recommended after 15 pairs in 10 dimensions, less f at the start: z-score and mean."""
+    hidden = Bowl(jnp.full(10, 0.01, jnp.float32))  # 0.001 to gain, under noise of level 0.1
+    start = float(hidden.objective(jnp.zeros(10)))
+    ends = driftopt.simulate_many(recommended, driftopt.stack([hidden]), budget=30, seeds=range(runs)).fun[0]
+    return (ends.mean() - start) / (ends.std() / np.sqrt(runs)), np.mean(ends - start)
+
+
+def test_a_walk_of_noise_alone_is_hardly_reported(monkeypatch):
+    """The planted twin, which reports the walk as it is, ends at least four times as far above the start."""
+    walk = methods.get("auto", radius=0.1)
+    _, humble = above_the_start(walk)
+    monkeypatch.setattr(auto, "FEW", 0.0)
+    monkeypatch.setattr(auto, "ENOUGH", 1e-9)
+    jax.clear_caches()
+    z, bold = above_the_start(walk)
+    jax.clear_caches()
+    assert z > 6
+    assert humble < bold / 4

@@ -222,7 +222,7 @@ def test_before_the_first_iteration_the_recommendation_is_the_start_to_the_bit()
         ({"x0": [np.nan, 1.0]}, "x0 must be finite"),
         ({"budget": 1}, "too small"),
         ({"budget": 10, "reserve": 9}, "too small"),
-        ({"params": {}}, "radius is needed"),
+        ({"params": {}, "method": "zo-o2nc-2pt"}, "radius is needed"),
         ({"params": {"radius": 0.1, "speed": 2}}, "no parameter speed"),
         ({"params": {"radius": [0.1, 0.2, 0.3]}}, "radius must have length 2"),
         ({"grid": 0.3}, "is on no step of 0.3"),

@@ -158,7 +158,7 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf):
     most = max(0.3 * np.sqrt(n), 1.5)
     x = mean = np.array(x0)
     delta, three, calm, rough = min(radius, max_radius), [0.0, 0.0, 0.0], 0.0, 0.0
-    here = fallen = last = gained = cost = fall = width = 0.0
+    here = fallen = last = gained = cost = fall = width = wandered = 0.0
     at_x, points, iterates = 0, [], [x]
     for told, (u, h) in enumerate(zip(noise, values, strict=True)):
         t, a, m = told + 1, h[0] - h[1], (h[0] + h[1]) / 2
@@ -214,9 +214,14 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf):
             x = x - step * clipped * u
             gained = step * (clipped**2 - max(still, around)) / (2 * before)
             fallen, last = fallen + gained, m
+            curved = max(cost - np.sqrt(still / t), 0) / width**2
+            wandered *= (1 - min(4 * step * before * curved / d, 1)) ** 2
+            wandered += (step * clipped) ** 2 * max(still, around) / unit
         mean = mean + 15 / (t + 14) * (x - mean)
         iterates.append(x)
-    return Run(np.array(points), np.array(iterates), mean)
+    doubt, far = np.clip((20 - n / d) / 16, 0, 1), np.sum((mean - x0) ** 2)
+    evident = np.clip(1 - doubt * (1 + np.sqrt(2 / d)) * wandered / far, 0, 1)
+    return Run(np.array(points), np.array(iterates), x0 + evident * (mean - x0))
 
 
 TRANSCRIPTIONS = {

@@ -57,7 +57,8 @@ def minimize(
             params={"radius": …}. For "auto" it is a first guess, and params={"max_radius": …} the promise
             that no trial is farther. One for each coordinate where these differ in scale: they are then the
             units of x, in which the radius is 1 and every distance is measured. It may be left out where
-            bounds are finite: then each coordinate's is √d/10 of its width.
+            bounds are finite: then each coordinate's is √d/10 of its width. Without bounds, for "auto" alone,
+            it is a tenth of |x0|, or √d/10 where x0 is 0.
         method: a name of `driftopt.methods.names()`, or a Method with its own numbers.
         params: the numbers of a named method. "auto" needs none; the two of O2NC without a step use the
             scale-free learner, and then block = T^(2/3) for T iterations unless given.
@@ -120,6 +121,7 @@ def minimize(
         budget=(total - final_queries) // settle,
         radius=radius,
         params=params,
+        start=space.start,
     )
     named = method if isinstance(method, str) else type(method).__name__
     check_minimize(named, chosen.sees, loss=loss is not None, model=model is not None)

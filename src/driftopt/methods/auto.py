@@ -22,8 +22,12 @@ end a little shorter than in the middle, and are shorter where noise is all ther
     stride = τ^0.8/(τ + 0.13) · (d/10)^⅛ · (1 + 0.75 (1 − q))/(1 + 6 q d/N)
 
 No answer counts for more than max(0.3√N, 1.5) times √v, and v is the median of three running means fed in
-turn, so that one wild answer steers nothing. The decision reported is the mean of the x_t with weights that
-grow as t¹⁴.
+turn, so that one wild answer steers nothing. The decision reported is x0 + κ (x̄ − x0), where x̄ is the mean of
+the x_t with weights that grow as t¹⁴. While pairs are few for the dimension, a walk of noise alone looks like
+one that has found something, and its end is worse than the start. It would be about √V away, V = Σ q |step|²,
+so no more is reported than what goes beyond that and a standard deviation more:
+
+    κ = (1 − b (1 + √(2/d)) V/|x̄ − x0|²)₊,   b = 1 for N ≤ 4d pairs, then falling, and 0 from N = 20d on
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -53,6 +57,7 @@ PACE = 0.45  # the radius changes as τ^PACE/t
 OUTLIER, LEAST = 0.3, 1.5  # an answer counts for at most max(OUTLIER √N, LEAST) deviations
 WILD = 20.0  # a value at x that is so many deviations away from all that is known of it is not believed
 POWER = 14.0  # of the weights of the mean
+FEW, ENOUGH = 4.0, 20.0  # pairs for each dimension: up to FEW all doubt counts, from ENOUGH on none
 
 
 class Spread(NamedTuple):
@@ -69,7 +74,9 @@ class State(NamedTuple):
     key: Array
     told: Array
     x: Array
+    begun: Array  # x0
     mean: Array
+    drift: Array  # √V: how far noise alone would have walked
     radius: Array  # δ
     spread: Spread
     here: Array  # the value at x, when last asked
@@ -90,6 +97,7 @@ class Auto(Method):
     """
 
     broadcasts: ClassVar[bool] = True
+    finds_radius: ClassVar[bool] = True
     batch: ClassVar[int] = 1  # pyright: ignore[reportIncompatibleVariableOverride]
 
     radius: ArrayLike
@@ -108,7 +116,15 @@ class Auto(Method):
         zero = jnp.zeros((), x0.dtype)
         spread = Spread(zero, zero, zero, zero, zero)
         return State(
-            key, jnp.zeros((), jnp.int32), x0, x0, self._allowed(zero + self.radius), spread, *[zero] * 7
+            key,
+            jnp.zeros((), jnp.int32),
+            x0,
+            x0,
+            x0,
+            zero,
+            self._allowed(zero + self.radius),
+            spread,
+            *[zero] * 7,
         )
 
     def noise(self, key: Array, count: ArrayLike, dim: int) -> Array:
@@ -176,12 +192,19 @@ class Auto(Method):
         step = jnp.where(live & ~centre, step / deviation, 0)
         gained = step * (difference**2 - jnp.maximum(still, around)) / (2 * radius)
         x = state.x - step * difference * direction
+        # A bowl pulls what noise has walked back again: f's curvature is 2C/δ², as far as C is sure.
+        curved = jnp.maximum(cost - unsure, 0) / jnp.where(width > 0, width, 1)
+        pull = jnp.where(step > 0, jnp.minimum(4 * step * present * curved / dim, 1), 0)
+        walked = step * jnp.abs(difference) * jnp.sqrt(jnp.maximum(still, around) / unit)
+        drift = jnp.hypot(state.drift * (1 - pull), walked)
         mean = state.mean + jnp.where(live, (POWER + 1) / (count + POWER), 0) * (x - state.mean)
         return State(
             state.key,
             state.told + 1,
             x,
+            state.begun,
             mean,
+            drift,
             next_radius,
             spread,
             jnp.where(centre, here, state.here),
@@ -211,7 +234,15 @@ class Auto(Method):
         )
 
     def recommend(self, state: State) -> Array:
-        return state.mean
+        dim, walked = state.x.shape[0], state.mean - state.begun
+        doubt = min(max((ENOUGH - self._pairs / dim) / (ENOUGH - FEW), 0.0), 1.0)
+        if doubt == 0:
+            return state.mean
+        longest = jnp.max(jnp.abs(walked), axis=0)  # the unit in which no square overflows
+        unit = jnp.where(longest > 0, longest, 1)
+        square = jnp.where(longest > 0, jnp.sum((walked / unit) ** 2, axis=0), 1)
+        noise = doubt * (1 + (2 / dim) ** 0.5) * jnp.minimum(state.drift / unit, dim) ** 2
+        return state.begun + jnp.clip(1 - noise / square, 0, 1) * walked
 
     def _squares(self, state: State, difference: Array) -> tuple[Array, Array, Array]:
         """The three running means of a², one of them fed; a² counts up to `limit`² times their median."""

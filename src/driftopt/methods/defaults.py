@@ -38,6 +38,20 @@ def radius_once(radius: Any, params: Mapping[str, Any] | None) -> tuple[Any, dic
     return others.pop("radius"), others
 
 
+def first_radius(start: np.ndarray) -> float:
+    """A tenth of the start's length, or √d/10 where the start is 0: where nothing else tells the unit of x.
+
+    The first trials then change no coordinate by more than a tenth of |x0|, or by about a tenth of 1. It is
+    for methods that find their own radius from there.
+
+    >>> first_radius(np.array([30.0, 40.0])), first_radius(np.zeros(4))
+    (5.0, 0.2)
+    """
+    largest = float(np.abs(start).max())
+    length = np.linalg.norm(start / largest) * largest if largest > 0 else np.sqrt(start.size)
+    return float(length) / 10
+
+
 def takes_radius(name: "str | Method") -> bool:
     """Whether a method tries decisions at a distance that may be chosen here; a Method has chosen."""
     return isinstance(name, str) and "radius" in registry.entry(name).parameters
@@ -62,20 +76,24 @@ def resolve(
     budget: int,
     radius: Any,
     params: Mapping[str, Any] | None = None,
+    start: np.ndarray | None = None,
 ) -> tuple["Method", dict[str, Any]]:
     """The method and all of its numbers, those given and those filled in from the budget.
 
-    A Method given itself keeps its own numbers, and is planned for the budget.
+    A Method given itself keeps its own numbers, and is planned for the budget. Where no radius is known, a
+    method that finds its own begins with one that comes from the `start`.
     """
     if not isinstance(name, str):
         return _own(name, budget, radius, params)
     accepted = registry.entry(name).parameters
     radius, numbers = radius_once(radius, params)
+    if radius is None and start is not None and _finds_radius(name):
+        radius = first_radius(start)
     if radius is None and takes_radius(name) and "radius" not in registry.entry(name).defaults:
         raise ValueError(
             "radius is needed: how far a trial decision may be from the current one, in the units of x; "
             "a tenth of the range you would consider, times the root of the number of coordinates, is a "
-            "fair first choice. With finite bounds for every coordinate it can be left out"
+            "fair first choice. With finite bounds for every coordinate it may be left out; auto finds one"
         )
     for what, number in {**numbers, "radius": radius}.items():
         if number is not None and np.ndim(number):
@@ -90,6 +108,11 @@ def resolve(
         iterations = budget // int(registry.get(name, **numbers).queries(dim))
         numbers["block"] = block_length(iterations)
     return registry.get(name, **numbers), numbers
+
+
+def _finds_radius(name: str) -> bool:
+    entry = registry.entry(name)
+    return "radius" not in entry.defaults and entry.build(**entry.example).finds_radius
 
 
 def _own(

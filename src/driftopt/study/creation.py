@@ -123,7 +123,7 @@ def _method(
         # With radius 1 the reach is the share of the radius by which the iterate may move, 1/M.
         shape, _ = defaults.resolve(name, radius=1.0, **plan)
         radius = _limited(name, radius, shape, max_change, space)
-    method, numbers = defaults.resolve(name, radius=radius, **plan)
+    method, numbers = defaults.resolve(name, radius=radius, start=space.start, **plan)
     return space, method, _plain(numbers)
 
 
