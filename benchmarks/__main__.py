@@ -13,7 +13,16 @@ from rich.table import Table
 from benchmarks.rows import WrongResult
 from driftopt.runtime.jax_settings import prepare
 
-PARTS = ("startup", "host", "simulation", "studies", "auto_peers", "full_protocol")
+PARTS = (
+    "startup",
+    "host",
+    "simulation",
+    "studies",
+    "auto_peers",
+    "auto_live",
+    "auto_never_worse",
+    "full_protocol",
+)
 OUT = Path("results/bench.json")
 
 
