@@ -105,6 +105,7 @@ def test_control_and_confirmation_are_reached_in_allowed_steps_and_so_is_the_way
         budget=400,
         max_change=0.3,
         reserve=60,
+        method="zo-o2nc-2pt",
         params={"block": 4},
         control_every=4,
         rng=0,
@@ -194,6 +195,23 @@ def test_measuring_stationarity_keeps_the_limit():
     assert steps(study).max() <= 0.3
 
 
+def test_auto_keeps_the_limit_and_still_comes_down():
+    """Its trials stay within a third of the limit, so that hardly a deployment is lost on the way."""
+    gaps, ways = [], []
+    for seed in range(4):
+        study = Study.create("sqlite://", "a", x0=[2.0, -1.5, 1.0], budget=200, max_change=0.9, rng=seed)
+        assert study.spec.params["max_radius"] == pytest.approx(0.3)
+        drive(study)
+        assert steps(study).max() <= 0.9
+        ways.append(len(study.trials(kind="way")))
+        gaps.append(study.recommend().x @ study.recommend().x / 7.25)
+    assert np.mean(gaps) < 0.2
+    assert np.mean(ways) < 20
+    params = {"max_radius": 0.5}
+    with pytest.raises(ValueError, match="max_radius"):
+        Study.create("sqlite://", "a", x0=[2.0], budget=200, max_change=0.9, params=params)
+
+
 @FAST
 @given(seed=st.integers(0, 2**32), method=st.sampled_from(VALUES_ALONE))
 def test_bounds_hold_for_every_point_and_the_recommendation(seed, method):
@@ -267,7 +285,7 @@ def test_the_default_method_needs_a_radius_alone():
     plain = {"x0": [1.0, -0.5], "params": {"radius": 0.3}, "budget": 64, "rng": 0}
     assert Study.create("sqlite://", "a", **plain).spec.method == "auto"
     assert Study.create("sqlite://", "a", **plain, parallel=2).spec.method == "zo-o2nc-2pt"
-    assert Study.create("sqlite://", "a", **plain, max_change=1.0).spec.method == "zo-o2nc-2pt"
+    assert Study.create("sqlite://", "a", **plain, max_change=1.0).spec.method == "auto"
     study = drive(Study.create("sqlite://", "a", **plain, control_every=3))
     assert study.spec.params["budget"] == 48  # control takes a quarter
     assert np.isfinite(study.recommend().x).all()

@@ -45,7 +45,7 @@ def specify(
             f"driftopt.methods.register; got {checks.brief(method)}"
         )
     width = checks.one_count("parallel", parallel)
-    name = method or ("zo-o2nc-2pt" if width > 1 or limit is not None else "auto")
+    name = method or ("zo-o2nc-2pt" if width > 1 else "auto")
     every = None if control_every is None else checks.one_count("control_every", control_every)
     held = checks.one_count("settle", settle)
     if held > 1 and width > 1:
@@ -119,7 +119,9 @@ def _method(
     if max_change is None or radius is not None:
         space, radius = defaults.sized(name, space, radius)
     plan: dict[str, Any] = {"dim": space.dim, "budget": budget, "params": numbers}
-    if max_change is not None:
+    if max_change is not None and "max_radius" in methods.entry(name).parameters:
+        radius = _promised(radius, numbers, max_change, space)
+    elif max_change is not None:
         # With radius 1 the reach is the share of the radius by which the iterate may move, 1/M.
         shape, _ = defaults.resolve(name, radius=1.0, **plan)
         radius = _limited(name, radius, shape, max_change, space)
@@ -127,17 +129,39 @@ def _method(
     return space, method, _plain(numbers)
 
 
-def _limited(name: str, radius: Any, shape: Any, max_change: float, space: Space) -> float:
-    if shape.reach is None:
+def _promised(radius: Any, numbers: dict[str, Any], max_change: float, space: Space) -> float:
+    """The first guess of a method that promises a largest radius, with that promise in `numbers`.
+
+    No trial is farther from the iterate than a third of what may be changed: the two of a pair are then
+    within the limit, and those of the next one too, unless the walk takes a long step, which is gone in steps.
+    """
+    widest = _room(max_change, space) / 3
+    given = numbers.setdefault("max_radius", widest)
+    if checks.one_positive("max_radius", given) > 1.5 * widest:
         raise ValueError(
-            f"max_change needs a method with bounded steps, such as zo-o2nc-2pt; {name} has none"
+            f"max_radius {given:g} parts two deployments by more than max_change {max_change:g}: "
+            f"lower it to {1.5 * widest:g} or leave it out"
         )
-    reach, room = float(shape.reach), max_change - space.slack
+    return float(given if radius is None else min(checks.one_positive("radius", radius), given))
+
+
+def _room(max_change: float, space: Space) -> float:
+    """What is left of `max_change` beside rounding to a grid."""
+    room = max_change - space.slack
     if not room > 0:
         raise ValueError(
             f"max_change must be more than {space.slack:.6g}, by which rounding to the grid may part two "
             f"deployments{' that keep constraints' if np.isinf(space.slack) else ''}; got {max_change:g}"
         )
+    return room
+
+
+def _limited(name: str, radius: Any, shape: Any, max_change: float, space: Space) -> float:
+    if shape.reach is None:
+        raise ValueError(
+            f"max_change needs a method with bounded steps, such as auto or zo-o2nc-2pt; {name} has none"
+        )
+    reach, room = float(shape.reach), _room(max_change, space)
     if radius is None:
         return limits.widest_radius(room, reach)
     limits.check_radius(checks.one_positive("radius", radius), room, reach)
