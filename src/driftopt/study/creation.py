@@ -133,7 +133,7 @@ def _promised(radius: Any, numbers: dict[str, Any], max_change: float, space: Sp
     """The first guess of a method that promises a largest radius, with that promise in `numbers`.
 
     No trial is farther from the iterate than a third of what may be changed: the two of a pair are then
-    within the limit, and those of the next one too, unless the walk takes a long step, which is gone in steps.
+    within the limit. So are those of the next pair, unless the walk takes a long step, which is divided.
     """
     widest = _room(max_change, space) / 3
     given = numbers.setdefault("max_radius", widest)
