@@ -158,6 +158,9 @@ def study_commands(folder: Path) -> dict[str, Entry]:
         "max_change": 3,
         "control_every": 5,
         "reserve": 4,
+        "guard": 60,
+        "settle": 1,
+        "grid": "0.5",
     }
     answer = {"id": 6, "value": 1.0, "sem": 0.1}
     plain = {"x0": [1.0, 2.0], "budget": 40, "radius": 0.5, "params": {}, "method": "auto"}
@@ -187,6 +190,7 @@ def study_commands(folder: Path) -> dict[str, Entry]:
             "correct", "id", "value", id=1, value=2.5, reason="typed", sem=0.1, who="me"
         ),
         "driftopt study void": on("void", "id", id=1, reason="a holiday", who="me"),
+        "driftopt study accept": on("accept", "id", id=1, reason="a fair", who="me"),
         "driftopt study verify": on("verify"),
         "driftopt study show": on("show"),
         "driftopt study recommend": on("recommend"),

@@ -127,6 +127,9 @@ def studies(folder: Path) -> dict[str, Entry]:
         "max_change": 3.0,
         "control_every": 5,
         "reserve": 4,
+        "guard": 60.0,
+        "settle": 1,
+        "grid": 0.5,
     }
     where = {"url": ("database", "folder", "file")}
     own = {"params": ("step", "block", "parameter", "needs"), "method": ("parameter",), **where}
@@ -147,6 +150,9 @@ def studies(folder: Path) -> dict[str, Entry]:
         ),
         "Study.void": Entry(
             on("void"), lambda: {"id": 1, "reason": "a holiday", "who": "me"}, {"id": ("trial",)}
+        ),
+        "Study.accept": Entry(
+            on("accept"), lambda: {"id": 1, "reason": "a fair", "who": "me"}, {"id": ("trial",)}
         ),
         "Study.fail": Entry(on("fail"), lambda: {"id": 6, "reason": "rain"}, {"id": ("trial",)}),
         "Study.trials": Entry(on("trials"), lambda: {"state": "pending", "kind": "method", "holder": "me"}),

@@ -28,6 +28,8 @@ one that has found something, and its end is worse than the start. It would be a
 so no more is reported than what goes beyond that and a standard deviation more:
 
     κ = (1 − b (1 + √(2/d)) V/|x̄ − x0|²)₊,   b = 1 for N ≤ 4d pairs, then falling, and 0 from N = 20d on
+
+Longer than 300 lines: one rule, with the formula and the reasons for its constants beside it.
 """
 
 from typing import Any, ClassVar, NamedTuple
