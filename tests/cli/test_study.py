@@ -90,7 +90,7 @@ def test_show_fits_eighty_columns(clock):
     lines = text.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     page = "\n".join(lines)
-    for words in ("52 of 60", "improvement", "± ", "a day", "until 20", "recommended", "in reserve"):
+    for words in ("52 of 60", "improvement", "± ", "a day", "days left", "recommended", "in reserve"):
         assert words in page, page
 
 

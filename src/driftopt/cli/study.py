@@ -246,7 +246,7 @@ def fail(url: Url, name: Name, id: Id, reason: str = "", *, json: Json = False) 
 
 @app.command
 def show(url: Url, name: Name, *, json: Json = False) -> None:
-    """Show the study on one page: progress, recommendation, open and failed trials."""
+    """Show how the study is going and what to do now: values, recommendation, who holds what, failures."""
     from rich.console import Console
 
     from driftopt.study import Study

@@ -322,10 +322,17 @@ class Study:
             return recommend(self.spec, x, progress.closed, progress.spent, others)
 
     def summary(self) -> Summary:
-        """Where the study stands: budget, states, who holds what, drift of the world."""
+        """Where the study stands: values, drift, who holds what, what failed, and what to do now."""
         with self._session.lock:
             trials = self._trials()
-            return summarize(self.name, self.spec, self._session.progress, trials)
+            progress = self._session.progress
+            return summarize(self.name, self.spec, progress, trials, self._place, self._clock())
+
+    @property
+    def _place(self) -> str:
+        """What the shell's commands call the database: a file by its path."""
+        file = self.url.removeprefix("sqlite:///")
+        return file or self.url
 
     def stationarity(
         self, confidence: float = 0.95, value_range: tuple[float, float] | None = None

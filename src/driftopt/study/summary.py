@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 
 from driftopt import averages
-from driftopt.study import display
+from driftopt.study import display, words
 from driftopt.study.errors import Holding
+from driftopt.study.next_step import NextStep, next_step
 from driftopt.study.progress import Progress
 from driftopt.study.spec import Spec
-from driftopt.study.trial import STATES, Trial
+from driftopt.study.trial import STATES, Place, Trial
 
-DAY = 86400.0
+DAY = words.DAY
+_BARS = 48  # means in which the values are told
+_FAILURES = 5  # the last ones, which are told with their reasons
+_ANSWERED = ("complete", "held", "voided")
 _HUGE = 1e100  # squares of larger numbers may overflow
 
 
@@ -26,6 +30,47 @@ class Drift:
     mean: float
     slope: float | None  # per day
     slope_sem: float | None
+
+
+@dataclass(frozen=True)
+class Out(Holding):
+    """One deployment that is out, with what is deployed and how long it may take, in words."""
+
+    kind: str
+    x: tuple[float, ...]
+    lease: str
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A deployment that failed or expired, and why."""
+
+    id: int
+    state: str
+    reason: str
+    at: float
+
+
+@dataclass(frozen=True)
+class Doubtful:
+    """An answer that is held: it is far from all others."""
+
+    id: int
+    value: float | None
+    sem: float | None
+    waits: bool  # whether its answer may still count: no other trial answered its point
+
+
+@dataclass(frozen=True)
+class Values:
+    """What the method was told, oldest first; of many values, the means of stretches."""
+
+    n: int
+    first: float
+    last: float
+    low: float
+    high: float
+    trend: tuple[float, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,8 +89,14 @@ class Summary:
     size: int  # deployments in one iteration
     states: dict[str, int]
     kinds: dict[str, int]
-    out: tuple[Holding, ...]
+    out: tuple[Out, ...]
     drift: Drift | None
+    values: Values | None
+    first_answer: float | None  # seconds since the epoch
+    last_answer: float | None
+    held: tuple[Doubtful, ...]
+    failures: tuple[Lost, ...]  # the last ones
+    next: NextStep
     stopped: str | None = None  # why the study was ended before its budget
 
     @property
@@ -101,10 +152,22 @@ def at_start(trial: Trial) -> bool:
     return trial.kind == "control" or (trial.kind == "confirm" and trial.sample == 0)
 
 
-def summarize(name: str, spec: Spec, progress: Progress, trials: Sequence[Trial]) -> Summary:
-    """From the study's trials and its progress."""
+def values(trials: Sequence[Trial]) -> Values | None:
+    """The values told for the method's own points that stand, in the order asked."""
+    told = [t.value for t in trials if t.kind == "method" and t.state == "complete" and t.value is not None]
+    if not told:
+        return None
+    return Values(len(told), told[0], told[-1], min(told), max(told), tuple(words.fold(told, _BARS)))
+
+
+def summarize(
+    name: str, spec: Spec, progress: Progress, trials: Sequence[Trial], url: str, now: float
+) -> Summary:
+    """From the study's trials and its progress; `url` is what commands are to be given."""
     counted = Counter(trial.state for trial in trials)
     open = progress.open
+    held = _doubtful(trials)
+    answered = [t.answered_at for t in trials if t.answered_at is not None and t.state in _ANSWERED]
     return Summary(
         name=name,
         method=spec.method,
@@ -118,7 +181,38 @@ def summarize(name: str, spec: Spec, progress: Progress, trials: Sequence[Trial]
         size=spec.size,
         states={state: counted.get(state, 0) for state in STATES},
         kinds=dict(Counter(trial.kind for trial in trials)),
-        out=tuple(Holding(t.id, t.holder, t.expires_at) for t in trials if t.state == "pending"),
+        out=tuple(_out(trial, now) for trial in trials if trial.state == "pending"),
         drift=drift(trials),
+        values=values(trials),
+        first_answer=min(answered, default=None),
+        last_answer=max(answered, default=None),
+        held=held,
+        failures=tuple(_lost(t) for t in trials if t.state in ("failed", "expired"))[-_FAILURES:],
+        next=next_step(url, name, spec, progress, [one.id for one in held if one.waits], trials, now),
         stopped=progress.stopped,
     )
+
+
+def _out(trial: Trial, now: float) -> Out:
+    x, left = tuple(trial.x.tolist()), words.lease(trial.expires_at, now)
+    return Out(trial.id, trial.holder, trial.expires_at, trial.kind, x, left)
+
+
+def _lost(trial: Trial) -> Lost:
+    last = trial.history[-1]
+    return Lost(trial.id, trial.state, trial.reason or last.reason or "", last.at)
+
+
+def _doubtful(trials: Sequence[Trial]) -> tuple[Doubtful, ...]:
+    answered = {_place(t) for t in trials if t.state == "complete"}
+    drawn = {(t.iteration, t.draw) for t in trials if t.kind == "method"}
+
+    def waits(trial: Trial) -> bool:
+        redrawn = trial.kind == "method" and (trial.iteration, trial.draw + 1) in drawn
+        return _place(trial) not in answered and not redrawn
+
+    return tuple(Doubtful(t.id, t.value, t.sem, waits(t)) for t in trials if t.state == "held")
+
+
+def _place(trial: Trial) -> Place:
+    return Place(trial.kind, trial.iteration, trial.draw, trial.point, trial.sample)

@@ -1,7 +1,6 @@
-"""`study show`: one page for a terminal of 80 columns."""
+"""`study show`: how it is going and what to do now, on one page for a terminal of 80 columns."""
 
-import datetime
-from collections.abc import Sequence
+import unicodedata
 from typing import Any
 
 from rich.console import Group
@@ -9,96 +8,126 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from driftopt.study.errors import Holding
+from driftopt.report.escaping import one_line
+from driftopt.report.numbers import significant
+from driftopt.study import words
 from driftopt.study.recommendation import Recommendation
 from driftopt.study.spec import Spec
-from driftopt.study.summary import Drift, Summary
+from driftopt.study.summary import Summary
 
-_MOST = 8  # deployments out that are listed one by one
+_MOST = 3  # deployments out, and answers held, that are listed one by one
+_COORDINATES = 12
+_IN_LINE = 4  # coordinates of a deployment that is out
 _BAR = 30
+_LEFT_TO_RIGHT = "\u200e"  # as wide as nothing
 
 
 def page(spec: Spec, summary: Summary, recommendation: Recommendation, now: float) -> Any:
     """A rich renderable."""
-    parts: list[Any] = [
-        _progress(summary),
-        Text(),
-        _decision(spec, recommendation),
-        Text(),
-        _honesty(recommendation),
-    ]
-    if summary.drift is not None:
-        parts += [_drift(summary.drift)]
-    if summary.out:
-        parts += [Text(), _out(summary.out, now)]
-    # Text, not str: rich would read a name like "tea [eur]" as markup.
-    title = Text(f"{summary.name} · {summary.method} · {summary.direction}")
-    return Panel(Group(*parts), title=title, title_align="left", width=78)
+    facts = Table.grid(padding=(0, 1))
+    facts.add_column(width=11, no_wrap=True)
+    facts.add_column()
+    _progress(facts, summary, now)
+    _values(facts, summary)
+    parts: list[Any] = [facts, Text(), _decision(spec, recommendation), Text()]
+    more = Table.grid(padding=(0, 1))
+    more.add_column(width=11, no_wrap=True)
+    more.add_column()
+    more.add_row("improvement", _honesty(recommendation))
+    _open(more, spec, summary, now)
+    title = _name(f"{summary.name} · {summary.method} · {summary.direction}")
+    panel = Panel(Group(*parts, more), title=title, title_align="left", width=78)
+    # Outside of the frame, so that a command can be copied.
+    commands = "".join(f"\n  {one_line(command)}" for command in summary.next.commands)
+    return Group(panel, Text.assemble((f"Now: {summary.next.what}", "bold"), commands, overflow="fold"))
 
 
-def _progress(summary: Summary) -> Text:
-    filled = round(_BAR * summary.spent / summary.budget)
+def _name(text: str) -> Text:
+    """Foreign words: Text, not str, since rich would read "tea [eur]" as markup.
+
+    What is written from right to left is followed by a mark, so that numbers after it stay where they are.
+    """
+    turned = any(unicodedata.bidirectional(sign) in ("R", "AL") for sign in text)
+    return Text(one_line(text) + _LEFT_TO_RIGHT * turned, no_wrap=True, overflow="ellipsis")
+
+
+def _progress(facts: Table, summary: Summary, now: float) -> None:
+    filled = min(_BAR, round(_BAR * summary.spent / summary.budget))
     bar = "█" * filled + "░" * (_BAR - filled)
-    text = Text(f"deployments {bar} {summary.spent} of {summary.budget}")
     kept = min(summary.reserve, summary.budget - summary.spent)
-    if kept:
-        text.append(f", {kept} in reserve")
+    reserve = f", {kept} in reserve" if kept > 0 else ""
+    facts.add_row("deployments", f"{bar} {summary.spent} of {summary.budget}{reserve}")
     states = ", ".join(f"{count} {state}" for state, count in summary.states.items() if count)
-    text.append(f"\n            {states or 'none asked yet'}")
-    if summary.stopped is not None:
-        text.append(f"\nstopped     {summary.stopped}")
-    text.append(f"\niterations  {summary.iterations} complete")
+    facts.add_row("", states or "none asked yet")
+    done = f"{summary.iterations} complete"
     if summary.answered or summary.out:
-        text.append(f", {summary.answered} of {summary.size} answers in for the next")
-    return text
+        done += f", {summary.answered} of {summary.size} answers in for the next"
+    facts.add_row("iterations", done)
+    if summary.stopped is not None:
+        facts.add_row("stopped", _name(summary.stopped or "without a reason"))
+    first, last = summary.first_answer, summary.last_answer
+    if first is not None and last is not None:
+        dates = f"{words.date(first)} to {words.date(last)}, {words.span(last - first)}"
+        facts.add_row("answers", f"{dates}; the last {words.span(max(0.0, now - last))} ago")
+
+
+def _values(facts: Table, summary: Summary) -> None:
+    told = summary.values
+    if told is not None:
+        facts.add_row("values", Text(words.sparkline(told.trend)))
+        end = [significant(value, 4) for value in (told.first, told.last, told.low, told.high)]
+        facts.add_row("", f"{told.n} told: {end[0]} … {end[1]}, between {end[2]} and {end[3]}")
+    drift = summary.drift
+    if drift is not None:
+        text = f"{drift.n} at the start, mean {significant(drift.mean, 4)}"
+        if drift.slope is not None:
+            slope, error = significant(drift.slope, 3), significant(drift.slope_sem, 2)
+            text += f"; drift {slope} ± {error} a day"
+        facts.add_row("control", text)
 
 
 def _decision(spec: Spec, recommendation: Recommendation) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading, justify in (
-        ("decision", "left"),
-        ("start", "right"),
-        ("recommended", "right"),
-        ("change", "right"),
-    ):
-        table.add_column(heading, justify=justify, no_wrap=True)  # pyright: ignore[reportArgumentType]
-    table.columns[0].max_width = 30
-    for name, start, x in zip(spec.names, spec.x0, recommendation.x.tolist(), strict=True):
-        table.add_row(Text(name), f"{start:.6g}", f"{x:.6g}", f"{x - start:+.4g}")
+    table.add_column("decision", no_wrap=True, max_width=30)
+    for heading in ("start", "recommended", "change"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    x = recommendation.x.tolist()
+    chosen, places = words.most_changed(spec, x, _COORDINATES), words.decimals(spec, x)
+    for i in chosen:
+        start, here, change = words.row(spec.x0[i], x[i], places[i])
+        table.add_row(_name(spec.names[i]), start, here, change)
+    if spec.dim > len(chosen):
+        table.add_row(f"… and {spec.dim - len(chosen)} more", "", "", "")
     return table
 
 
 def _honesty(recommendation: Recommendation) -> Text:
     gain = recommendation.improvement
     if gain is None:
-        return Text(recommendation.note)
+        return Text(recommendation.note.removeprefix("improvement over the start is "))
     return Text(
-        f"improvement {gain.mean:.4g} ± {gain.sem:.2g} (standard error), from {gain.recommended.n} values at "
-        f"the recommendation and {gain.start.n} at the start ({gain.basis})"
+        f"{significant(gain.mean, 4)} ± {significant(gain.sem, 2)} (standard error), from "
+        f"{gain.recommended.n} values at the recommendation and {gain.start.n} at the start ({gain.basis})"
     )
 
 
-def _drift(drift: Drift) -> Text:
-    text = f"world       {drift.n} values at the start, mean {drift.mean:.4g}"
-    if drift.slope is not None:
-        text += f"; drift {drift.slope:.3g} ± {drift.slope_sem:.2g} a day"
-    return Text(text)
+def _open(facts: Table, spec: Spec, summary: Summary, now: float) -> None:
+    """What waits for someone: deployments out, answers held, and what failed of late."""
+    for one in summary.out[:_MOST]:
+        facts.add_row(f"out {one.id}", _name(f"{one.lease}, {one.kind}, with {one.holder}"))
+        facts.add_row("", Text(one_line(words.decision(spec, one.x, _IN_LINE))))
+    _more(facts, len(summary.out))
+    for one in summary.held[:_MOST]:
+        value = "no value" if one.value is None else significant(one.value, 6)
+        rest = "`accept` or `correct` it" if one.waits else "its point was answered since"
+        facts.add_row(f"held {one.id}", f"{value}, far from the others: {rest}")
+    _more(facts, len(summary.held))
+    for one in summary.failures[-_MOST:]:
+        why = f": {one.reason}" if one.reason else ""
+        ago = words.span(max(0.0, now - one.at))
+        facts.add_row(f"{one.state} {one.id}"[:11], _name(f"{ago} ago{why}"))
 
 
-def _out(out: Sequence[Holding], now: float) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("out", "holder", "lease"):
-        table.add_column(heading, no_wrap=True)
-    table.columns[1].max_width = 40
-    for holding in out[:_MOST]:
-        table.add_row(str(holding.id), Text(holding.holder), _lease(holding.expires_at, now))
-    if len(out) > _MOST:
-        table.add_row("…", f"and {len(out) - _MOST} more", "")
-    return table
-
-
-def _lease(expires_at: float | None, now: float) -> str:
-    if expires_at is None:
-        return "no end"
-    until = datetime.datetime.fromtimestamp(expires_at, tz=datetime.UTC)
-    return ("over since " if expires_at <= now else "until ") + until.strftime("%Y-%m-%d %H:%M UTC")
+def _more(facts: Table, count: int) -> None:
+    if count > _MOST:
+        facts.add_row("", f"… and {count - _MOST} more")

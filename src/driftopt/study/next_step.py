@@ -1,0 +1,80 @@
+"""What to do now, in a sentence and the commands for it."""
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from driftopt.study.progress import Progress
+from driftopt.study.spec import Spec
+from driftopt.study.trial import Trial
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """What to do now."""
+
+    what: str
+    commands: tuple[str, ...]
+
+
+def next_step(
+    url: str,
+    name: str,
+    spec: Spec,
+    progress: Progress,
+    held: Sequence[int],
+    trials: Sequence[Trial],
+    now: float,
+) -> NextStep:
+    """The most urgent first: answers that are held, answers that are owed, the next question, the result.
+
+    What `ask` would pay for a way under `max_change` is not counted here: there `ask` has the last word.
+    """
+
+    def command(verb: str, *words: str) -> str:
+        # A name that begins with a dash would be read as an option.
+        given = ["--", url, name, *words] if name.startswith("-") else [url, name, *words]
+        return f"driftopt study {verb} {' '.join(map(shlex.quote, given))}"
+
+    if held:
+        rest = f" ({len(held) - 1} more are held)" if len(held) > 1 else ""
+        what = f"accept the answer of trial {held[0]} if it is true, else correct it{rest}"
+        id = str(held[0])
+        return NextStep(what, (command("accept", id), command("correct", id, "VALUE")))
+    out = [trial for trial in trials if trial.state == "pending"]
+    if out:
+        first = out[0]
+        over = first.expires_at is not None and first.expires_at <= now
+        what = f"tell what trial {first.id} gave" + (", which is overdue" if over else "")
+        more = _can_ask(spec, progress)
+        what += ", or ask for another meanwhile" if more else ", or say that it failed"
+        other = command("ask --new") if more else command("fail", str(first.id), "REASON")
+        return NextStep(what, (command("tell", str(first.id), "VALUE"), other))
+    ended = progress.stopped is not None
+    if not ended and _can_ask(spec, progress):
+        return NextStep("ask for the next deployment", (command("ask"),))
+    return _end(progress, "the study is stopped" if ended else "the budget is spent", command)
+
+
+def _end(progress: Progress, why: str, command: Callable[..., str]) -> NextStep:
+    left = progress.budget - progress.spent
+    told = [trial for trial in progress.evaluations("confirm")[0] if trial.state == "complete"]
+    if left >= 2 and len(told) < 4:
+        what = f"{why}: measure what the recommendation is worth, {left} deployments are left for it"
+        return NextStep(what, (command("ask --purpose confirm"), command("recommend")))
+    rest = f", {left} deployments in reserve" if left > 0 else ""
+    return NextStep(f"{why}{rest}: ask for the recommendation", (command("recommend"),))
+
+
+def _can_ask(spec: Spec, progress: Progress) -> bool:
+    """Whether `ask` has something to hand out, and can pay for the iteration that it belongs to."""
+    if progress.stopped is not None:
+        return False
+    left = progress.budget - spec.reserve - progress.spent
+    open = progress.open
+    if open is None:
+        return left >= spec.size * spec.settle and (spec.settle == 1 or not progress.pending)
+    free = len(open.free())
+    if spec.settle > 1 and progress.pending:
+        return False
+    return bool(free) and left >= free * spec.settle

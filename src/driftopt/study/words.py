@@ -1,0 +1,164 @@
+"""Numbers, times and leases as a person reads them on the pages of a study."""
+
+import datetime
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from driftopt import averages
+from driftopt.report.numbers import fixed, significant
+from driftopt.space.grid import Grid
+from driftopt.study.spec import Spec
+
+DAY = 86400.0
+_SPANS = ((DAY, "day"), (3600.0, "hour"), (60.0, "minute"), (1.0, "second"))
+_BARS = "▁▂▃▄▅▆▇█"
+_MOST_DECIMALS = 9
+_LONG = 1e9  # numbers from here on are written with an exponent
+_NAME = 19  # characters of a name on a line with others
+_FINEST = 12  # decimals of a grid's step that are looked at
+
+
+def span(seconds: float) -> str:
+    """A length of time in its largest whole unit.
+
+    >>> span(2.7 * 86400), span(3600), span(0.2)
+    ('2 days', '1 hour', 'less than a second')
+    """
+    for unit, name in _SPANS:
+        if seconds >= unit:
+            count = int(seconds // unit)
+            return f"{count:,} {name}{'' if count == 1 else 's'}"
+    return "less than a second"
+
+
+def lease(expires_at: float | None, now: float) -> str:
+    """How long a deployment may still be out.
+
+    >>> lease(3 * 86400.0, 86400.0), lease(0.0, 7200.0), lease(None, 0.0)
+    ('2 days left', '2 hours overdue', 'no end')
+    """
+    if expires_at is None:
+        return "no end"
+    left = expires_at - now
+    return f"{span(left)} left" if left > 0 else f"{span(-left)} overdue"
+
+
+def date(at: float) -> str:
+    """The day, in UTC, of seconds since the epoch.
+
+    >>> date(0.0)
+    '1970-01-01'
+    """
+    return moment(at).strftime("%Y-%m-%d")
+
+
+def moment(at: float) -> datetime.datetime:
+    """Seconds since the epoch as a time in UTC; the nearest that a calendar has."""
+    first, last = -62135596800.0, 253402300799.0  # the years 1 and 9999
+    zero = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    return zero + datetime.timedelta(seconds=min(max(at, first), last))
+
+
+def fold(values: Sequence[float], most: int) -> list[float]:
+    """The values, oldest first, as the means of at most so many stretches of about the same length.
+
+    >>> fold([1.0, 3.0, 5.0, 7.0], 2)
+    [2.0, 6.0]
+    """
+    if not values:
+        return []
+    parts = np.array_split(np.asarray(values, dtype=np.float64), min(most, len(values)))
+    return [float(averages.mean(part)) for part in parts]
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """A bar for each value, between the least and the largest.
+
+    >>> sparkline([0.0, 1.0, 2.0]), sparkline([5.0, 5.0])
+    ('▁▅█', '▄▄')
+    """
+    if not values:
+        return ""
+    halves = [value / 2 for value in values]  # so that no difference overflows
+    low, wide = min(halves), max(halves) - min(halves)
+    if wide == 0:
+        return "▄" * len(values)
+    return "".join(_BARS[min(7, int((value - low) / wide * 8))] for value in halves)
+
+
+def decimals(spec: Spec, x: Any) -> list[int]:
+    """Decimals with which each coordinate is read.
+
+    On a grid, the grid's; else two digits of its change from the start, or, where it did not change, of
+    what a trial changes: radius / √d in the coordinate's unit.
+    """
+    grid = next((step for step in spec.space.steps if isinstance(step, Grid)), None)
+    units = spec.steps.get("units") or [1.0] * spec.dim
+    shown: list[int] = []
+    for i, (value, start) in enumerate(zip(x, spec.x0, strict=True)):
+        if grid is not None and grid.steps[i] > 0:
+            shown.append(max(_written(grid.steps[i]), _written(grid.origin[i])))
+        else:
+            trial = spec.radius * units[i] / math.sqrt(spec.dim)
+            size = abs(value - start) or trial
+            shown.append(min(_MOST_DECIMALS, max(0, 1 - math.floor(math.log10(size)))) if size > 0 else 0)
+    return shown
+
+
+def _written(number: float) -> int:
+    """How many decimals a number is written with, up to the error of its last bits."""
+    exponent = Decimal(repr(round(float(number), _FINEST))).normalize().as_tuple().exponent
+    return min(_MOST_DECIMALS, max(0, -exponent)) if isinstance(exponent, int) else 0
+
+
+def price(value: float, places: int, *, sign: bool = False) -> str:
+    """A coordinate with so many decimals; one too long for that with six digits.
+
+    >>> price(2.5, 2), price(-0.25, 2, sign=True), price(3e20, 2)
+    ('2.50', '−0.25', '3e+20')
+    """
+    return significant(value, 6) if abs(value) >= _LONG else fixed(value, places, sign=sign)
+
+
+def most_changed(spec: Spec, x: Any, most: int) -> list[int]:
+    """The coordinates of a decision to show: all, in order; or those farthest from the start, first.
+
+    Each is measured in its unit.
+    """
+    if spec.dim <= most:
+        return list(range(spec.dim))
+    units = np.asarray(spec.steps.get("units") or [1.0] * spec.dim)
+    with np.errstate(over="ignore"):
+        far = np.abs(np.asarray(x) / units - np.asarray(spec.x0) / units)
+    return [int(i) for i in np.argsort(-far, kind="stable")[:most]]
+
+
+def short(name: str) -> str:
+    """A name that leaves room for others on its line.
+
+    >>> short("tea"), short("a name that does not end")
+    ('tea', 'a name that does n…')
+    """
+    return name if len(name) <= _NAME else name[: _NAME - 1] + "…"
+
+
+def decision(spec: Spec, x: Any, most: int = 6) -> str:
+    """A decision on one line; of a long one, what is farthest from the start."""
+    places, chosen = decimals(spec, x), most_changed(spec, x, most)
+    parts = [f"{short(spec.names[i])} {price(float(x[i]), places[i])}" for i in chosen]
+    more = [f"… and {spec.dim - len(chosen)} more"] if spec.dim > len(chosen) else []
+    return ", ".join(parts + more)
+
+
+def row(start: float, here: float, places: int) -> tuple[str, str, str]:
+    """A coordinate at the start, where it is recommended, and the change: all with the same decimals.
+
+    >>> row(2.5, 2.75, 2), row(1.0, 1.0, 2)
+    (('2.50', '2.75', '+0.25'), ('1.00', '1.00', '0'))
+    """
+    change = "0" if here == start else price(here - start, places, sign=True)
+    return price(start, places), price(here, places), change

@@ -1,0 +1,137 @@
+"""`show`: how it is going and what to do now, with a fixed clock; every fact is in the summary too."""
+
+import io
+import json
+import shlex
+
+import numpy as np
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from driftopt.study import NothingToAsk, Study, words
+from support.study_worlds import PLAIN, bowl, drive
+
+DAY = 86400.0
+
+
+class Clock:
+    now = 1_767_571_200.0  # 2026-01-05
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def shown(study):
+    paper = Console(width=80, file=io.StringIO())
+    paper.print(study.page())
+    text = paper.file.getvalue()
+    assert max(map(cell_len, text.splitlines())) <= 80, text
+    return text
+
+
+def test_the_page_tells_values_dates_and_who_holds_what(clock):
+    study = Study.create("sqlite://", "weekly", names=["tea", "oil"], budget=20, clock=clock, **PLAIN)
+    assert "ask for the next deployment" in shown(study)
+    for k in range(6):
+        trial = study.ask()
+        clock.now += 7 * DAY
+        if k == 2:
+            study.fail(trial.id, "till down")
+        else:
+            study.tell(trial.id, 10.0 - k)
+    trial = study.ask(holder="ana@till")
+    clock.now += 5 * DAY
+    text = shown(study)
+    for fact in ("2026-01-12 to 2026-02-16, 35 days; the last 5 days ago", "█▇▄▂▁", "5 told: 10 … 5",
+                 "2 days left, method, with ana@till", words.decision(study.spec, trial.x),
+                 "26 days ago: till down", f"tell what trial {trial.id} gave"):  # fmt: skip
+        assert fact in text, text
+    found = study.summary()
+    assert (found.values.trend, found.out[0].lease) == ((10.0, 9.0, 7.0, 6.0, 5.0), "2 days left")
+    assert [(lost.id, lost.reason) for lost in found.failures] == [(3, "till down")]
+    json.dumps(found.as_dict, allow_nan=False)
+    clock.now += 5 * DAY
+    assert "3 days overdue, method, with ana@till" in shown(study)
+    assert "which is overdue" in study.summary().next.what
+
+
+def test_a_held_answer_is_shown_until_it_is_settled(clock):
+    study = Study.create("sqlite://", "weekly", budget=60, reserve=4, clock=clock, **PLAIN)
+    for _ in range(14):
+        trial = study.ask()
+        study.tell(trial.id, bowl(trial))
+    trial = study.ask()
+    assert study.tell(trial.id, 1e6) == "held"
+    assert f"held {trial.id}" in shown(study)
+    assert study.summary().next.commands == (
+        f"driftopt study accept sqlite:// weekly {trial.id}",
+        f"driftopt study correct sqlite:// weekly {trial.id} VALUE",
+    )
+    again = study.ask()
+    study.tell(again.id, bowl(again))  # the same point: now the held answer can count no more
+    assert [one.waits for one in study.summary().held] == [False]
+    assert "its point was answered since" in shown(study)
+    assert study.summary().next.what == "ask for the next deployment"
+
+
+def test_the_end_says_what_to_ask_for(clock):
+    study = Study.create("sqlite://", "weekly", budget=12, reserve=6, clock=clock, **PLAIN)
+    drive(study)
+    assert study.summary().next.commands[0] == "driftopt study ask --purpose confirm sqlite:// weekly"
+    drive(study, purpose="confirm")
+    assert study.summary().next.what == "the budget is spent: ask for the recommendation"
+    assert "(standard error), from 3 values" in shown(study)
+    stopped = Study.create("sqlite://", "weekly", budget=12, clock=clock, **PLAIN)
+    stopped.stop("the shop closes")
+    assert "the shop closes" in shown(stopped)
+    assert stopped.summary().next.what.startswith("the study is stopped: measure")
+
+
+@pytest.mark.parametrize("how", [{}, {"parallel": 2}, {"settle": 2}, {"reserve": 4}, {"control_every": 3}])
+def test_what_it_says_to_ask_for_can_be_asked(how):
+    """At every moment of a study the advice is one that `ask` follows."""
+    study = Study.create("sqlite://", "weekly", budget=14, **PLAIN, **how)
+    while (advice := study.summary().next).what.startswith(("ask", "tell")):
+        if "ask --new" in " ".join(advice.commands) or advice.what.startswith("ask"):
+            trial = study.ask(holder="ana", new=True)
+        else:
+            with pytest.raises(NothingToAsk):
+                study.ask(holder="ana", new=True)
+            trial = study.trials(state="pending")[0]
+            study.tell(trial.id, bowl(trial))
+    with pytest.raises(NothingToAsk):
+        study.ask()
+
+
+@pytest.mark.parametrize(
+    "name", ["-dash", "tea 'n' oil", "$(reboot)", "זית שמן " * 9, "長い名前" * 9, "a" * 200]
+)
+def test_any_name_fits_and_its_command_is_one_word(name):
+    names = [name, *(f"product {k}" for k in range(199))]
+    study = Study.create("sqlite://", name, x0=np.linspace(1, 15, 200), names=names, radius=1.0, budget=8)
+    study.ask(holder=name)
+    assert "… and 188 more" in shown(study)
+    told = shlex.split(study.summary().next.commands[0])
+    assert told[-3:] == [name, "1", "VALUE"]
+
+
+def test_prices_have_the_digits_of_their_grid_or_of_their_change():
+    study = Study.create(
+        "sqlite://", "a", x0=[2.5, 9.99, 300.0], grid=[0.05, (0.5, 9.99), 1], budget=8, radius=1.0
+    )
+    assert words.decimals(study.spec, study.spec.x0) == [2, 2, 0]
+    study = Study.create("sqlite://", "a", x0=[2.5, 1000.0], radius=[0.01, 50.0], budget=8)
+    assert words.decimals(study.spec, study.spec.x0) == [4, 0]
+    assert words.decimals(study.spec, [2.75, 1000.0]) == [2, 0]
+    assert words.row(1e300, 1e-300, 2) == ("1e+300", "0.00", "−1e+300")
+
+
+def test_huge_values_make_a_line_too():
+    assert words.sparkline([-1.7e308, 0.0, 1.7e308]) == "▁▅█"
+    assert words.fold([1e308] * 100, 3) == [1e308] * 3
