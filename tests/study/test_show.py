@@ -128,7 +128,7 @@ def test_prices_have_the_digits_of_their_grid_or_of_their_change():
     assert words.decimals(study.spec, study.spec.x0) == [2, 2, 0]
     study = Study.create("sqlite://", "a", x0=[2.5, 1000.0], radius=[0.01, 50.0], budget=8)
     assert words.decimals(study.spec, study.spec.x0) == [4, 0]
-    assert words.decimals(study.spec, [2.75, 1000.0]) == [2, 0]
+    assert words.decimals(study.spec, [2.75, 1005.0]) == [4, 1]
     assert words.row(1e300, 1e-300, 2) == ("1e+300", "0.00", "−1e+300")
 
 

@@ -314,7 +314,7 @@ def export(url: Url, name: Name, path: Path, *, json: Json = False) -> None:
 
 @app.command
 def plot(url: Url, name: Name, path: Path, *, json: Json = False) -> None:
-    """Draw values, decisions and control over time into a .png, .pdf or .svg file.
+    """Draw values, control and each coordinate over the calendar into a .png, .pdf or .svg file.
 
     Args:
         path: The file; its ending says which kind.

@@ -1,4 +1,4 @@
-"""A picture of a study: values, decisions and control over time."""
+"""A picture of a study over the calendar: values with control and its drift, and a panel a coordinate."""
 
 import os
 from collections.abc import Sequence
@@ -9,12 +9,15 @@ import numpy as np
 
 from driftopt.report.escaping import plot as as_written
 from driftopt.report.picture import write_picture
+from driftopt.study import words
 from driftopt.study.spec import Spec
 from driftopt.study.summary import DAY, at_start, drift
 from driftopt.study.trial import ANSWERS, Trial
 
 _COLOURS = {"method": "#9aa5b1", "confirm": "#1b7f4b", "stationarity": "#7a4fa3"}
-_MOST_LINES = 12
+_CONTROL, _WRONG, _HELD, _ASKED, _BOUND = "#2266aa", "#c0392b", "#d98e00", "#9aa5b1", "#444444"
+_PANELS = 12
+_ACROSS = 3
 
 
 def plot(
@@ -26,90 +29,146 @@ def plot(
     budget: int,
 ) -> Path:
     """Write the picture; `x` is the present recommendation, `budget` all deployments that may be made."""
+    return write_picture(draw(name, spec, trials, x, budget), path, dpi=120)
+
+
+def draw(name: str, spec: Spec, trials: Sequence[Trial], x: np.ndarray, budget: int) -> Any:
+    """The picture as matplotlib's Figure."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise ValueError("the picture needs matplotlib: pip install 'driftopt[plot]'") from None
-    figure = Figure(figsize=(9, 9), layout="constrained")
-    top, middle, bottom = figure.subplots(3, 1, sharex=True)
-    origin = trials[0].asked_at if trials else 0.0
-    _values(top, trials, origin)
-    top.set_title(
-        f"{as_written(name)}: {spec.method}, {spec.direction}, {len(trials)} of {budget} deployments"
-    )
-    _decisions(middle, spec, trials, origin, x)
-    _control(bottom, trials, origin)
-    bottom.set_xlabel("days since the first deployment")
-    return write_picture(figure, path, dpi=120)
+    shown = words.most_changed(spec, x, _PANELS)
+    across = min(_ACROSS, len(shown))
+    lines = -(-len(shown) // across)
+    figure = Figure(figsize=(10, 4.2 + 1.9 * lines), layout="constrained")
+    grid = figure.add_gridspec(lines + 1, across, height_ratios=[2.2, *[1.0] * lines])
+    top = figure.add_subplot(grid[0, :])
+    spent = f"{len(trials)} of {budget} deployments"
+    # On a line of its own: a name written from right to left would turn what follows.
+    top.set_title(f"{as_written(words.short(name, 60))}\n{spec.method}, {spec.direction}, {spent}", size=11)
+    _values(top, trials)
+    _legend(top, spec)
+    _calendar(top)
+    for k, i in enumerate(shown):
+        panel = figure.add_subplot(grid[1 + k // across, k % across], sharex=top)
+        _coordinate(panel, spec, trials, float(x[i]), i)
+        _calendar(panel)
+    if spec.dim > len(shown):
+        rest = spec.dim - len(shown)
+        figure.supxlabel(f"the {len(shown)} coordinates that moved most; {rest} more are not shown", size=8)
+    return figure
 
 
-def _days(trials: Sequence[Trial], origin: float) -> np.ndarray:
-    return np.array([trial.asked_at - origin for trial in trials]) / DAY
+def _dates(trials: Sequence[Trial]) -> list[Any]:
+    return [words.moment(trial.asked_at) for trial in trials]
 
 
-def _values(axes: Any, trials: Sequence[Trial], origin: float) -> None:
+def _calendar(axes: Any) -> None:
+    """Dates, as few as can be read."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(minticks=2, maxticks=7)
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    axes.tick_params(labelsize=8)
+    axes.grid(alpha=0.2, lw=0.6)
+
+
+def _values(axes: Any, trials: Sequence[Trial]) -> None:
     for kind, colour in _COLOURS.items():
         told = [t for t in trials if t.kind == kind and t.state == "complete" and not at_start(t)]
         if told:
             values = [t.value for t in told]
             errors = [t.sem or 0.0 for t in told]
-            axes.errorbar(_days(told, origin), values, errors, fmt="o", ms=3, color=colour, label=kind)
+            axes.errorbar(_dates(told), values, errors, fmt="o", ms=3.5, color=colour, label=kind)
+    _control(axes, trials)
+    _amended(axes, trials)
+    limits = axes.get_ylim() if axes.has_data() else None
+    _held(axes, trials, limits)
     failed = [t for t in trials if t.state in ("failed", "expired")]
-    for day in _days(failed, origin):
-        axes.axvline(day, color="#c0392b", lw=0.8, alpha=0.5)
+    for day in _dates(failed):
+        axes.axvline(day, color=_WRONG, lw=0.8, alpha=0.5)
     if failed:
-        axes.plot([], [], color="#c0392b", lw=0.8, label="failed or expired")
-    _amended(axes, trials, origin)
+        axes.plot([], [], color=_WRONG, lw=0.8, label="failed or expired")
     axes.set_ylabel("value told")
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(loc="best", fontsize="small")
 
 
-def _amended(axes: Any, trials: Sequence[Trial], origin: float) -> None:
+def _legend(axes: Any, spec: Spec) -> None:
+    """For the values, and for the panels below."""
+    axes.plot([], [], "o", ms=2.5, color=_ASKED, label="below: asked")
+    axes.plot([], [], color=_CONTROL, lw=0.8, ls="--", label="below: start")
+    axes.plot([], [], color=_COLOURS["confirm"], lw=1.4, label="below: recommended")
+    if spec.bounds is not None:
+        axes.plot([], [], color=_BOUND, lw=1, ls=":", label="below: bound")
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
+
+
+def _control(axes: Any, trials: Sequence[Trial]) -> None:
+    """Values at the start, the line through them, and two standard errors of the line to either side.
+
+    At the time t these are 2 √(s²/n + se_b² (t − t̄)²), with s² = se_b² Σ(t − t̄)², the residuals' variance.
+    """
+    told = [t for t in trials if at_start(t) and t.state == "complete"]
+    if not told:
+        return
+    axes.plot(_dates(told), [t.value for t in told], "s", ms=4.5, color=_CONTROL, label="at the start")
+    found = drift(trials)
+    if found is None or found.slope is None or found.slope_sem is None:
+        return
+    days = np.array([t.asked_at for t in told]) / DAY
+    centred = days - days.mean()
+    along = np.linspace(centred.min(), centred.max(), 50)
+    dates = [words.moment(at * DAY) for at in (along + days.mean()).tolist()]
+    with np.errstate(over="ignore", invalid="ignore"):
+        level = found.mean + found.slope * along
+        error = 2 * abs(found.slope_sem) * np.sqrt(centred @ centred / len(told) + along**2)
+        low, high = level - error, level + error
+    axes.plot(
+        dates, level, "--", color=_CONTROL, lw=1, label=f"drift {found.slope:.3g} a day\n± 2 standard errors"
+    )
+    if np.isfinite([low, high]).all():
+        axes.fill_between(dates, low, high, color=_CONTROL, alpha=0.13, lw=0)
+
+
+def _amended(axes: Any, trials: Sequence[Trial]) -> None:
     """What was said at first, where it was taken back: a cross, with a line to what stands now."""
     amended = [t for t in trials if t.amended]
     for trial in amended:
         first = next(event.value for event in trial.history if event.kind in ANSWERS)
-        if first is not None:
-            day = _days([trial], origin)
-            axes.plot(day, [first], "x", ms=6, color="#c0392b")
+        if first is not None and trial.state != "held":
+            day = _dates([trial])
+            axes.plot(day, [first], "x", ms=6, color=_WRONG)
             if trial.value is not None:
-                axes.plot([*day, *day], [first, trial.value], ":", lw=0.8, color="#c0392b")
+                axes.plot([*day, *day], [first, trial.value], ":", lw=0.8, color=_WRONG)
     if amended:
-        axes.plot([], [], "x", ms=6, color="#c0392b", label="corrected, voided or held")
+        axes.plot([], [], "x", ms=6, color=_WRONG, ls="", label="corrected or voided")
 
 
-def _decisions(axes: Any, spec: Spec, trials: Sequence[Trial], origin: float, x: np.ndarray) -> None:
-    """The centre of every iteration, coordinate by coordinate, and the recommendation at the end."""
-    rounds: dict[tuple[int, int], list[Trial]] = {}
-    for trial in trials:
-        if trial.kind == "method":
-            rounds.setdefault((trial.iteration, trial.draw), []).append(trial)
-    if rounds:
-        days = np.array([_days(group, origin).mean() for group in rounds.values()])
-        # Each point once, however often it was asked again.
-        distinct = [{t.point: t.x for t in group}.values() for group in rounds.values()]
-        centres = np.array([np.mean(list(points), axis=0) for points in distinct])
-        # Where there are too many coordinates for a picture, those that moved most.
-        shown = np.sort(np.argsort(-np.abs(x - spec.space.start), kind="stable")[:_MOST_LINES])
-        for i in shown:
-            (line,) = axes.plot(days, centres[:, i], lw=1, label=as_written(spec.names[i]))
-            axes.plot(days[-1], x[i], "D", ms=5, color=line.get_color())
-        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")
-    axes.set_ylabel("decision; ◆ recommended")
-
-
-def _control(axes: Any, trials: Sequence[Trial], origin: float) -> None:
-    told = [t for t in trials if at_start(t) and t.state == "complete"]
-    axes.set_ylabel("value at the start")
-    if not told:
-        axes.text(0.5, 0.5, "no control deployments", ha="center", va="center", transform=axes.transAxes)
+def _held(axes: Any, trials: Sequence[Trial], limits: tuple[float, float] | None) -> None:
+    """Answers that are held, at the edge where they are beyond it: they must not flatten all others."""
+    held = [t for t in trials if t.state == "held" and t.value is not None]
+    if not held:
         return
-    days = _days(told, origin)
-    axes.plot(days, [t.value for t in told], "o", ms=4, color="#2266aa", label="control")
-    found = drift(trials)
-    if found is not None and found.slope is not None:
-        level = found.mean + found.slope * (days - days.mean())
-        label = f"drift {found.slope:.3g} ± {found.slope_sem:.2g} a day"
-        axes.plot(days, level, "--", color="#2266aa", lw=1, label=label)
-    axes.legend(loc="best", fontsize="small")
+    values = np.array([t.value for t in held], dtype=np.float64)
+    if limits is not None:
+        axes.set_ylim(*limits)
+        values = np.clip(values, *limits)
+    axes.plot(_dates(held), values, "^", ms=8, color=_HELD, ls="", label="held", clip_on=False, zorder=5)
+
+
+def _coordinate(axes: Any, spec: Spec, trials: Sequence[Trial], recommended: float, i: int) -> None:
+    """One coordinate: what was asked, its bounds, the start and the recommendation."""
+    asked = [t for t in trials if t.state != "superseded"]
+    axes.plot(_dates(asked), [float(t.x[i]) for t in asked], "o", ms=2.5, color=_ASKED)
+    axes.axhline(spec.x0[i], color=_CONTROL, lw=0.8, ls="--")
+    axes.axhline(recommended, color=_COLOURS["confirm"], lw=1.4)
+    near = axes.get_ylim()
+    wide = near[1] - near[0]
+    for bound in () if spec.bounds is None else spec.bounds[i]:
+        # A bound far from all that was asked would make the rest a flat line.
+        if bound is not None and near[0] - wide <= bound <= near[1] + wide:
+            axes.axhline(bound, color=_BOUND, lw=1, ls=":")
+    places = words.decimals(spec, [*spec.x0[:i], recommended, *spec.x0[i + 1 :]])[i]
+    start, here, _ = words.row(spec.x0[i], recommended, places)
+    axes.set_title(f"{as_written(words.short(spec.names[i], 30))}\n{start} → {here}", fontsize=9)

@@ -373,7 +373,7 @@ class Study:
         return export(path, self.name, self.spec, trials, rows, self._log.created_at)
 
     def plot(self, path: str | os.PathLike[str]) -> Path:
-        """Draw values, decisions and control over time."""
+        """Draw values with control and its drift, and each coordinate, over the calendar."""
         from driftopt.study.plot import plot
 
         x, trials = self.recommend().x, self.trials()

@@ -93,8 +93,8 @@ def sparkline(values: Sequence[float]) -> str:
 def decimals(spec: Spec, x: Any) -> list[int]:
     """Decimals with which each coordinate is read.
 
-    On a grid, the grid's; else two digits of its change from the start, or, where it did not change, of
-    what a trial changes: radius / √d in the coordinate's unit.
+    On a grid, the grid's; else two digits of what a trial changes, radius / √d in the coordinate's unit, or
+    of the change from the start where that is smaller, down to a tenth.
     """
     grid = next((step for step in spec.space.steps if isinstance(step, Grid)), None)
     units = spec.steps.get("units") or [1.0] * spec.dim
@@ -104,7 +104,7 @@ def decimals(spec: Spec, x: Any) -> list[int]:
             shown.append(max(_written(grid.steps[i]), _written(grid.origin[i])))
         else:
             trial = spec.radius * units[i] / math.sqrt(spec.dim)
-            size = abs(value - start) or trial
+            size = max(min(abs(value - start) or trial, trial), trial / 10)
             shown.append(min(_MOST_DECIMALS, max(0, 1 - math.floor(math.log10(size)))) if size > 0 else 0)
     return shown
 
@@ -137,13 +137,13 @@ def most_changed(spec: Spec, x: Any, most: int) -> list[int]:
     return [int(i) for i in np.argsort(-far, kind="stable")[:most]]
 
 
-def short(name: str) -> str:
+def short(name: str, most: int = _NAME) -> str:
     """A name that leaves room for others on its line.
 
     >>> short("tea"), short("a name that does not end")
     ('tea', 'a name that does n…')
     """
-    return name if len(name) <= _NAME else name[: _NAME - 1] + "…"
+    return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def decision(spec: Spec, x: Any, most: int = 6) -> str:
