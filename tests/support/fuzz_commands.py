@@ -197,6 +197,7 @@ def study_commands(folder: Path) -> dict[str, Entry]:
         "driftopt study stationarity": on("stationarity", confidence=0.9, value_range="0:9"),
         "driftopt study export": on("export", "path", path=folder / "shell.csv"),
         "driftopt study plot": on("plot", "path", path=folder / "shell.png"),
+        "driftopt study page": on("page", "path", path=folder / "shell.html"),
     }
 
 

@@ -326,5 +326,19 @@ def plot(url: Url, name: Name, path: Path, *, json: Json = False) -> None:
         io.say(json, {"path": written}, lambda: written)
 
 
+@app.command
+def page(url: Url, name: Name, path: Path, *, json: Json = False) -> None:
+    """Write the study as one .html file: what `show` says, with the picture inside; it fetches nothing.
+
+    Args:
+        path: The file, ending in .html.
+    """
+    from driftopt.study import Study
+
+    with io.exits(json), Study.open(url, name) as study:
+        written = str(study.write_page(path))
+        io.say(json, {"path": written}, lambda: written)
+
+
 for _name, _command in COMMANDS.items():
     app.command(_command, name=_name)

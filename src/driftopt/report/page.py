@@ -1,6 +1,6 @@
 """A self-contained HTML page from plain data: findings, curves, tables, facts. Nothing is fetched.
 
-`reproduce` and `compare` fill the same page. Curves are drawn in the reader's browser by 250 lines of our own
+`reproduce`, `compare` and studies fill this page. Curves are drawn in the browser by 250 lines of our own
 (templates/charts.js) from numbers inside the page. Charting libraries that ship in wheels were measured with
 the curves of one experiment: a page of 190 kB becomes 0.9 MB (Vega), 1.4 MB (Bokeh) or 4.9 MB (plotly), and
 each would still need lines of ours to hide a method in all panels at once, to show gaps to the best known
@@ -54,6 +54,14 @@ class Strip:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A picture inside the page: a data URL, and what it shows in words."""
+
+    data: str
+    words: str
+
+
+@dataclass(frozen=True)
 class Section:
     """One experiment: what it is, its curves, its tables, and where it differs from the paper."""
 
@@ -66,6 +74,7 @@ class Section:
     tables: Sequence[Table]
     strips: Sequence[Strip] = ()
     strips_intro: str = ""
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True)

@@ -379,6 +379,12 @@ class Study:
         x, trials = self.recommend().x, self.trials()
         return plot(path, self.name, self.spec, trials, x, self._session.progress.budget)
 
+    def write_page(self, path: str | os.PathLike[str]) -> Path:
+        """Write the facts of `summary` and the picture of `plot` as one .html file that fetches nothing."""
+        from driftopt.study.web_page import write_page
+
+        return write_page(path, self.spec, self.summary(), self.recommend(), self.trials())
+
     def page(self) -> Any:
         """The study on one page, to be printed by rich."""
         from driftopt.study.terminal import page
