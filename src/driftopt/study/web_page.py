@@ -8,6 +8,7 @@ from pathlib import Path
 
 from driftopt import checks
 from driftopt.report.numbers import significant
+from driftopt.report.packages import require_report_packages
 from driftopt.report.page import Badge, Finding, Page, Picture, Section, render
 from driftopt.report.table import Row, Table, cells
 from driftopt.runtime.files import write_whole
@@ -32,6 +33,7 @@ def write_page(
     target = checks.path("path", path)
     if target.suffix != ".html":
         raise ValueError(f"path must end in .html; got {checks.brief(str(target))}")
+    require_report_packages("the page")
     picture = _picture(spec, summary, recommendation, trials)
     write_whole(target, render(_page(spec, summary, recommendation, trials, picture)).encode("utf-8"))
     return target
@@ -72,7 +74,6 @@ def _page(
         badges=badges,
         findings=[
             Finding(f"Now: {summary.next.what}", "said", "; ".join(summary.next.commands)),
-            Finding("What is known of the improvement", "said", recommendation.known),
         ],
         sections=[decision, drawn, *([waits] if waits.tables else [])],
         methods={},
