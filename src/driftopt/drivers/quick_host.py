@@ -1,4 +1,4 @@
-"""A host for Python functions that cost microseconds: state and noise packed into two small arrays."""
+"""A host for Python functions that cost microseconds: state and noise packed into few small arrays."""
 
 import math
 from functools import cache, partial
@@ -13,12 +13,12 @@ from driftopt.method import Method
 
 
 class QuickHost(Host):
-    """A host for functions that cost microseconds: a tell is one small program, two small arrays in, one out.
+    """A host for functions that cost microseconds: a tell is one small program, few small arrays in and out.
 
-    XLA's CPU runs a program in our own thread as long as its operations are few (below 1000) and its buffers
-    small; else threads wait for each other, for longer than the arithmetic takes (measured: 23 us a call with
-    the whole window of noise, 10 without). So the window stays with NumPy, and each tell takes two rows of it
-    along, the values written into the first.
+    XLA's CPU runs a program in our own thread as long as its operations are few (below 1000) and none of its
+    buffers is longer than 512 bytes; else threads wait for each other, for longer than the arithmetic takes
+    (measured: 30 us a query instead of 7). So the window of noise stays with NumPy, each tell takes two rows
+    of it along, the values written into the first, and the state goes in parts of at most 64 numbers.
 
     The arithmetic is Host's, compiled another way: equal to rounding, not to the bit, so studies use Host.
     """
@@ -28,13 +28,15 @@ class QuickHost(Host):
         with jax.enable_x64(True):
             run = (self.method, self.state, self._points)
             self._form = _form(run)
-            self._packed = jnp.append(_packed(run), 0.0)  # and whether the run has diverged
-            self._program = _quick(self._form, self._row_form, self._packed.sharding)
-        self._letter = _Letter((2, self._row_form.size), self._packed.sharding)
+            self._packed = _parts(run, self._form)
+            place = self._packed[0].sharding
+            self._program = _quick(self._form, self._row_form, place)
+        self._letter = _Letter((2, self._row_form.size), place)
         if not self._letter.shared:
             self._program = _in_double(self._program)
-        self._numbers = np.asarray(self._packed)
+        self._numbers = np.asarray(self._packed[-1])
         self._shape, self._size = self._points.shape, self._points.size
+        self._diverged = False
 
     @property
     def points(self) -> np.ndarray:
@@ -43,14 +45,18 @@ class QuickHost(Host):
 
     @property
     def diverged(self) -> bool:
-        return self._numbers[-1] != 0
+        return self._diverged
 
     def tell(self, values: Any) -> None:
         place = self.told % self.ahead
         rows = self._rows[place : place + 2]
         rows[0, : len(values)] = values
-        self._packed = self._program(self._packed, self._letter.write(rows))
-        self._numbers = np.asarray(self._packed)  # waits until the letter is read
+        after = self._program(self._packed, self._letter.write(rows))
+        numbers = np.asarray(after[-1])  # waits until the letter is read
+        if math.isfinite(numbers[-1]):
+            self._packed, self._numbers = after, numbers
+        else:
+            self._diverged = True  # and all is as it was
         self.told += 1
         if self.told % self.ahead == 0:
             with jax.enable_x64(True):
@@ -103,8 +109,29 @@ class _Form(NamedTuple):
     rows: int
 
     @property
+    def sizes(self) -> list[int]:
+        """Of the leaves that are packed."""
+        return [math.prod(shape) for shape, dtype in self.leaves if dtype != KEY]
+
+    @property
     def size(self) -> int:
-        return sum(math.prod(shape) for shape, dtype in self.leaves if dtype != KEY)
+        return sum(self.sizes)
+
+    @property
+    def parts(self) -> list[int]:
+        """How many leaves go into each array, none of which is longer than LONGEST unless one leaf is.
+
+        The last array has room for one number more.
+        """
+        counts, length = [0], 0
+        for index, size in enumerate(self.sizes):
+            room = LONGEST - (index == len(self.sizes) - 1)
+            if counts[-1] and length + size > room:
+                counts.append(0)
+                length = 0
+            counts[-1] += 1
+            length += size
+        return counts
 
 
 def _form(tree: Any, rows: int = 0) -> _Form:
@@ -120,21 +147,36 @@ def _packed(tree: Any, rows: int = 0) -> Any:
     return jnp.concatenate([jnp.reshape(leaf, shape).astype(jnp.float64) for leaf in numbers], axis=-1)
 
 
-def _unpack(form: _Form, vector: Any) -> Any:
+def _unpack(form: _Form, vectors: Any, parts: list[int]) -> Any:
     """The tree again. Its key is any: a tell whose noise is handed in draws nothing."""
+    wheres = iter([(part, first == 0) for part, count in enumerate(parts) for first in range(count)])
     leaves: list[Any] = []
     at = 0
     for shape, dtype in form.leaves:
         if dtype == KEY:
             leaves.append(jax.random.key(0))
             continue
-        size = math.prod(shape)
-        leaves.append(vector[at : at + size].reshape(shape).astype(dtype))
+        part, first = next(wheres)
+        at, size = 0 if first else at, math.prod(shape)
+        leaves.append(vectors[part][at : at + size].reshape(shape).astype(dtype))
         at += size
     return jax.tree.unflatten(form.structure, leaves)
 
 
+@partial(jax.jit, static_argnames="form")
+def _parts(tree: Any, form: _Form) -> tuple[Any, ...]:
+    """All numbers of a tree in its form's arrays, and last their sum, which shows whether all are finite."""
+    numbers = [leaf.reshape(-1).astype(jnp.float64) for leaf in jax.tree.leaves(tree) if _dtype(leaf) != KEY]
+    joined: list[Any] = []
+    for count in form.parts:
+        joined.append(jnp.concatenate(numbers[:count]))
+        numbers = numbers[count:]
+    total = sum(jnp.sum(part) for part in joined)
+    return (*joined[:-1], jnp.append(joined[-1], total))
+
+
 KEY = "key"
+LONGEST = 64  # numbers, 512 bytes
 
 
 def _dtype(leaf: Any) -> str:
@@ -149,17 +191,21 @@ def _quick(form: _Form, row_form: _Form, place: Any) -> Any:
     """
 
     def program(packed: Any, rows: Any) -> Any:
-        method, state, _ = _unpack(form, packed)
-        (values, now), (_, then) = (_unpack(row_form, row) for row in rows)
+        method, state, _ = _unpack(form, packed, form.parts)
+        whole = [len(row_form.sizes)]
+        (values, now), (_, then) = (_unpack(row_form, [row], whole) for row in rows)
         state = method.tell(state, values, now)
-        after = _packed((method, state, method.ask(state, then)))
-        taken = jnp.all(jnp.isfinite(after))
-        kept, diverged = jnp.where(taken, after, packed[:-1]), jnp.where(taken, packed[-1:], 1)
-        return jnp.concatenate([kept, diverged])
+        return _parts((method, state, method.ask(state, then)), form)
 
-    shapes = (form.size + 1,), (2, row_form.size)
-    arrays = (jax.ShapeDtypeStruct(shape, jnp.float64, sharding=place) for shape in shapes)
-    return jax.jit(program).lower(*arrays).compile()
+    def array(*shape: int) -> Any:
+        return jax.ShapeDtypeStruct(shape, jnp.float64, sharding=place)
+
+    sizes, lengths = form.sizes, list[int]()
+    for count in form.parts:
+        lengths.append(sum(sizes[:count]))
+        sizes = sizes[count:]
+    packed = tuple(array(length + (i == len(lengths) - 1)) for i, length in enumerate(lengths))
+    return jax.jit(program).lower(packed, array(2, row_form.size)).compile()
 
 
 def _in_double(program: Any) -> Any:
@@ -174,5 +220,5 @@ def _in_double(program: Any) -> Any:
 
 @partial(jax.jit, static_argnames="form")
 def _recommend_packed(form: _Form, packed: Any) -> Any:
-    method, state, _ = _unpack(form, packed)
+    method, state, _ = _unpack(form, packed, form.parts)
     return method.recommend(state)
