@@ -117,7 +117,10 @@ def test_failures_travel_between_processes_with_their_result(error):
         (o2nc(output="best"), "final, last-block, random-block"),
         ({"params": {"radius": 1.0}}, "once"),
         ({"params": {"budget": 0}}, "budget"),
-        ({"radius": None, "bounds": [(0, None)]}, "finite bounds for every coordinate"),
+        (
+            {"radius": None, "method": "zo-o2nc-2pt", "bounds": [(0, None)]},
+            "finite bounds for every coordinate",
+        ),
         ({"direction": "up"}, "minimize, maximize"),
         ({"bounds": [(0, 1), (0, 1)]}, "1 pairs"),
         ({"bounds": [1]}, "1 pairs"),
