@@ -23,7 +23,8 @@ class OnGrid(Problem):
 
     >>> from driftopt.problems import kink
     >>> inner = kink(2, rng=0)
-    >>> float(OnGrid(inner, 0.5).objective([0.6, -1.3])) == float(inner.objective([0.5, -1.5]))
+    >>> asked, deployed = jnp.array([0.6, -1.3]), jnp.array([0.5, -1.5])
+    >>> float(OnGrid(inner, 0.5).objective(asked)) == float(inner.objective(deployed))
     True
     """
 
