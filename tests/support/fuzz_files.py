@@ -5,8 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 from hypothesis import strategies as st
+from jax.experimental.compilation_cache import compilation_cache
 
 import driftopt
 from driftopt import data, methods, problems, sweep
@@ -88,11 +90,16 @@ class _Programs:
     def _run(self) -> np.ndarray:
         executable_cache.keep_in(self._folder)
         executable_cache._loaded.clear()
+        # What JAX finds in a cache of its own is not kept a second time.
+        jax.config.update("jax_enable_compilation_cache", False)
+        compilation_cache.reset_cache()
         try:
             method = methods.get("zo-sph", radius=0.5, step=0.01)
             return driftopt.simulate(method, problems.kink(2), budget=20).x
         finally:
             executable_cache.keep_in(None)
+            jax.config.update("jax_enable_compilation_cache", True)
+            compilation_cache.reset_cache()
 
     def __call__(self, at: float, change: str) -> bool:
         for path in self._folder.iterdir():
