@@ -53,17 +53,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_long(items)
 
 
-FULL = 1200 * 2**20  # bytes of memory from which on a worker forgets its compiled programs
+FULL = 1400 * 2**20  # bytes of memory from which on a worker forgets its compiled programs
+ROOM = 600 * 2**20  # what it may take before it forgets again, however much could not be given back
+enough = FULL
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
     """Forget compiled programs once they fill the memory: each takes more than a megabyte."""
-    if os.path.exists("/proc/self/statm") and memory() > FULL:
+    global enough
+    if os.path.exists("/proc/self/statm") and memory() > enough:
         jax.clear_caches()
         gc.collect()
         if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # only some C libraries have it
             trim(0)
+        enough = max(FULL, memory() + ROOM)
 
 
 def memory() -> int:
