@@ -158,6 +158,20 @@ def test_a_world_that_has_changed_is_believed_after_a_while(url):
     assert 0 < held < 25
 
 
+def test_a_point_held_too_often_is_drawn_anew_and_then_nothing_there_can_be_accepted(sqlite_url):
+    study = Study.create(sqlite_url, "a", budget=60, **PLAIN)
+    for _ in range(16):
+        tell(study, study.ask())
+    tried = [study.ask()]
+    while tried[-1].draw == 0:
+        assert len(tried) <= study.spec.max_failures
+        assert study.tell(tried[-1].id, 2000.0 + len(tried)) == "held"
+        tried.append(study.ask())
+    assert len(tried) == study.spec.max_failures + 1
+    with pytest.raises(ValueError, match="drawn anew without its answer"):
+        study.accept(tried[0].id)
+
+
 def test_off_by_none_and_in_studies_of_old():
     study = Study.create("sqlite://", "a", budget=60, **PLAIN | {"guard": None})
     spend(study, wrong=[20])
