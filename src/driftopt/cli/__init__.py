@@ -6,7 +6,7 @@ import sys
 from cyclopts import App, CycloptsError
 
 import driftopt
-from driftopt.cli import compare, data, demo, methods, plan, problems, reproduce, study
+from driftopt.cli import compare, data, demo, methods, plan, problems, reproduce, serve, study
 from driftopt.packages import MissingPackage
 
 # Set before NumPy loads: our linear algebra is small, and BLAS's threads would only take cores from JAX.
@@ -22,6 +22,7 @@ app = App(
     driftopt methods                what there is, and what each needs
     driftopt problems               simulated worlds, and what is known of each
     driftopt study create --help    prices or thresholds on a live system
+    driftopt serve DATABASE         the same over HTTP, for those who do not write Python
     driftopt compare FILE.toml      methods on your own problem
     ```
 
@@ -39,6 +40,7 @@ for command in (
     reproduce.reproduce,
     compare.compare,
     study.app,
+    serve.serve,
 ):
     app.command(command)
 

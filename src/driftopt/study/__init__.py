@@ -15,12 +15,14 @@ from driftopt.study.errors import (
     UnknownTrial,
 )
 from driftopt.study.recommendation import Recommendation
-from driftopt.study.study import Study
+from driftopt.study.study import Status, Study
 from driftopt.study.summary import Summary
 from driftopt.study.trial import Trial
+from driftopt.study.watching import Change, Watch
 
 __all__ = [
     "BudgetSpent",
+    "Change",
     "Conflict",
     "DamagedLog",
     "DatabaseRefused",
@@ -30,12 +32,14 @@ __all__ = [
     "NothingToAsk",
     "Recommendation",
     "ReplayError",
+    "Status",
     "Study",
     "StudyError",
     "StudyExists",
     "Summary",
     "Trial",
     "UnknownTrial",
+    "Watch",
     "delete",
     "load",
     "studies",

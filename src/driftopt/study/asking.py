@@ -6,7 +6,7 @@ import numpy as np
 
 from driftopt.study import approach, evaluation
 from driftopt.study.errors import BudgetSpent, Holding, NothingToAsk
-from driftopt.study.log import Writer, as_trial
+from driftopt.study.log import Request, Writer, as_trial
 from driftopt.study.progress import OpenIteration
 from driftopt.study.session import Session
 from driftopt.study.trial import Place, Trial, state_of
@@ -28,9 +28,11 @@ class Computed:
     points: np.ndarray
 
 
-def ask(session: Session, purpose: str, holder: str, held: int | None = None) -> Trial:
+def ask(
+    session: Session, purpose: str, holder: str, held: int | None = None, request: Request | None = None
+) -> Trial:
     """The next deployment for a purpose; or, counted from 0, number `held` of those that the holder has not
-    answered, if there are so many.
+    answered, if there are so many; or what was handed out before for the same request.
 
     Decides under the lock and computes outside it, so that others may go on meanwhile; whoever holds the
     lock next looks again.
@@ -40,20 +42,38 @@ def ask(session: Session, purpose: str, holder: str, held: int | None = None) ->
 
         def work(log: Writer, computed: Computed | None = computed) -> Trial | Needed | None:
             session.progress.follow(log)
-            out = [] if held is None else session.progress.unanswered(holder, purpose)[held:]
-            if out:
-                kept = out[0].id in session.progress.deployed.kept
-                return as_trial(out[0], [], tuple(session.spec.names), kept)
-            if _end_of_period(session, log):
-                return None
-            if purpose == "method":
-                return _ask_method(session, log, holder, computed)
-            return _ask_evaluation(session, log, purpose, holder, computed)
+            if request is not None and (done := log.done_for(request)) is not None:
+                return _trial(session, log, done)
+            outcome = _next(session, log, purpose, holder, held, computed)
+            if request is not None and isinstance(outcome, Trial):
+                log.keep(request, outcome.id, session.clock())
+            return outcome
 
-        outcome = session.write(work)
+        outcome = session.write(work, again=request is not None)
         if isinstance(outcome, Trial):
             return outcome
         computed = None if outcome is None else _compute(session, outcome)
+
+
+def _next(
+    session: Session, log: Writer, purpose: str, holder: str, held: int | None, computed: Computed | None
+) -> Trial | Needed | None:
+    """What the holder has not answered, else a new deployment; None: a lease was ended now, so look again."""
+    out = [] if held is None else session.progress.unanswered(holder, purpose)[held:]
+    if out:
+        kept = out[0].id in session.progress.deployed.kept
+        return as_trial(out[0], [], tuple(session.spec.names), kept)
+    if _end_of_period(session, log):
+        return None
+    if purpose == "method":
+        return _ask_method(session, log, holder, computed)
+    return _ask_evaluation(session, log, purpose, holder, computed)
+
+
+def _trial(session: Session, log: Writer, id: int) -> Trial:
+    """A trial that was handed out before, as it is now."""
+    known, kept = log.trial(id), id in session.progress.deployed.kept
+    return as_trial(known.asked, known.happened, tuple(session.spec.names), kept)
 
 
 def _needed(session: Session, iteration: int, draw: int | None) -> Needed:

@@ -1,7 +1,8 @@
 """The studies of a database as a whole: which there are, delete one, take one up from an exported file."""
 
 import os
-from contextlib import closing
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,10 +25,20 @@ class Listed(NamedTuple):
     spent: int
 
 
-def studies(url: str | os.PathLike[str]) -> list[Listed]:
+def studies(url: str | os.PathLike[str] | Database) -> list[Listed]:
     """The studies that a database holds, oldest first."""
-    with closing(Database(url)) as database:
+    with _opened(url) as database:
         return [_listed(found) for found in log.studies.listed(database)]
+
+
+@contextmanager
+def _opened(url: str | os.PathLike[str] | Database) -> Generator[Database]:
+    """A database over connections of its own, or over those that are open already."""
+    if isinstance(url, Database):
+        yield url
+    else:
+        with closing(Database(url)) as database:
+            yield database
 
 
 def _listed(found: log.studies.Standing) -> Listed:
@@ -36,9 +47,9 @@ def _listed(found: log.studies.Standing) -> Listed:
     return Listed(found.name, found.created_at, *plan, found.spent)
 
 
-def delete(url: str | os.PathLike[str], name: str) -> int:
+def delete(url: str | os.PathLike[str] | Database, name: str) -> int:
     """Delete a study and its log; returns how many rows that were."""
-    with closing(Database(url)) as database:
+    with _opened(url) as database:
         return log.studies.delete(database, name)
 
 

@@ -8,7 +8,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from driftopt import checks
 from driftopt.answers.guard import USUAL
@@ -17,14 +17,27 @@ from driftopt.study import amending, asking, evaluation, telling
 from driftopt.study.creation import specify
 from driftopt.study.errors import NothingToAsk
 from driftopt.study.export import export
-from driftopt.study.log import Log, Row, as_trials
+from driftopt.study.log import Database, Log, Request, Row, as_trial, as_trials
 from driftopt.study.recommendation import Recommendation, recommend
 from driftopt.study.session import Session
 from driftopt.study.spec import Spec
 from driftopt.study.summary import Summary, summarize
+from driftopt.study.telling import trial_number
 from driftopt.study.trial import KINDS, STATES, Trial
+from driftopt.study.watching import Watch
 
 DAY = 86400.0
+
+
+class Status(NamedTuple):
+    """How far a study is."""
+
+    name: str
+    created_at: float
+    budget: int  # as last extended
+    spent: int
+    stopped: str | None  # why it was ended before its budget
+    rows: int  # of its log
 
 
 class Study:
@@ -43,7 +56,7 @@ class Study:
     @classmethod
     def create(
         cls,
-        url: str | os.PathLike[str],
+        url: str | os.PathLike[str] | Database,
         name: str,
         *,
         x0: Any,
@@ -67,6 +80,7 @@ class Study:
         settle: int = 1,
         guard: float | None = USUAL,
         clock: Callable[[], float] = time.time,
+        key: str | None = None,
     ) -> "Study":
         """Begin a study.
 
@@ -102,7 +116,11 @@ class Study:
             guard: an answer so many times as far from the median of the others as is usual is held until
                 someone accepts it; None: every answer is believed.
             clock: seconds since the epoch.
+            key: a word for this request: the same again gives the study that it made, so that a request whose
+                answer was lost may be repeated.
         """
+        said = {name: value for name, value in locals().items() if name not in ("cls", "url", "clock", "key")}
+        request = None if key is None else Request.of(checks.text("key", key), 0, sorted(said.items()))
         name = str(checks.text("name", name))
         spec = specify(
             x0=x0,
@@ -123,11 +141,12 @@ class Study:
             settle=settle,
             guard=guard,
         )
-        return cls(Log.create(url, name, spec.as_json(), clock()), name, spec, clock)
+        log = Log.create(url, name, spec.as_json(), clock(), request)
+        return cls(log, name, Spec.from_json(log.spec), clock)
 
     @classmethod
     def open(
-        cls, url: str | os.PathLike[str], name: str, *, clock: Callable[[], float] = time.time
+        cls, url: str | os.PathLike[str] | Database, name: str, *, clock: Callable[[], float] = time.time
     ) -> "Study":
         """Take up a study that exists."""
         checks.text("name", name)
@@ -160,7 +179,13 @@ class Study:
 
     # Asking
 
-    def ask(self, purpose: str = "method", holder: str | None = None, new: bool = False) -> Trial:
+    def ask(
+        self,
+        purpose: str = "method",
+        holder: str | None = None,
+        new: bool = False,
+        key: str | None = None,
+    ) -> Trial:
         """The next deployment, leased to `holder`.
 
         Args:
@@ -170,25 +195,36 @@ class Study:
                 so that a job may run twice, or die and be run again. Without a name it is this process,
                 and every deployment is another one.
             new: hand out another one all the same.
+            key: a word for this request: the same again gives the same deployment, answered or not, so that
+                a request whose answer was lost may be repeated.
         """
-        return self.ask_many(1, purpose, holder, new)[0]
+        return self.ask_many(1, purpose, holder, new, key)[0]
 
     def ask_many(
-        self, k: int, purpose: str = "method", holder: str | None = None, new: bool = False
+        self,
+        k: int,
+        purpose: str = "method",
+        holder: str | None = None,
+        new: bool = False,
+        key: str | None = None,
     ) -> list[Trial]:
         """Up to k deployments at once: fewer when fewer can be out together; none is an error.
 
         The arguments are those of `ask`: first come those that the holder has not answered.
         """
+        if key is not None:
+            checks.text("key", key)
+            self._log.prepare_keys()
         checks.choice("purpose", purpose, ("method", "confirm", "stationarity"))
         checks.flag("new", new)
         owner = checks.text("holder", _this_process() if holder is None else holder)
         taken: list[Trial] = []
         for number in range(checks.one_count("k", k)):
             held = None if new or not holder else number
+            request = None if key is None else Request.of(key, number, k, purpose, holder, new)
             try:
                 with self._session.lock:
-                    taken.append(asking.ask(self._session, purpose, owner, held))
+                    taken.append(asking.ask(self._session, purpose, owner, held, request))
             except NothingToAsk:
                 if not taken:
                     raise
@@ -300,6 +336,29 @@ class Study:
             checks.text("holder", holder)
         given = [(name, value) for name, value in wanted.items() if value is not None]
         return [trial for trial in self._trials() if all(getattr(trial, k) == v for k, v in given)]
+
+    def status(self) -> Status:
+        """How far the study is: deployments paid for and spent, and rows of its log. Quick, however long."""
+        with self._session.lock:
+            self._session.follow()
+            done = self._session.progress
+            return Status(self.name, self._log.created_at, done.budget, done.spent, done.stopped, done.rows)
+
+    def trial(self, id: int) -> Trial:
+        """One deployment by its number."""
+        number = trial_number(id)
+        with self._session.lock:
+            known = self._session.read(lambda log: log.trial(number))
+            kept = number in self._session.progress.deployed.kept
+        return as_trial(known.asked, known.happened, tuple(self.spec.names), kept)
+
+    def watch(self, after: int | None = None) -> Watch:
+        """What is new in this study, whoever does it: every `new()` gives what happened since the last.
+
+        Args:
+            after: begin after this row of the log, 0 being its beginning; from now on, unless given.
+        """
+        return Watch(self._log, None if after is None else checks.whole("after", after))
 
     def _trials(self) -> list[Trial]:
         """Every trial, with the session's progress brought to the same moment.

@@ -5,6 +5,7 @@
 
 from driftopt.study.log import studies
 from driftopt.study.log.database import Database
+from driftopt.study.log.keys import Request
 from driftopt.study.log.log import Known, Log, Reader, Writer, Written
 from driftopt.study.log.rows import (
     Asked,
@@ -32,6 +33,7 @@ __all__ = [
     "Mark",
     "Opened",
     "Reader",
+    "Request",
     "Row",
     "Writer",
     "Written",

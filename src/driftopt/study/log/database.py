@@ -161,6 +161,10 @@ class Database:
     def _damaged(self, reason: str) -> DamagedLog:
         return DamagedLog(f"SQLite finds {self.label} damaged ({reason}): go back to a copy of it")
 
+    def ping(self) -> None:
+        """Nothing, where the database answers; DatabaseRefused where it does not."""
+        self.read(lambda connection: connection.execute(sa.select(sa.literal(1))).scalar())
+
     def check(self) -> None:
         """Let SQLite look at the structure of its file; DamagedLog where it finds a fault."""
         if self.sqlite:

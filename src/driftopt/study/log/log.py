@@ -11,8 +11,9 @@ import numpy as np
 import sqlalchemy as sa
 
 from driftopt.study.errors import DamagedLog, NoSuchStudy, UnknownTrial
-from driftopt.study.log import statements, studies
+from driftopt.study.log import keys, statements, studies
 from driftopt.study.log.database import Database
+from driftopt.study.log.keys import Request
 from driftopt.study.log.rows import (
     Asked,
     Happened,
@@ -40,22 +41,37 @@ class Log:
         self.spec = found.spec
         self.created_at = found.created_at
         self.begin = Mark(0, found.checksum)
+        self._keys_prepared = False
 
     @classmethod
-    def create(cls, url: str | os.PathLike[str], name: str, spec: str, now: float) -> "Log":
-        """The empty log of a new study."""
-        database = Database(url)
-        return cls(database, studies.add(database, name, spec, now))
+    def create(
+        cls,
+        url: str | os.PathLike[str] | Database,
+        name: str,
+        spec: str,
+        now: float,
+        request: Request | None = None,
+    ) -> "Log":
+        """The empty log of a new study; where the same request came before, the log that it made."""
+        database = url if isinstance(url, Database) else Database(url)
+        return cls(database, studies.add(database, name, spec, now, request=request))
 
     @classmethod
-    def open(cls, url: str | os.PathLike[str], name: str) -> "Log":
-        """The log of a study that exists."""
-        database = Database(url)
+    def open(cls, url: str | os.PathLike[str] | Database, name: str) -> "Log":
+        """The log of a study that exists; in a database that is open already, over its connections."""
+        database = url if isinstance(url, Database) else Database(url)
         try:
             return cls(database, studies.find(database, name))
         except BaseException:
-            database.close()
+            if database is not url:
+                database.close()
             raise
+
+    def prepare_keys(self) -> None:
+        """Make room for the keys of requests: once is enough."""
+        if not self._keys_prepared:
+            keys.prepare(self.database)
+            self._keys_prepared = True
 
     def read(self, work: "Callable[[Reader], T]") -> T:
         """Run `work` on a snapshot: all it reads is of one moment."""
@@ -206,6 +222,14 @@ class Writer(Reader):
     ) -> None:
         """Something happened to a trial, or, with None, to the study."""
         self._append(Happened(self._next, trial_id, kind, value, sem, x_deployed, reason, who, stored(now)))
+
+    def done_for(self, request: Request) -> int | None:
+        """The trial that was handed out for a request before, if it came before."""
+        return keys.find(self._connection, self._study["study_id"], request)
+
+    def keep(self, request: Request, trial_id: int, now: float) -> None:
+        """Write down which trial was handed out for a request."""
+        keys.keep(self._connection, self._study["study_id"], request, trial_id, now)
 
     @property
     def _next(self) -> int:

@@ -8,8 +8,9 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from driftopt.study.errors import DamagedLog, NoSuchStudy, StudyExists
-from driftopt.study.log import migration, schema, statements
+from driftopt.study.log import keys, migration, schema, statements
 from driftopt.study.log.database import Database
+from driftopt.study.log.keys import Request
 from driftopt.study.log.rows import Asked, Happened, Mark, Row, chained, stored
 
 
@@ -32,11 +33,23 @@ class Standing(NamedTuple):
     extended: int | None  # the last budget that it was extended to
 
 
-def add(database: Database, name: str, spec: str, now: float, rows: Sequence[Row] = ()) -> Found:
-    """A new study, with the rows of a log that is taken over."""
+def add(
+    database: Database,
+    name: str,
+    spec: str,
+    now: float,
+    rows: Sequence[Row] = (),
+    request: Request | None = None,
+) -> Found:
+    """A new study, with the rows of a log that is taken over; the study that the same request made before."""
     _prepare(database)
+    if request is not None:
+        keys.prepare(database)
 
     def work(connection: sa.Connection) -> Found:
+        made = None if request is None else keys.find(connection, keys.CREATION, request)
+        if made is not None:
+            return _by_number(connection, made, name)
         at = stored(now)
         checksum = chained("", name, at, spec)
         row = sa.insert(schema.studies).values(name=name, created_at=at, spec=spec, checksum=checksum)
@@ -44,14 +57,24 @@ def add(database: Database, name: str, spec: str, now: float, rows: Sequence[Row
         connection.execute(sa.insert(schema.heads).values(study_id=id, rows=0, checksum=checksum))
         if rows:
             statements.copy(connection, id, Mark(0, checksum), _renumbered(connection, rows))
+        if request is not None:
+            keys.keep(connection, keys.CREATION, request, id, now)
         return Found(id, spec, checksum, at)
 
     try:
-        return database.write(work)
+        return database.write(work, again=request is not None)
     except exc.IntegrityError:
         raise StudyExists(
             f"{database.label} already holds a study {name!r}: open it, or choose another name"
         ) from None
+
+
+def _by_number(connection: sa.Connection, id: int, name: str) -> Found:
+    table = schema.studies
+    row = connection.execute(sa.select(table).where(table.c.id == id)).first()
+    if row is None:
+        raise NoSuchStudy(f"the study {name!r} that this request created was deleted: choose a new key")
+    return Found(row.id, row.spec, row.checksum, row.created_at)
 
 
 def find(database: Database, name: str) -> Found:
@@ -101,6 +124,7 @@ def delete(database: Database, name: str) -> int:
             gone = connection.execute(sa.delete(table).where(table.c.study_id == found.id))
             rows += gone.rowcount if table is not schema.heads else 0
         connection.execute(sa.delete(schema.studies).where(schema.studies.c.id == found.id))
+        keys.forget(connection, found.id)
         return rows
 
     return database.write(work)

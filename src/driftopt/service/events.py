@@ -1,0 +1,110 @@
+"""What happens in a study, as it happens: server-sent events, and the same as pages of JSON.
+
+Every event has the number of its row in the log as its id: a browser that was cut off sends the last one as
+Last-Event-ID and misses nothing. What this server does is told at once, what other processes do within a
+second.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.responses import StreamingResponse
+
+from driftopt.service import models
+from driftopt.service.access import StudyName, StudyReader
+from driftopt.service.kept_studies import KeptStudies, KeptStudy
+from driftopt.service.routes_studies import kept
+from driftopt.study import NoSuchStudy, Watch
+
+router = APIRouter(prefix="/v1/studies/{name}", tags=["events"])
+LOOK_EVERY = 1.0  # seconds, for what other processes do
+ALIVE_EVERY = 15.0  # seconds, after which a comment says that the stream is alive
+_After = Annotated[
+    int | None, Query(ge=0, lt=2**31, description="A row of the log: only what came after it.")
+]
+
+
+@router.get("/changes", response_model=models.Changes)
+async def changes(
+    request: Request,
+    name: StudyName,
+    caller: StudyReader,
+    after: _After = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
+) -> Any:
+    """The study's log in plain words, oldest first, a page at a time."""
+    found = await kept(request).read(name, lambda study: study.watch(after or 0).new())
+    more = found[limit - 1].row if len(found) > limit else None
+    return {"changes": [one._asdict() for one in found[:limit]], "next": more}
+
+
+@router.get(
+    "/events",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def events(
+    request: Request,
+    name: StudyName,
+    caller: StudyReader,
+    after: _After = None,
+    last: Annotated[
+        str | None,
+        Header(alias="Last-Event-ID", max_length=20, description="The last event that was received."),
+    ] = None,
+) -> StreamingResponse:
+    """A stream of what happens: `id` is the row of the log, `event` the kind, `data` a `Change` as JSON."""
+    begin = int(last) if last is not None and last.isascii() and last.isdigit() else after
+    service = request.app.state.service
+    place = ExitStack()
+    place.enter_context(service.streams.one(caller.name))
+    try:
+        begin = None if begin is None else min(begin, 2**31 - 1)
+        watch = await kept(request).read(name, lambda study: study.watch(begin))
+        study = await kept(request).kept(name)
+    except BaseException:
+        place.close()
+        raise
+    stream = _stream(place, service.studies, study, watch, service.stopping)
+    return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+async def _stream(
+    place: ExitStack, studies: KeptStudies, study: KeptStudy, watch: Watch, stopping: asyncio.Event
+) -> AsyncGenerator[str]:
+    """Events until the client goes, the study is deleted or the server stops."""
+    news = asyncio.Event()
+    study.listeners.add(news)
+    quiet = 0.0
+    with place:
+        try:
+            yield "retry: 2000\n\n"
+            while not stopping.is_set():
+                news.clear()
+                found = await studies.look(watch.new)
+                for change in found:
+                    data = json.dumps(change._asdict(), allow_nan=False)
+                    yield f"id: {change.row}\nevent: {change.kind}\ndata: {data}\n\n"
+                quiet = 0.0 if found else quiet + LOOK_EVERY
+                if quiet >= ALIVE_EVERY:
+                    quiet = 0.0
+                    yield ": alive\n\n"
+                await _either(news, stopping, LOOK_EVERY)
+        except NoSuchStudy:
+            yield "event: deleted\ndata: {}\n\n"
+        finally:
+            study.listeners.discard(news)
+
+
+async def _either(one: asyncio.Event, other: asyncio.Event, seconds: float) -> None:
+    """Wait until one of two is set, but no longer than so many seconds."""
+    waits = [asyncio.ensure_future(event.wait()) for event in (one, other)]
+    try:
+        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()

@@ -1,0 +1,196 @@
+"""The studies that a server has open: each opened once, with one line for all that changes it.
+
+Whoever changes a study waits in its line, and so takes no thread from the others; looking is done beside it.
+Answers that wait in the line together are recorded in one transaction: a flush to the disk for all of them.
+Other processes may use the same database at once; a study sees what they did when it looks at its log.
+"""
+
+import asyncio
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from driftopt import study as studies
+from driftopt.study import Listed, NoSuchStudy, Study
+from driftopt.study.log import Database
+
+T = TypeVar("T")
+_MOST = 256  # studies open at a time; the one that was used longest ago is closed first
+_LOOKING = 8  # threads that read
+
+
+class KeptStudy:
+    """An open study, its line, and those who wait for news of it."""
+
+    def __init__(self, study: Study):
+        self.study = study
+        self.listeners: set[asyncio.Event] = set()
+        self._line = ThreadPoolExecutor(1, thread_name_prefix="driftopt-study")
+        self._answers: deque[tuple[Mapping[str, Any], Future[str]]] = deque()
+
+    def change(self, work: Callable[[Study], T]) -> "Future[T]":
+        """Wait in the line, and do it."""
+        return self._line.submit(work, self.study)
+
+    def tell(self, answer: Mapping[str, Any]) -> "Future[str]":
+        """Wait in the line with an answer; whoever comes first takes all that wait along."""
+        told: Future[str] = Future()
+        self._answers.append((answer, told))
+        self._line.submit(self._record)
+        return told
+
+    def _record(self) -> None:
+        """Record every answer that waits; where one is refused, each by itself, so that it alone is."""
+        waiting: list[tuple[Mapping[str, Any], Future[str]]] = []
+        while self._answers:
+            waiting.append(self._answers.popleft())
+        if len(waiting) > 1:
+            try:
+                states = self.study.tell_many([answer for answer, _ in waiting])
+            except Exception:
+                pass  # none of them was recorded
+            else:
+                for (_, told), state in zip(waiting, states, strict=True):
+                    told.set_result(state)
+                return
+        for answer, told in waiting:
+            try:
+                told.set_result(self.study.tell(**answer))
+            except Exception as error:
+                told.set_exception(error)
+
+    def news(self) -> None:
+        """Wake those who wait for news."""
+        for event in self.listeners:
+            event.set()
+
+    def close(self) -> None:
+        """Finish what stands in the line; nothing more is taken."""
+        self._line.shutdown(wait=False)
+
+
+class KeptStudies:
+    """The studies of one database."""
+
+    def __init__(self, url: str, clock: Callable[[], float], seconds: float):
+        self.database = Database(url)
+        self._clock = clock
+        self._seconds = seconds
+        self._kept: OrderedDict[str, KeptStudy] = OrderedDict()
+        self._looking = ThreadPoolExecutor(_LOOKING, thread_name_prefix="driftopt-look")
+        self._heavy = threading.Lock()  # one creation at a time
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    async def look(self, work: Callable[[], T]) -> T:
+        """Do something that changes nothing, beside every line."""
+        return await self._within(self._looking.submit(work))
+
+    async def _within(self, future: "Future[T]") -> T:
+        """What comes of it, in time."""
+        try:
+            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), self._seconds)
+        except TimeoutError:
+            raise TimeoutError(
+                f"this took longer than {self._seconds:.0f} s and goes on at the server: the same request "
+                "again is safe"
+            ) from None
+
+    async def kept(self, name: str) -> KeptStudy:
+        """A study that exists, opened if it is not."""
+        if name not in self._kept:
+            study = await self.look(lambda: Study.open(self.database, name, clock=self._clock))
+            self._keep(name, study)
+        self._kept.move_to_end(name)
+        return self._kept[name]
+
+    def _keep(self, name: str, study: Study) -> None:
+        if name not in self._kept:  # another request may have been quicker
+            self._kept[name] = KeptStudy(study)
+        idle = [one for one, kept in self._kept.items() if not kept.listeners and one != name]
+        for one in idle[: max(0, len(self._kept) - _MOST)]:
+            self._kept.pop(one).close()
+
+    async def _current(self, name: str, use: Callable[[KeptStudy], "Future[T]"]) -> T:
+        """Use a study; where it was deleted by another process and made anew, the new one."""
+        before = self._kept.get(name)
+        kept = await self.kept(name)
+        try:
+            return await self._within(use(kept))
+        except NoSuchStudy:
+            self._drop(name, kept)
+            if kept is not before:
+                raise
+            return await self._within(use(await self.kept(name)))
+
+    def _drop(self, name: str, kept: KeptStudy) -> None:
+        if self._kept.get(name) is kept:
+            del self._kept[name]
+        kept.news()
+        kept.close()
+
+    async def read(self, name: str, work: Callable[[Study], T]) -> T:
+        """Look at a study."""
+        return await self._current(name, lambda kept: self._looking.submit(work, kept.study))
+
+    async def change(self, name: str, work: Callable[[Study], T]) -> T:
+        """Change a study, in its line."""
+        try:
+            return await self._current(name, lambda kept: kept.change(work))
+        finally:
+            self._news(name)
+
+    async def tell(self, name: str, answer: Mapping[str, Any]) -> str:
+        """Answer a trial, in its line."""
+        try:
+            return await self._current(name, lambda kept: kept.tell(answer))
+        finally:
+            self._news(name)
+
+    def _news(self, name: str) -> None:
+        if name in self._kept:
+            self._kept[name].news()
+
+    async def create(self, name: str, arguments: Mapping[str, Any], key: str | None) -> Study:
+        """Begin a study."""
+
+        def work() -> Study:
+            with self._heavy:
+                return Study.create(self.database, name, clock=self._clock, key=key, **arguments)
+
+        study = await self.look(work)
+        self._keep(name, study)
+        return study
+
+    async def listed(self) -> list[Listed]:
+        """All studies of the database; none where it holds no table yet."""
+
+        def work() -> list[Listed]:
+            try:
+                return studies.studies(self.database)
+            except NoSuchStudy:
+                return []
+
+        return await self.look(work)
+
+    async def delete(self, name: str) -> int:
+        """Delete a study, after all that stands in its line."""
+        kept = await self.kept(name)
+        try:
+            return await self._within(kept.change(lambda _: studies.delete(self.database, name)))
+        finally:
+            self._drop(name, kept)
+
+    async def ready(self) -> None:
+        """The database answers; DatabaseRefused where it does not."""
+        await self.look(self.database.ping)
+
+    def close(self) -> None:
+        """Finish what is begun, and give the connections back."""
+        for kept in self._kept.values():
+            kept.close()
+        self._looking.shutdown(wait=True)
+        self.database.close()

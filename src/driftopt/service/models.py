@@ -1,0 +1,379 @@
+"""What is sent and what comes back, with examples: what /docs shows is made of these.
+
+Longer than 300 lines: one field a line, and each says what it is. What a number may be is decided by `Study`
+alone, in its own words; here is only what JSON must look like.
+"""
+
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from driftopt.answers.guard import USUAL
+from driftopt.study import trial
+from driftopt.study.recommendation import Improvement
+
+_Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+_Whole = Annotated[int, Field(strict=True, ge=0, lt=2**31)]
+_Words = Annotated[str, Field(strict=True, max_length=2000)]
+_Vector = Annotated[list[_Finite], Field(max_length=10_000)]
+_Named = Annotated[dict[str, _Finite], Field(max_length=10_000)]
+# JSON has no such numbers: null and these words stand for them.
+_NoNumber = Literal["NaN", "Infinity", "-Infinity"]
+
+
+class _Sent(BaseModel):
+    """What a client sends: nothing that is not known is taken."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    def given(self) -> dict[str, Any]:
+        """What was said, without what was left out."""
+        return {name: getattr(self, name) for name in self.model_fields_set}
+
+
+class _Returned(BaseModel):
+    """What the server sends."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+# Refusals
+
+
+class Holding(_Returned):
+    """A deployment that is out."""
+
+    id: int
+    holder: str
+    expires_at: float | None
+
+
+class Fault(_Returned):
+    """One place of a request that does not fit."""
+
+    where: str
+    what: str
+
+
+class Problem(_Returned):
+    """A refusal, as RFC 9457 has it, with the same sentence as Python's exception."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "about:blank",
+                    "title": "This contradicts what is recorded",
+                    "status": 409,
+                    "detail": "trial 3 was already told 12.5; it cannot also be 13.0. Nothing was changed; "
+                    "`correct` replaces an answer",
+                    "kind": "Conflict",
+                }
+            ]
+        }
+    )
+    type: str
+    title: str
+    status: int
+    detail: str = Field(description="What was given, what was expected, and what to do.")
+    kind: str = Field(description="The name of the exception that Python raises.")
+    holdings: list[Holding] | None = Field(
+        default=None, description="Who holds what, where nothing can be asked."
+    )
+    errors: list[Fault] | None = Field(default=None, description="Where the request does not fit its model.")
+
+
+# Studies
+
+
+class NewStudy(_Sent):
+    """A study to begin: the arguments of `Study.create`."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "prices",
+                    "x0": {"tea": 2.5, "oil": 9.9},
+                    "budget": 60,
+                    "radius": 0.3,
+                    "grid": 0.05,
+                    "direction": "maximize",
+                    "control_every": 5,
+                    "reserve": 8,
+                }
+            ]
+        },
+    )
+    name: _Words = Field(description="The study's name in the database.")
+    x0: _Vector | _Named = Field(description="The decision in force today, as a list or by name.")
+    budget: _Whole = Field(description="How many deployments may be made in all.")
+    radius: _Finite | _Vector | None = Field(
+        default=None, description="About how far a trial is from the present."
+    )
+    names: list[_Words] | None = Field(
+        default=None, description="A name for each coordinate, if x0 is a list."
+    )
+    method: _Words | None = Field(default=None, description="A method's name; auto, unless given.")
+    params: dict[str, _Finite | int | str | None] | None = Field(
+        default=None, description="The method's parameters."
+    )
+    bounds: list[tuple[_Finite | None, _Finite | None]] | None = Field(
+        default=None, description="(low, high) for each coordinate, null for an open side."
+    )
+    constraints: list[dict[str, Any]] | dict[str, Any] | None = Field(
+        default=None, description='Linear constraints: {"A": [[1, 1]], "ub": [8]}, or a list of such.'
+    )
+    grid: _Finite | list[_Finite | tuple[_Finite, _Finite] | None] | None = Field(
+        default=None, description="A step for each coordinate, or one for all; [step, through] as well."
+    )
+    direction: Literal["minimize", "maximize"] = "minimize"
+    rng: _Whole | None = Field(default=None, description="A seed.")
+    parallel: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 1
+    lease: _Finite | None = Field(
+        default=604800.0,
+        description="Seconds after which an unanswered trial may be asked again; null: never.",
+    )
+    max_failures: _Whole = 3
+    tolerance: _Finite | None = None
+    max_change: _Finite | None = None
+    control_every: _Whole | None = None
+    reserve: _Whole = 0
+    settle: _Whole = 1
+    guard: _Finite | None = Field(
+        default=USUAL,
+        description="Hold an answer so many times as far from the others as is usual; null: none.",
+    )
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `Study.create` beside the name."""
+        if self.name in (".", ".."):
+            raise ValueError(f"name {self.name!r} cannot be part of an address: choose another one")
+        given = {name: value for name, value in self.given().items() if name != "name"}
+        if isinstance(self.x0, dict):
+            if self.names is not None:
+                raise ValueError("x0 names its coordinates: leave names out")
+            given |= {"x0": list(self.x0.values()), "names": list(self.x0)}
+        return given
+
+
+class Listed(_Returned):
+    """One study of the list."""
+
+    name: str
+    created_at: float
+    method: str
+    direction: str
+    dim: int
+    budget: int
+    spent: int
+
+
+class StudyList(_Returned):
+    """The studies that the token may see, oldest first."""
+
+    studies: list[Listed]
+
+
+class StudyPlan(_Returned):
+    """A study: its plan, with every default written out."""
+
+    name: str
+    created_at: float
+    budget: int = Field(description="Deployments in all, as last extended.")
+    spent: int
+    stopped: str | None = Field(description="Why it was ended before its budget.")
+    rows: int = Field(description="Rows of its log: the `after` from which on `events` tells what is new.")
+    spec: dict[str, Any] = Field(description="What was decided at its creation.")
+
+
+class Extension(_Sent):
+    """A larger budget."""
+
+    budget: _Whole = Field(examples=[80])
+    reason: _Words = Field(default="", examples=["two more months"])
+    who: _Words | None = None
+
+
+class Reason(_Sent):
+    """Why, for those who read the log."""
+
+    reason: _Words = Field(default="", examples=["the shelf was empty"])
+    who: _Words | None = Field(default=None, description="Who says so; the token's name, unless given.")
+
+
+class Deleted(_Returned):
+    """A study that is no more."""
+
+    name: str
+    rows: int = Field(description="How many rows its log had.")
+
+
+class Verified(_Returned):
+    """The log is what was written, and its replay leads to the points that were asked."""
+
+    rows: int
+
+
+# Trials
+
+
+class Question(_Sent):
+    """What is asked for."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"holder": "till 3"}, {}]})
+    purpose: Literal["method", "confirm", "stationarity"] = "method"
+    holder: _Words | None = Field(
+        default=None,
+        description="Who deploys it. A holder gets what it has not answered again; without one, every "
+        "question gives another trial, held by the token's name.",
+    )
+    new: Annotated[bool, Field(strict=True)] = Field(default=False, description="Another one all the same.")
+    count: Annotated[int, Field(strict=True, ge=1, le=1000)] = Field(
+        default=1, description="Up to so many at once."
+    )
+
+
+class Happened(_Returned):
+    """Something that happened to a trial."""
+
+    kind: str
+    value: float | None
+    reason: str | None
+    who: str | None
+    at: float
+
+
+class Trial(_Returned):
+    """A deployment, and what became of it."""
+
+    id: int
+    x: dict[str, float] = Field(description="The decision to deploy, by name.")
+    kind: str
+    state: str
+    keep: bool = Field(description="Whether it is what was deployed just before.")
+    iteration: int
+    draw: int
+    point: int
+    sample: int
+    holder: str
+    asked_at: float
+    expires_at: float | None
+    value: float | None
+    sem: float | None
+    x_deployed: list[float] | None
+    reason: str | None
+    answered_at: float | None
+    history: list[Happened]
+    story: str = Field(description="What was said and taken back, in words; empty where nothing was.")
+
+
+class Trials(_Returned):
+    """Some trials; `next` is the `after` of the next page, null on the last."""
+
+    trials: list[Trial]
+    next: int | None = None
+
+
+class Answer(_Sent):
+    """What a deployment gave."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"value": 12.5}, {"value": 12.5, "sem": 0.4}]}
+    )
+    value: _Finite | _NoNumber | None = Field(description="What was measured; null where it is no number.")
+    sem: _Finite | None = Field(default=None, description="Its standard error, if known.")
+    x_deployed: _Vector | _Named | None = Field(
+        default=None, description="What was deployed, if another decision."
+    )
+
+    def arguments(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """The arguments of `Study.tell` beside the trial's number."""
+        given = self.given()
+        given["value"] = math.nan if self.value is None else float(self.value)
+        if isinstance(self.x_deployed, dict):
+            if set(self.x_deployed) != set(names):
+                raise ValueError(f"x_deployed must name each of {', '.join(names)}")
+            given["x_deployed"] = [self.x_deployed[name] for name in names]
+        return given
+
+
+class NumberedAnswer(Answer):
+    """The answer of one trial among several."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"id": 1, "value": 12.5}]})
+    id: _Whole
+
+
+class Answers(_Sent):
+    """Several answers, recorded all or none."""
+
+    answers: Annotated[list[NumberedAnswer], Field(min_length=1, max_length=1000)]
+
+
+class Correction(_Sent):
+    """What was truly measured."""
+
+    value: _Finite | _NoNumber | None = Field(examples=[1.25])
+    reason: _Words = Field(default="", examples=["the decimal point was lost"])
+    sem: _Finite | None = None
+    who: _Words | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `Study.correct` beside the trial's number."""
+        return self.given() | {"value": math.nan if self.value is None else float(self.value)}
+
+
+class State(_Returned):
+    """The state that a trial is in now."""
+
+    id: int
+    state: Literal[trial.STATES]  # pyright: ignore[reportInvalidTypeForm]
+
+
+class States(_Returned):
+    """The states that the trials are in now, in the order of the answers."""
+
+    states: list[State]
+
+
+# Looking
+
+
+class Recommendation(_Returned):
+    """What to deploy when the study is over, or now."""
+
+    x: dict[str, float]
+    iterations: int
+    spent: int
+    improvement: Improvement | None
+    note: str
+    known: str = Field(description="What is known of the improvement, in words.")
+
+
+class Change(_Returned):
+    """Something that happened in a study, as `events` tells it."""
+
+    row: int
+    at: float
+    kind: str
+    trial_id: int | None
+    value: float | None
+    holder: str | None
+    who: str | None
+    reason: str | None
+
+
+class Changes(_Returned):
+    """What happened after a row; `next` is the `after` of the next page, null on the last."""
+
+    changes: list[Change]
+    next: int | None = None
+
+
+class Health(_Returned):
+    """Whether the server lives, or is ready."""
+
+    status: Literal["ok"] = "ok"

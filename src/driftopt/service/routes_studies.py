@@ -1,0 +1,160 @@
+"""Routes on studies as a whole: list, create, read, extend, stop, delete, look."""
+
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query, Request, Response
+
+from driftopt.service import models, shapes
+from driftopt.service.access import (
+    Admin,
+    Reader,
+    StudyAdmin,
+    StudyName,
+    StudyReader,
+    whole_database,
+)
+from driftopt.service.errors import Refused
+from driftopt.service.kept_studies import KeptStudies
+from driftopt.stationarity import Stationarity
+from driftopt.study import Study
+from driftopt.study.summary import Summary
+
+router = APIRouter(prefix="/v1/studies", tags=["studies"])
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        description="A word for this request: repeated with the same key, it is done once. Kept in the "
+        "database, so that it holds over a restart of the server.",
+        max_length=200,
+    ),
+]
+_MEDIA = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "parquet": "application/vnd.apache.parquet",
+}
+
+
+def kept(request: Request) -> KeptStudies:
+    """The server's studies."""
+    return request.app.state.service.studies
+
+
+@router.get("", response_model=models.StudyList)
+async def list_studies(request: Request, caller: Reader) -> Any:
+    """The studies that the token may see."""
+    found = await kept(request).listed()
+    return {"studies": [one._asdict() for one in found if caller.sees(one.name)]}
+
+
+@router.post("", status_code=201, response_model=models.StudyPlan)
+async def create_study(
+    request: Request, response: Response, body: models.NewStudy, caller: Admin, key: Key = None
+) -> Any:
+    """Begin a study."""
+    whole_database(caller)
+    study = await kept(request).create(body.name, body.arguments(), key)
+    return await kept(request).look(lambda: shapes.plan(study))
+
+
+@router.get("/{name}", response_model=models.StudyPlan)
+async def read_study(request: Request, name: StudyName, caller: StudyReader) -> Any:
+    """A study's plan, and how far it is."""
+    return await kept(request).read(name, shapes.plan)
+
+
+@router.delete("/{name}", response_model=models.Deleted)
+async def delete_study(
+    request: Request,
+    name: StudyName,
+    caller: StudyAdmin,
+    confirm: Annotated[str | None, Query(description="The study's name once more.", max_length=200)] = None,
+) -> Any:
+    """Delete a study and its log, for ever: `confirm` must repeat its name."""
+    if confirm != name:
+        raise Refused(422, "deleting is for ever: repeat the study's name as ?confirm=NAME", "ValueError")
+    return {"name": name, "rows": await kept(request).delete(name)}
+
+
+@router.post("/{name}:extend", response_model=models.StudyPlan)
+async def extend_study(request: Request, name: StudyName, body: models.Extension, caller: StudyAdmin) -> Any:
+    """Allow more deployments."""
+
+    def work(study: Study) -> Any:
+        study.extend(body.budget, body.reason, who=body.who or caller.name)
+        return shapes.plan(study)
+
+    return await kept(request).change(name, work)
+
+
+@router.post("/{name}:stop", response_model=models.StudyPlan)
+async def stop_study(
+    request: Request, name: StudyName, caller: StudyAdmin, body: models.Reason | None = None
+) -> Any:
+    """End a study before its budget, for ever."""
+    said = body or models.Reason()
+
+    def work(study: Study) -> Any:
+        study.stop(said.reason, who=said.who or caller.name)
+        return shapes.plan(study)
+
+    return await kept(request).change(name, work)
+
+
+@router.get("/{name}/summary", response_model=Summary)
+async def summary(request: Request, name: StudyName, caller: StudyReader) -> Any:
+    """Where the study stands: values, drift, who holds what, what failed, and what to do now."""
+    return await kept(request).read(name, lambda study: study.summary())
+
+
+@router.get("/{name}/recommendation", response_model=models.Recommendation)
+async def recommendation(request: Request, name: StudyName, caller: StudyReader) -> Any:
+    """The decision to deploy, with what is known of its improvement."""
+    return await kept(request).read(name, lambda study: shapes.recommendation(study.recommend()))
+
+
+@router.get("/{name}/stationarity", response_model=Stationarity)
+async def stationarity(
+    request: Request,
+    name: StudyName,
+    caller: StudyReader,
+    confidence: Annotated[float, Query(gt=0, lt=1)] = 0.95,
+    low: Annotated[float | None, Query(description="No value can be less.")] = None,
+    high: Annotated[float | None, Query(description="No value can be more.")] = None,
+) -> Any:
+    """How stationary the recommendation is, from the pairs told with the purpose stationarity."""
+    if (low is None) != (high is None):
+        raise ValueError("low and high are given together, or neither is")
+    bounds = None if low is None or high is None else (low, high)
+    return await kept(request).read(name, lambda study: study.stationarity(confidence, bounds))
+
+
+@router.get("/{name}/verification", response_model=models.Verified)
+async def verification(request: Request, name: StudyName, caller: StudyReader) -> Any:
+    """Read the whole log anew, check every row, and replay it."""
+    return {"rows": await kept(request).read(name, lambda study: study.verify())}
+
+
+@router.get(
+    "/{name}/export",
+    response_class=Response,
+    responses={200: {"content": {media.split(";")[0]: {} for media in _MEDIA.values()}}},
+)
+async def export(
+    request: Request,
+    name: StudyName,
+    caller: StudyReader,
+    format: Literal["csv", "json", "parquet"] = "csv",
+) -> Response:
+    """Every trial as a file; as JSON with the whole log, from which `driftopt.study.load` makes the study."""
+
+    def work(study: Study) -> bytes:
+        with tempfile.TemporaryDirectory() as folder:
+            return study.export(Path(folder) / f"trials.{format}").read_bytes()
+
+    content = await kept(request).read(name, work)
+    headers = {"Content-Disposition": f'attachment; filename="trials.{format}"'}
+    return Response(content, media_type=_MEDIA[format], headers=headers)

@@ -1,0 +1,130 @@
+"""Routes on trials: ask, answer, put right, look."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Request
+
+from driftopt.service import models, shapes
+from driftopt.service.access import StudyName, StudyOperator, StudyReader
+from driftopt.service.routes_studies import Key, kept
+from driftopt.study import Study
+from driftopt.study.trial import KINDS, STATES
+
+router = APIRouter(prefix="/v1/studies/{name}", tags=["trials"])
+Id = Annotated[int, Path(description="The trial's number.", ge=1, lt=2**31, examples=[1])]
+_State = Annotated[str | None, Query(json_schema_extra={"enum": list(STATES)})]
+_Kind = Annotated[str | None, Query(json_schema_extra={"enum": list(KINDS)})]
+
+
+@router.post("/trials:ask", response_model=models.Trials)
+async def ask(
+    request: Request,
+    name: StudyName,
+    caller: StudyOperator,
+    body: models.Question | None = None,
+    key: Key = None,
+) -> Any:
+    """The next deployment. 423: nothing can be asked now, Retry-After says when; 410: the budget is spent."""
+    said = body or models.Question()
+    holder, new = said.holder or caller.name, said.new or said.holder is None
+
+    def work(study: Study) -> Any:
+        found = study.ask_many(said.count, said.purpose, holder, new, key)
+        return {"trials": [shapes.trial(one) for one in found]}
+
+    return await kept(request).change(name, work)
+
+
+@router.post("/trials:tell", response_model=models.States)
+async def tell_many(request: Request, name: StudyName, caller: StudyOperator, body: models.Answers) -> Any:
+    """Answer several trials, all or none."""
+
+    def work(study: Study) -> Any:
+        given = [answer.arguments(tuple(study.spec.names)) for answer in body.answers]
+        pairs = zip(body.answers, study.tell_many(given), strict=True)
+        return {"states": [{"id": answer.id, "state": state} for answer, state in pairs]}
+
+    return await kept(request).change(name, work)
+
+
+@router.post("/trials/{id}:tell", response_model=models.State)
+async def tell(request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Answer) -> Any:
+    """Answer a trial. The same again is nothing; another answer is a conflict and changes nothing."""
+    study = (await kept(request).kept(name)).study
+    answer = {"id": id} | body.arguments(tuple(study.spec.names))
+    return {"id": id, "state": await kept(request).tell(name, answer)}
+
+
+@router.post("/trials/{id}:fail", response_model=models.State)
+async def fail(
+    request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Reason | None = None
+) -> Any:
+    """The deployment gave no answer; its point will be asked again."""
+    reason = (body or models.Reason()).reason
+    return {"id": id, "state": await kept(request).change(name, lambda study: study.fail(id, reason))}
+
+
+@router.post("/trials/{id}:correct", response_model=models.State)
+async def correct(
+    request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Correction
+) -> Any:
+    """Replace a trial's answer; what was said before stays in its history."""
+    given = body.arguments() | {"who": body.who or caller.name}
+    return {"id": id, "state": await kept(request).change(name, lambda study: study.correct(id, **given))}
+
+
+@router.post("/trials/{id}:void", response_model=models.State)
+async def void(
+    request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Reason | None = None
+) -> Any:
+    """Take a trial's answer back."""
+    said = body or models.Reason()
+    who = said.who or caller.name
+    state = await kept(request).change(name, lambda study: study.void(id, said.reason, who=who))
+    return {"id": id, "state": state}
+
+
+@router.post("/trials/{id}:accept", response_model=models.State)
+async def accept(
+    request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Reason | None = None
+) -> Any:
+    """Let an answer count that is held, because it is true."""
+    said = body or models.Reason()
+    who = said.who or caller.name
+    state = await kept(request).change(name, lambda study: study.accept(id, said.reason, who=who))
+    return {"id": id, "state": state}
+
+
+@router.get("/trials", response_model=models.Trials)
+async def trials(
+    request: Request,
+    name: StudyName,
+    caller: StudyReader,
+    state: _State = None,
+    kind: _Kind = None,
+    holder: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
+    order: Literal["oldest", "newest"] = "oldest",
+    after: Annotated[
+        int | None, Query(ge=0, lt=2**31, description="The last trial of the page before.")
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Any:
+    """Deployments in the order asked, or the newest first, a page at a time."""
+
+    def work(study: Study) -> Any:
+        found = study.trials(state, kind, holder)
+        if order == "newest":
+            found = [trial for trial in reversed(found) if after is None or trial.id < after]
+        else:
+            found = [trial for trial in found if after is None or trial.id > after]
+        page = found[:limit]
+        more = page[-1].id if len(found) > limit else None
+        return {"trials": [shapes.trial(trial) for trial in page], "next": more}
+
+    return await kept(request).read(name, work)
+
+
+@router.get("/trials/{id}", response_model=models.Trial)
+async def trial(request: Request, name: StudyName, id: Id, caller: StudyReader) -> Any:
+    """One deployment, and what became of it."""
+    return await kept(request).read(name, lambda study: shapes.trial(study.trial(id)))

@@ -1,0 +1,177 @@
+"""Every route without a token, with a wrong one, with a lesser one, and with that of another study."""
+
+import re
+
+import pytest
+
+from driftopt.service.tokens import Tokens, from_file, made, token
+from support.servers import OTHERS, SECRET, client
+
+# What each route asks for; one that is not here fails the test below.
+ROLES = {
+    "GET /v1/studies": "read",
+    "POST /v1/studies": "admin",
+    "GET /v1/studies/{name}": "read",
+    "DELETE /v1/studies/{name}": "admin",
+    "POST /v1/studies/{name}:extend": "admin",
+    "POST /v1/studies/{name}:stop": "admin",
+    "GET /v1/studies/{name}/summary": "read",
+    "GET /v1/studies/{name}/recommendation": "read",
+    "GET /v1/studies/{name}/stationarity": "read",
+    "GET /v1/studies/{name}/verification": "read",
+    "GET /v1/studies/{name}/export": "read",
+    "GET /v1/studies/{name}/changes": "read",
+    "GET /v1/studies/{name}/events": "read",
+    "GET /v1/studies/{name}/trials": "read",
+    "GET /v1/studies/{name}/trials/{id}": "read",
+    "POST /v1/studies/{name}/trials:ask": "operate",
+    "POST /v1/studies/{name}/trials:tell": "operate",
+    "POST /v1/studies/{name}/trials/{id}:tell": "operate",
+    "POST /v1/studies/{name}/trials/{id}:fail": "operate",
+    "POST /v1/studies/{name}/trials/{id}:correct": "operate",
+    "POST /v1/studies/{name}/trials/{id}:void": "operate",
+    "POST /v1/studies/{name}/trials/{id}:accept": "operate",
+    "GET /metrics": "read",
+}
+OPEN = {"GET /healthz", "GET /readyz"}
+BODIES = {"POST /v1/studies": {"name": "new", "x0": [1.0], "budget": 9}, ":extend": {"budget": 99}}
+
+
+def call(http, route):
+    """A request that would be done, were it allowed."""
+    method, path = route.split(" ")
+    body = next((body for end, body in BODIES.items() if route.endswith(end)), {"value": 1.0})
+    if route.endswith("trials:tell"):
+        body = {"answers": [{"id": 1, "value": 1.0}]}
+    if re.search(":(ask|fail|void|accept|stop)$", route):
+        body = {}
+    address = path.replace("{name}", "mine").replace("{id}", "1")
+    return http.request(method, address, json=body if method == "POST" else None)
+
+
+def test_every_route_is_in_the_table(http):
+    described = http.get("/openapi.json").json()["paths"]
+    routes = {f"{method.upper()} {path}" for path, methods in described.items() for method in methods}
+    assert routes == ROLES.keys() | OPEN
+
+
+@pytest.mark.parametrize("route", sorted(ROLES))
+def test_no_token_and_a_wrong_one_are_refused(server, route):
+    for secret in (None, SECRET + "x"):
+        with client(server[0], secret) as http:
+            answer = call(http, route)
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"] == "Bearer"
+        assert answer.json()["kind"] == "Unauthorized"
+        assert SECRET not in answer.text
+    server[1]._service.refusals._buckets.clear()  # this address may go on guessing
+
+
+@pytest.mark.parametrize("route", sorted(route for route, role in ROLES.items() if role != "read"))
+def test_a_lesser_role_is_refused(server, http, route):
+    secret = OTHERS["looker" if ROLES[route] == "operate" else "till"][0]
+    with client(server[0], secret) as lesser:
+        answer = call(lesser, route)
+    assert (answer.status_code, answer.json()["kind"]) == (403, "Forbidden")
+    assert f"this needs {ROLES[route]}" in answer.json()["detail"]
+    assert "mine" not in [one["name"] for one in http.get("/v1/studies").json()["studies"]]
+
+
+@pytest.mark.parametrize("route", sorted(route for route in ROLES if route != "GET /v1/studies"))
+def test_a_token_of_another_study_is_refused(server, route):
+    with client(server[0], OTHERS["shelf"][0]) as other:
+        answer = call(other, route)
+    assert (answer.status_code, answer.json()["kind"]) == (403, "Forbidden")
+
+
+@pytest.mark.parametrize("route", sorted(ROLES))
+def test_the_right_role_is_enough(server, http, route):
+    """The twin of the tests above: with it the same request is let in."""
+    if "{name}" in route:
+        http.post("/v1/studies", json={"name": "mine", "x0": [1.0], "budget": 9, "radius": 0.1})
+    secret = {"read": OTHERS["looker"][0], "operate": OTHERS["till"][0], "admin": SECRET}[ROLES[route]]
+    if route.endswith("/events"):
+        route = route.replace("/events", "/changes")  # a stream has no end: it has tests of its own
+    with client(server[0], secret) as right:
+        assert call(right, route).status_code not in (401, 403)
+
+
+def test_a_token_of_one_study_sees_and_uses_that_one(server, http):
+    for name in ("another", "third"):
+        http.post("/v1/studies", json={"name": name, "x0": [1.0], "budget": 9, "radius": 0.1})
+    with client(server[0], OTHERS["shelf"][0]) as shelf:
+        assert [one["name"] for one in shelf.get("/v1/studies").json()["studies"]] == ["another"]
+        assert shelf.post("/v1/studies/another/trials:ask").status_code == 200
+        assert shelf.get("/v1/studies/%61nother").status_code == 200
+        assert shelf.get("/v1/studies/third").status_code == 403
+        assert shelf.get("/v1/studies/another%2F..%2Fthird").status_code == 403
+        assert shelf.delete("/v1/studies/third?confirm=third").status_code == 403
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Basic " + SECRET,
+        "Bearer",
+        f"Bearer {SECRET} x",
+        f"Bearer {SECRET[:-1]}",
+        f"Bearer {SECRET}{SECRET}",
+        SECRET,
+        "Bearer " + "x" * 5000,
+    ],
+)
+def test_odd_authorization_headers_are_refused(server, header):
+    with client(server[0], None) as http:
+        assert http.get("/v1/studies", headers={"Authorization": header}).status_code == 401
+    server[1]._service.refusals._buckets.clear()
+
+
+def test_a_token_in_the_address_is_not_taken(server):
+    with client(server[0], None) as http:
+        assert http.get("/v1/studies", params={"token": SECRET}).status_code == 401
+
+
+def test_guessing_is_slowed_down(server):
+    try:
+        with client(server[0], "a guess that is long enough") as guesser:
+            statuses = [guesser.get("/v1/studies").status_code for _ in range(30)]
+            assert statuses[0] == 401
+            assert statuses[-1] == 429
+            assert guesser.get("/v1/studies").headers["retry-after"] == "1"
+    finally:
+        server[1]._service.refusals._buckets.clear()
+
+
+def test_secrets_are_long_and_kept_as_hashes():
+    for short in ("", "short", "x" * 19, "a blank in the midst of it", "é" * 30, "x" * 501):
+        with pytest.raises(ValueError, match="secret of token 'a'"):
+            token("a", short)
+    tokens, secret = made()
+    found = tokens.find(secret)
+    assert (found.role, found.study) == ("admin", None)
+    assert secret not in repr(found) + repr(vars(tokens))
+    assert tokens.find(secret + "x") is None
+    assert tokens.find("\udcff") is None
+    with pytest.raises(ValueError, match="the same secret"):
+        Tokens([token("a", SECRET), token("b", SECRET)])
+
+
+def test_a_file_of_tokens(tmp_path):
+    path = tmp_path / "tokens.toml"
+    path.write_text(
+        f'[[token]]\nname = "till"\nsecret = "{SECRET}"\nrole = "operate"\nstudy = "prices"\n'
+        '[[token]]\nname = "wall"\nsecret = "another secret".\n'
+    )
+    with pytest.raises(ValueError, match="neither one secret nor TOML"):
+        from_file(path)
+    path.write_text(f'[[token]]\nname = "till"\nsecret = "{SECRET}"\nrole = "operate"\nstudy = "prices"\n')
+    found = from_file(path).find(SECRET)
+    assert (found.name, found.role, found.study) == ("till", "operate", "prices")
+    path.write_text(f'[[token]]\nname = "till"\nsecret = "{SECRET}"\n')
+    with pytest.raises(ValueError, match="token 1 must have name, secret and role"):
+        from_file(path)
+    path.write_text(f'[[token]]\nname = "till"\nsecret = "{SECRET}"\nrole = "boss"\n')
+    with pytest.raises(ValueError, match="must be one of read, operate, admin"):
+        from_file(path)
+    path.write_text(SECRET + "\n")
+    assert from_file(path).find(SECRET).role == "admin"

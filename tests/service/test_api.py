@@ -1,0 +1,186 @@
+"""Asking and telling over a real socket: the same study as in Python, with the same sentences."""
+
+import json
+
+import pytest
+
+from driftopt.study import Study
+from support.servers import PLAN, refused
+from support.study_worlds import PLAIN, bowl
+
+
+def test_a_study_over_http_is_the_same_to_the_bit(http, create):
+    """Asked and told by HTTP, by a client that knows only JSON, it leads where Python leads."""
+    at = create()
+    plain = Study.create("sqlite://", "plain", budget=12, **PLAIN)
+    while (asked := http.post(f"{at}/trials:ask")).status_code == 200:
+        (trial,) = asked.json()["trials"]
+        own = plain.ask()
+        assert list(trial["x"].values()) == own.x.tolist()
+        told = http.post(f"{at}/trials/{trial['id']}:tell", json={"value": bowl(own)})
+        assert told.json() == {"id": trial["id"], "state": "complete"}
+        plain.tell(own.id, bowl(own))
+    assert "Ask for the recommendation" in refused(asked, 410, "BudgetSpent")
+    found = http.get(f"{at}/recommendation").json()
+    assert list(found["x"].values()) == plain.recommend().x.tolist()
+    assert list(found["x"]) == ["tea", "oil"]
+    assert (found["iterations"], found["spent"], found["known"]) == (6, 12, plain.recommend().known)
+    summary = http.get(f"{at}/summary").json()
+    assert summary["states"]["complete"] == 12
+    assert summary["values"] == json.loads(json.dumps(plain.summary().as_dict["values"]))
+
+
+def test_refusals_say_what_python_says(http, create):
+    at = create()
+    first, second = http.post(f"{at}/trials:ask", json={"count": 2, "holder": "till 3"}).json()["trials"]
+    nothing = http.post(f"{at}/trials:ask")
+    assert "every point of the iteration is out: trial" in refused(nothing, 423, "NothingToAsk")
+    assert [one["holder"] for one in nothing.json()["holdings"]] == ["till 3", "till 3"]
+    assert nothing.headers["retry-after"] == "3600"
+    tell = f"{at}/trials/{first['id']}:tell"
+    assert http.post(tell, json={"value": 12.5}).json()["state"] == "complete"
+    assert http.post(tell, json={"value": 12.5}).status_code == 200
+    conflict = refused(http.post(tell, json={"value": 13.0}), 409, "Conflict")
+    assert conflict.startswith(f"trial {first['id']} was already told 12.5; it cannot also be 13.0")
+    missing = http.post(f"{at}/trials/999999:tell", json={"value": 1})
+    assert refused(missing, 404, "UnknownTrial") == "this study has no trial 999999"
+    assert "holds no study 'nowhere'" in refused(http.get("/v1/studies/nowhere"), 404, "NoSuchStudy")
+    exists = http.post("/v1/studies", json={"name": "x", "budget": 12} | PLAN)
+    assert exists.status_code == 201
+    assert "already holds a study 'x'" in refused(
+        http.post("/v1/studies", json={"name": "x", "budget": 12} | PLAN), 409, "StudyExists"
+    )
+    wrong = http.post("/v1/studies", json={"name": "y", "budget": 12, "x0": [1.0], "radius": -1})
+    assert refused(wrong, 422, "ValueError") == "radius must be finite and > 0, got -1.0"
+    assert http.post(f"{at}/trials/{second['id']}:fail", json={"reason": "empty shelf"}).json() == {
+        "id": second["id"],
+        "state": "failed",
+    }
+
+
+@pytest.mark.parametrize("value", [None, "NaN", "Infinity", "-Infinity"])
+def test_what_is_no_number_is_a_failure(http, create, value):
+    at = create(f"no number {value}")
+    (trial,) = http.post(f"{at}/trials:ask").json()["trials"]
+    assert http.post(f"{at}/trials/{trial['id']}:tell", json={"value": value}).json()["state"] == "failed"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"value": "12.5"},
+        {"value": True},
+        {"value": [1.0]},
+        {"value": 1.0, "price": 2},
+        {"value": 1.0, "sem": -1},
+        {"value": 1.0, "x_deployed": [1.0]},
+        {"value": 1.0, "x_deployed": {"tea": 1.0}},
+        [],
+    ],
+)
+def test_an_answer_that_cannot_be_is_refused_and_changes_nothing(http, create, answer):
+    at = create(f"refused {answer}")
+    (trial,) = http.post(f"{at}/trials:ask").json()["trials"]
+    refused(http.post(f"{at}/trials/{trial['id']}:tell", json=answer), 422, "ValueError")
+    assert http.get(f"{at}/trials/{trial['id']}").json()["state"] == "pending"
+
+
+def test_a_number_too_large_for_a_float_is_refused(http, create):
+    at = create()
+    (trial,) = http.post(f"{at}/trials:ask").json()["trials"]
+    for digits in ("1" + 400 * "0", "1e999", "NaN"):
+        body = b'{"value": ' + digits.encode() + b"}"
+        told = http.post(
+            f"{at}/trials/{trial['id']}:tell", content=body, headers={"Content-Type": "application/json"}
+        )
+        refused(told, 422, "ValueError")
+
+
+def test_several_answers_are_recorded_all_or_none(http, create):
+    at = create(parallel=2)
+    trials = http.post(f"{at}/trials:ask", json={"count": 4}).json()["trials"]
+    answers = [{"id": trial["id"], "value": 1.0 + i} for i, trial in enumerate(trials)]
+    wrong = [*answers[:3], {"id": 999999, "value": 1.0}]
+    said = refused(http.post(f"{at}/trials:tell", json={"answers": wrong}), 404, "UnknownTrial")
+    assert said.startswith("answer 4 of 4, for trial 999999: this study has no trial 999999. None of the 4")
+    assert http.get(f"{at}/summary").json()["states"]["complete"] == 0
+    told = http.post(f"{at}/trials:tell", json={"answers": answers}).json()
+    assert told == {"states": [{"id": trial["id"], "state": "complete"} for trial in trials]}
+
+
+def test_answers_are_put_right(http, create):
+    at = create()
+    (trial,) = http.post(f"{at}/trials:ask").json()["trials"]
+    one = f"{at}/trials/{trial['id']}"
+    http.post(f"{one}:tell", json={"value": 125.0, "sem": 0.5})
+    http.post(f"{one}:correct", json={"value": 12.5, "reason": "lost decimal point"})
+    found = http.get(one).json()
+    assert (found["value"], found["story"]) == (
+        12.5,
+        "complete 125.0; corrected 12.5 by admin (lost decimal point)",
+    )
+    assert http.post(f"{one}:void", json={"who": "ana"}).json()["state"] == "voided"
+    assert http.get(one).json()["history"][-1]["who"] == "ana"
+    assert "not held: there is nothing to accept" in refused(http.post(f"{one}:accept"), 422, "ValueError")
+
+
+def test_a_held_answer_is_accepted(http, create):
+    at = create(budget=60, parallel=10)
+    trials = http.post(f"{at}/trials:ask", json={"count": 20}).json()["trials"]
+    for i, trial in enumerate(trials[:19]):
+        http.post(f"{at}/trials/{trial['id']}:tell", json={"value": 1.0 + 0.01 * i})
+    far = f"{at}/trials/{trials[19]['id']}"
+    assert http.post(f"{far}:tell", json={"value": 1e6}).json()["state"] == "held"
+    assert [one["id"] for one in http.get(f"{at}/summary").json()["held"]] == [trials[19]["id"]]
+    assert http.post(f"{far}:accept", json={"reason": "a feast day"}).json()["state"] == "complete"
+
+
+def test_trials_come_in_pages(http, create):
+    at = create(parallel=3)
+    ids = [one["id"] for one in http.post(f"{at}/trials:ask", json={"count": 6}).json()["trials"]]
+    http.post(f"{at}/trials/{ids[1]}:tell", json={"value": 1.0})
+
+    def pages(**query):
+        found, after = [], None
+        while True:
+            params = query | ({} if after is None else {"after": after})
+            page = http.get(f"{at}/trials", params=params).json()
+            found.append([one["id"] for one in page["trials"]])
+            after = page["next"]
+            if after is None:
+                return found
+
+    assert pages() == [ids]
+    assert pages(limit=4) == [ids[:4], ids[4:]]
+    assert pages(limit=4, order="newest") == [ids[:1:-1], ids[1::-1]]
+    assert pages(state="complete") == [[ids[1]]]
+    assert pages(state="pending", limit=5) == [[ids[0], *ids[2:]]]
+    assert pages(holder="nobody") == [[]]
+    assert pages(kind="control") == [[]]
+    assert http.get(f"{at}/trials", params={"limit": 0}).status_code == 422
+
+
+def test_a_holder_gets_what_it_has_not_answered_again(http, create):
+    at = create()
+    ask = f"{at}/trials:ask"
+    first = http.post(ask, json={"holder": "till"}).json()["trials"][0]["id"]
+    assert http.post(ask, json={"holder": "till"}).json()["trials"][0]["id"] == first
+    assert http.post(ask).json()["trials"][0]["id"] != first
+
+
+def test_evaluations_are_asked_by_their_purpose(http, create):
+    at = create(budget=60, reserve=40)
+    for _ in range(4):
+        (trial,) = http.post(f"{at}/trials:ask", json={"purpose": "confirm"}).json()["trials"]
+        value = sum(x * x for x in trial["x"].values())
+        assert http.post(f"{at}/trials/{trial['id']}:tell", json={"value": value}).status_code == 200
+    assert http.get(f"{at}/recommendation").json()["improvement"]["basis"] == "confirming pairs"
+    too_few = http.get(f"{at}/stationarity")
+    assert "0 pairs are told" in refused(too_few, 422, "ValueError")
+    for _ in range(4):
+        (trial,) = http.post(f"{at}/trials:ask", json={"purpose": "stationarity"}).json()["trials"]
+        http.post(f"{at}/trials/{trial['id']}:tell", json={"value": 0.5})
+    found = http.get(f"{at}/stationarity", params={"low": 0, "high": 1}).json()
+    assert found["pairs"] == 2
+    assert http.get(f"{at}/stationarity", params={"low": 0}).status_code == 422

@@ -1,0 +1,94 @@
+"""Servers of studies in a thread of the test, on a port of this machine."""
+
+import threading
+from contextlib import contextmanager
+from dataclasses import replace
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+SECRET = "the-tests-admin-may-do-everything"
+OTHERS = {  # name: (secret, role, study)
+    "looker": ("the-tests-looker-may-only-look", "read", None),
+    "till": ("the-tests-till-asks-and-tells", "operate", None),
+    "shelf": ("the-tests-shelf-is-for-one-study", "admin", "another"),
+}
+PLAN = {"x0": {"tea": 1.0, "oil": -0.5}, "method": "zo-o2nc-2pt", "params": {"radius": 0.3}, "rng": 7}
+
+
+def settings(url, **more):
+    """Settings with a token for every role, and one for a study of another name."""
+    from driftopt.service.settings import Settings
+    from driftopt.service.tokens import Tokens, token
+
+    known = [token("admin", SECRET), *(token(name, *rest) for name, rest in OTHERS.items())]
+    return Settings(url=str(url), tokens=Tokens(known), **more)
+
+
+@contextmanager
+def serving(told, **how):
+    """A server that runs: (its address, itself)."""
+    from driftopt.service import server
+
+    ready, listening = server.build(told, **how), server.listen("127.0.0.1", 0)
+    thread = threading.Thread(target=ready.run, args=([listening],))
+    thread.start()
+    try:
+        yield server.address(listening, tls=told.tls), ready
+    finally:
+        ready.should_exit = True
+        thread.join()
+        listening.close()
+
+
+def client(address, secret=SECRET):
+    """An HTTP client with a token."""
+    headers = {} if secret is None else {"Authorization": f"Bearer {secret}"}
+    return httpx.Client(base_url=address, headers=headers, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server for all tests of a module, each of which creates a study of its own: (address, Server)."""
+    with serving(settings(tmp_path_factory.mktemp("served") / "studies.db")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def http(server):
+    """A client who may do everything."""
+    with client(server[0]) as found:
+        yield found
+
+
+@pytest.fixture
+def tighter():
+    """Settings with other limits."""
+
+    def make(url, **limits):
+        told = settings(url)
+        return replace(told, limits=replace(told.limits, **limits))
+
+    return make
+
+
+@pytest.fixture
+def create(http, request):
+    """Create a study named after the test; returns its address."""
+
+    def make(name=None, **more):
+        name = name or request.node.name
+        made = http.post("/v1/studies", json={"name": name, "budget": 12} | PLAN | more)
+        assert made.status_code == 201, made.text
+        return f"/v1/studies/{quote(name, safe='')}"
+
+    return make
+
+
+def refused(response, status, kind):
+    """The refusal's sentence."""
+    assert response.headers["content-type"] == "application/problem+json"
+    body = response.json()
+    assert (response.status_code, body["status"], body["kind"]) == (status, status, kind), body
+    return body["detail"]
