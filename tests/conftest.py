@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 # Tests compile much and compute little; results are the same to rounding. Subprocesses inherit all of it.
 os.environ.setdefault(
-    "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
+    " --xla_cpu_use_fusion_emitters=false",
 )
 os.environ.setdefault("XDG_CACHE_HOME", tempfile.mkdtemp(prefix="driftopt-tests-"))
 # What one worker, module or subprocess has compiled, the others find.
