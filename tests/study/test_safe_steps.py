@@ -272,8 +272,8 @@ def test_names_and_urls_are_checked():
         Study.create("mysql://host/db", "a", budget=40, **PLAIN)
 
 
-def test_parallel_widens_every_two_point_and_one_point_walk():
-    for method, points in (("zo-o2nc-2pt", 6), ("zo-o2nc-1pt", 3)):
+def test_parallel_widens_every_walk_with_directions():
+    for method, points in (("zo-o2nc-2pt", 6), ("zo-o2nc-1pt", 3), ("auto", 6)):
         study = Study.create("sqlite://", "a", budget=60, parallel=3, **{**PLAIN, "method": method})
         assert len(study.ask_many(99)) == points
         for trial in study.trials():
@@ -284,7 +284,7 @@ def test_parallel_widens_every_two_point_and_one_point_walk():
 def test_the_default_method_needs_a_radius_alone():
     plain = {"x0": [1.0, -0.5], "params": {"radius": 0.3}, "budget": 64, "rng": 0}
     assert Study.create("sqlite://", "a", **plain).spec.method == "auto"
-    assert Study.create("sqlite://", "a", **plain, parallel=2).spec.method == "zo-o2nc-2pt"
+    assert Study.create("sqlite://", "a", **plain, parallel=2).spec.method == "auto"
     assert Study.create("sqlite://", "a", **plain, max_change=1.0).spec.method == "auto"
     study = drive(Study.create("sqlite://", "a", **plain, control_every=3))
     assert study.spec.params["budget"] == 48  # control takes a quarter

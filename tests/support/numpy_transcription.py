@@ -152,20 +152,24 @@ def auto_1(x0, noise, values, *, radius, budget):
     return Run(np.array(points), np.array(iterates), mean)
 
 
-def auto(x0, noise, values, *, radius, budget, max_radius=np.inf):
+def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
     """The rules at the head of methods/auto.py, pair by pair, with plain numbers."""
-    n, d = max(1, budget // 2), len(x0)
+    n, d = max(1, budget // (2 * directions) * directions), len(x0)
     most = max(0.3 * np.sqrt(n), 1.5)
     x = mean = np.array(x0)
     delta, three, calm, rough = min(radius, max_radius), [0.0, 0.0, 0.0], 0.0, 0.0
     here = fallen = last = gained = cost = fall = width = wandered = 0.0
     at_x, points, iterates = 0, [], [x]
-    for told, (u, h) in enumerate(zip(noise, values, strict=True)):
+    lines, pairs = np.reshape(noise, (-1, d)), np.reshape(values, (-1, 2))
+    for told, (u, h) in enumerate(zip(lines, pairs, strict=True)):
+        if told % directions == 0:  # as many pairs are asked here and now
+            asked, asked_delta, fell = x, delta, 0.0
+            points.append([])
         t, a, m = told + 1, h[0] - h[1], (h[0] + h[1]) / 2
-        centre = told in (0, 3) or t % 8 == 0
-        points.append([x, x] if centre else [x + delta * u, x - delta * u])
+        centre, ends = told in (0, 3) or t % 8 == 0, t % directions == 0
+        points[-1] += [asked, asked] if centre else [asked + asked_delta * u, asked - asked_delta * u]
         if told >= n:
-            iterates.append(x)
+            iterates += [x] * ends
             continue
         at_x += centre
 
@@ -200,25 +204,27 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf):
             uphill = back @ u / size if size > 0 else 0.0
             cost += recent * (np.clip(m - here + fallen, -bound, bound) - cost)
             fall += recent * (d / 2 * clipped * uphill - fall)
-            width += recent * (delta - width)
+            width += recent * (asked_delta - width)
             present, seen = delta / width, min(d, t)
             theta = (0.47 * seen * (seen / 10) ** 0.25 + 1.5) * np.sqrt(still / t)
             theta = (theta + 0.9 * max(fall, 0) * present) / louder
             excess, tau = cost * present / theta - 1, t / n
             push = 1.4 * min(excess, 3) if excess > 0 else (5.5 + 4 * share) * max(excess, -1)
             before = delta
-            delta = min(delta * min(np.exp(-(tau**0.45) * push / (t + 1)), 2), max_radius)
+            delta = min(delta * np.exp(-(tau**0.45) * push / (t + 1)), 2 * asked_delta, max_radius)
             stride = tau**0.8 / (tau + 0.13) * (d / 10) ** 0.125
             stride *= (1 + 0.75 * (1 - share)) / (1 + 6 * d / n * share)
             step = delta / np.sqrt(n) * (1 + 0.8 * np.clip(-excess, 0, 1)) * stride / np.sqrt(unit)
             x = x - step * clipped * u
-            gained = step * (clipped**2 - max(still, around)) / (2 * before)
-            fallen, last = fallen + gained, m
+            fell += step * (clipped**2 - max(still, around)) / (2 * asked_delta)
+            gained, last = 0.0, m  # the next pair of this iteration was asked at the same place
             curved = max(cost - np.sqrt(still / t), 0) / width**2
             wandered *= (1 - min(4 * step * before * curved / d, 1)) ** 2
             wandered += (step * clipped) ** 2 * max(still, around) / unit
         mean = mean + 15 / (t + 14) * (x - mean)
-        iterates.append(x)
+        if ends:
+            fallen, gained = fallen + fell, gained + fell
+            iterates.append(x)
     doubt, far = np.clip((20 - n / d) / 16, 0, 1), np.sum((mean - x0) ** 2)
     evident = np.clip(1 - doubt * (1 + np.sqrt(2 / d)) * wandered / far, 0, 1)
     report = x0 + evident * (mean - x0)

@@ -72,7 +72,7 @@ def create(
             first guess; --param max_radius=… is the promise that none is farther. One for each coordinate,
             comma-separated, makes these the units of every distance.
         names: A name for each coordinate, comma-separated.
-        method: A name from `driftopt methods`; auto, or zo-o2nc-2pt with --parallel, unless given.
+        method: A name from `driftopt methods`; auto unless given.
         param: A parameter of the method, key=value; may be given again.
         bounds: low:high for each coordinate, comma-separated; one pair holds for all.
         constraints: JSON, {"A": [[1, 1, 0]], "ub": [8]} or a list of such, lb and ub: what every decision

@@ -29,11 +29,15 @@ so no more is reported than what goes beyond that and a standard deviation more:
 
     κ = (1 − b (1 + √(2/d)) V/|x̄ − x0|²)₊,   b = 1 for N ≤ 4d pairs, then falling, and 0 from N = 20d on
 
+With several `directions` so many pairs are asked around one x, to be deployed at once, and taken in one after
+the other: each moves x, and x̄ counts every such x. What they say of f is said of where they were asked.
+
 Longer than 300 lines: one rule, with the formula and the reasons for its constants beside it.
 """
 
 from typing import Any, ClassVar, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -96,6 +100,7 @@ class Auto(Method):
 
     `budget` counts the queries of the whole run; answers beyond it change nothing. Where it is None the
     driver fills it in. `max_radius` is a promise: no trial is farther than that from the current decision.
+    `directions` pairs are asked at once.
     """
 
     broadcasts: ClassVar[bool] = True
@@ -105,12 +110,14 @@ class Auto(Method):
     radius: ArrayLike
     max_radius: ArrayLike | None = None
     budget: int | None = static(default=None)
+    directions: int = static(default=1)
 
     def for_budget(self, budget: int) -> "Auto":
-        return self if self.budget is not None else Auto(self.radius, self.max_radius, budget)
+        planned = self.budget is not None
+        return self if planned else Auto(self.radius, self.max_radius, budget, self.directions)
 
     def points(self, dim: int) -> int:
-        return 2
+        return 2 * self.directions
 
     def init(self, key: Array, x0: Array) -> State:
         if self.budget is None:
@@ -130,20 +137,49 @@ class Auto(Method):
         )
 
     def noise(self, key: Array, count: ArrayLike, dim: int) -> Array:
-        pair = jnp.asarray(count)
-        at_x = pair // CENTRE + jnp.where(pair > 0, 1, 0) + jnp.where(pair > 3, 1, 0)
-        return directions.orthonormal(key, pair - at_x, dim)  # pairs at x use up none
+        """The direction of the pair, (d,); with several the directions of all of them, (directions, d)."""
+        if self.directions == 1:
+            return _direction(key, count, dim)
+        numbers = jnp.asarray(count) * self.directions + jnp.arange(self.directions)
+        return jax.vmap(lambda number: _direction(key, number, dim))(numbers)
 
     def at_iterate(self, counts: np.ndarray, dim: int) -> np.ndarray:
-        return np.repeat(np.asarray(_at_centre(counts))[:, None], 2, axis=1)
+        numbers = np.asarray(counts)[:, None] * self.directions + np.arange(self.directions)
+        return np.repeat(np.asarray(_at_centre(numbers)), 2, axis=1)
 
     def ask(self, state: State, noise: Any = None) -> Array:
-        direction = self.drawn(state, noise)
-        apart = jnp.where(_at_centre(state.told), 0, state.radius) * direction
-        return jnp.stack([state.x + apart, state.x - apart])
+        drawn = self.drawn(state, noise)
+        points: list[Array] = []
+        for number in range(self.directions):
+            direction = drawn if self.directions == 1 else drawn[number]
+            centre = _at_centre(state.told * self.directions + number)
+            apart = jnp.where(centre, 0, state.radius) * direction
+            points += [state.x + apart, state.x - apart]
+        return jnp.stack(points)
 
     def tell(self, state: State, values: Array, noise: Any = None) -> State:
-        direction, dim = self.drawn(state, noise), state.x.shape[0]
+        drawn = self.drawn(state, noise)
+        if self.directions == 1:
+            return self._tell_pair(state, values, drawn, state.radius)
+        pairs = values.reshape(self.directions, 2, *values.shape[1:])
+
+        def take(carried: tuple[State, Array], pair: tuple[Array, Array]) -> tuple[tuple[State, Array], None]:
+            before, fallen = carried
+            after, centre = self._tell_pair(before, *pair, state.radius), _at_centre(before.told)
+            # All pairs saw f at one x, however far x has moved since: the fall is counted after the last.
+            fell = jnp.where(centre, 0, after.gained)
+            kept = after._replace(
+                fallen=jnp.where(centre, 0, before.fallen), gained=jnp.where(centre, before.gained, 0)
+            )
+            return (kept, fallen + fell), None
+
+        begun = state._replace(told=state.told * self.directions)
+        (last, fallen), _ = jax.lax.scan(take, (begun, jnp.zeros_like(state.fallen)), (pairs, drawn))
+        return last._replace(told=state.told + 1, fallen=last.fallen + fallen, gained=last.gained + fallen)
+
+    def _tell_pair(self, state: State, values: Array, direction: Array, asked_radius: Array) -> State:
+        """The state after one pair more, asked at `asked_radius`; `state.told` counts pairs here."""
+        dim = state.x.shape[0]
         pairs, count = self._pairs, (state.told + 1).astype(state.x.dtype)
         centre, radius, live = _at_centre(state.told), state.radius, state.told < pairs
         elapsed = jnp.minimum(count / pairs, 1)
@@ -167,7 +203,7 @@ class Auto(Method):
         louder = jnp.where(around > square / 2, jnp.maximum(around / still, 1), 1)
         share = still / unit
 
-        cost, fall, width = self._running(state, middle, difference, bound, direction)
+        cost, fall, width = self._running(state, middle, difference, bound, direction, asked_radius)
         # A value at x is believed if it fits the last one, less the fall since; or else the last pair, and
         # then it was the last value at x that misled, and all costs that were measured from it.
         expected = state.here - state.fallen
@@ -186,13 +222,14 @@ class Auto(Method):
         shrink = SHRINKAGE * jnp.clip(excess, 0, 3)
         grow = (GROWTH + NOISY_GROWTH * share) * jnp.clip(excess, -1, 0)
         change = jnp.exp(-(elapsed**PACE) * (shrink + grow) / (count + 1))
-        next_radius = self._allowed(radius * jnp.where(live & ~centre, jnp.minimum(change, 2), 1))
+        next_radius = jnp.minimum(radius * jnp.where(live & ~centre, change, 1), 2 * asked_radius)
+        next_radius = self._allowed(next_radius)
 
         stride = elapsed ** (1 - FADE) / (elapsed + RAMP) * (dim / 10) ** 0.125
         stride = stride * (1 + SIGNAL * (1 - share)) / (1 + HUMBLE * dim / pairs * share)
         step = next_radius / pairs**0.5 * (1 + BOOST * jnp.clip(-excess, 0, 1)) * stride
         step = jnp.where(live & ~centre, step / deviation, 0)
-        gained = step * (difference**2 - jnp.maximum(still, around)) / (2 * radius)
+        gained = step * (difference**2 - jnp.maximum(still, around)) / (2 * asked_radius)
         x = state.x - step * difference * direction
         # A bowl pulls what noise has walked back again: f's curvature is 2C/δ², as far as C is sure.
         curved = jnp.maximum(cost - unsure, 0) / jnp.where(width > 0, width, 1)
@@ -220,7 +257,13 @@ class Auto(Method):
         )
 
     def _running(
-        self, state: State, middle: Array, difference: Array, bound: Array, direction: Array
+        self,
+        state: State,
+        middle: Array,
+        difference: Array,
+        bound: Array,
+        direction: Array,
+        asked_radius: Array,
     ) -> tuple[Array, Array, Array]:
         """Running means of what trials cost, of the fall over one radius, and of the radius itself."""
         count, dim = (state.told + 1).astype(state.x.dtype), state.x.shape[0]
@@ -233,7 +276,7 @@ class Auto(Method):
         return (
             state.cost + recent * (above - state.cost),
             state.fall + recent * (dim / 2 * difference * uphill - state.fall),
-            state.width + recent * (state.radius - state.width),
+            state.width + recent * (asked_radius - state.width),
         )
 
     def recommend(self, state: State) -> Array:
@@ -286,7 +329,7 @@ class Auto(Method):
 
     @property
     def _pairs(self) -> int:
-        return max(1, (self.budget or 0) // 2)
+        return max(1, (self.budget or 0) // (2 * self.directions) * self.directions)
 
     @property
     def _limit(self) -> float:
@@ -294,6 +337,13 @@ class Auto(Method):
 
     def _allowed(self, radius: Array) -> Array:
         return radius if self.max_radius is None else jnp.minimum(radius, self.max_radius)
+
+
+def _direction(key: Array, pair: ArrayLike, dim: int) -> Array:
+    """The direction of the pair after so many: pairs at x use up none."""
+    pair = jnp.asarray(pair)
+    at_x = pair // CENTRE + jnp.where(pair > 0, 1, 0) + jnp.where(pair > 3, 1, 0)
+    return directions.orthonormal(key, pair - at_x, dim)
 
 
 def _at_centre(pair: Any) -> Any:

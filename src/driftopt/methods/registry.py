@@ -97,7 +97,7 @@ def _directed(law: str, default_output: str = "final") -> Callable[..., Method]:
     return build
 
 
-def _auto(radius: Any, max_radius: Any = None, budget: int | None = None) -> Method:
+def _auto(radius: Any, max_radius: Any = None, budget: int | None = None, directions: Any = 1) -> Method:
     """The walk that needs no tuning.
 
     Args:
@@ -106,11 +106,14 @@ def _auto(radius: Any, max_radius: Any = None, budget: int | None = None) -> Met
             too little, so a wrong guess costs little.
         max_radius: A promise: no trial is farther than this from the current decision. None: the method
             may go as far as it finds worth while, within the bounds.
+        directions: Pairs of trials asked at once, around one decision; `parallel` of a study sets it.
+            It sets a shape, so it is one number for a method.
     """
     return Auto(
         radius=checks.positive("radius", radius),
         max_radius=None if max_radius is None else checks.positive("max_radius", max_radius),
         budget=None if budget is None else checks.shape("budget", budget),
+        directions=checks.shape("directions", directions),
     )
 
 
@@ -135,7 +138,7 @@ _REGISTRY: dict[str, Entry] = {
     "auto": Entry(
         _auto,
         "two points, no tuning: a first guess of a length, and the budget",
-        ("radius", "max_radius", "budget"),
+        ("radius", "max_radius", "budget", "directions"),
         {"radius": 0.5, "budget": 200},
     ),
     "auto-1": Entry(

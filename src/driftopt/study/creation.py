@@ -45,7 +45,7 @@ def specify(
             f"driftopt.methods.register; got {checks.brief(method)}"
         )
     width = checks.one_count("parallel", parallel)
-    name = method or ("zo-o2nc-2pt" if width > 1 else "auto")
+    name = method or "auto"
     every = None if control_every is None else checks.one_count("control_every", control_every)
     held = checks.one_count("settle", settle)
     if held > 1 and width > 1:
@@ -113,7 +113,7 @@ def _method(
     radius, numbers = defaults.radius_once(radius, params)
     if parallel > 1:
         if "directions" not in methods.entry(name).parameters:
-            raise ValueError(f"{name} cannot be widened: parallel must be 1, or choose zo-o2nc-2pt")
+            raise ValueError(f"{name} cannot be widened: parallel must be 1, or choose auto")
         if numbers.setdefault("directions", parallel) != parallel:
             raise ValueError(f"parallel={parallel} sets directions: leave {numbers['directions']} out")
     if max_change is None or radius is not None:

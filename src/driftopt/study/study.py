@@ -94,7 +94,7 @@ class Study:
                 One for each coordinate makes these the units in which every distance is measured.
             names: a name for each coordinate of x0.
             method: a name from `driftopt.methods.names()`, with its `params`. If none is given: "auto", which
-                needs no number at all; with `parallel`, "zo-o2nc-2pt".
+                needs no number at all.
             bounds: (low, high) for each coordinate, None for an open side; every asked point keeps them.
             constraints: scipy's LinearConstraint, a table {"A", "lb", "ub"}, or a list of them, as in
                 `minimize`; every asked point keeps them.
