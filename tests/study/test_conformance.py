@@ -20,9 +20,9 @@ from support.study_worlds import PLAIN, bowl, drive, states
 WEEK = 7 * 86400.0
 
 
-def test_a_study_is_found_again_with_every_number(url):
+def test_a_study_is_found_again_with_every_number(any_url):
     study = Study.create(
-        url,
+        any_url,
         "a",
         x0=[0.1, 1 / 3],
         budget=8,
@@ -30,23 +30,23 @@ def test_a_study_is_found_again_with_every_number(url):
         names=["p", "q"],
         params={"radius": 0.2},
     )
-    found = Study.open(url, "a")
+    found = Study.open(any_url, "a")
     assert found.spec == study.spec
     assert found.spec.bounds == [[0, None], [None, 2]]
     assert study.ask().as_dict.keys() == {"p", "q"}
 
 
-def test_names_are_unique_and_absent_ones_are_said(url):
-    Study.create(url, "a", budget=8, **PLAIN)
+def test_names_are_unique_and_absent_ones_are_said(any_url):
+    Study.create(any_url, "a", budget=8, **PLAIN)
     with pytest.raises(StudyExists, match="already holds a study 'a'"):
-        Study.create(url, "a", budget=8, **PLAIN)
+        Study.create(any_url, "a", budget=8, **PLAIN)
     with pytest.raises(NoSuchStudy, match="holds no study 'b'; it holds a"):
-        Study.open(url, "b")
+        Study.open(any_url, "b")
 
 
-def test_an_empty_store_holds_no_study(url):
+def test_an_empty_store_holds_no_study(any_url):
     with pytest.raises(NoSuchStudy):
-        Study.open(url, "a")
+        Study.open(any_url, "a")
 
 
 def test_another_format_is_refused(url):
@@ -57,8 +57,8 @@ def test_another_format_is_refused(url):
         Study.open(url, "a")
 
 
-def test_two_studies_in_one_store_do_not_meet(url):
-    a, b = (Study.create(url, name, budget=8, **PLAIN) for name in "ab")
+def test_two_studies_in_one_store_do_not_meet(any_url):
+    a, b = (Study.create(any_url, name, budget=8, **PLAIN) for name in "ab")
     first, second = a.ask(), b.ask()
     assert first.id != second.id
     assert np.array_equal(first.x, second.x)
@@ -69,32 +69,32 @@ def test_two_studies_in_one_store_do_not_meet(url):
     assert len(b.trials()) == 1
 
 
-def test_the_run_ends_with_its_budget_and_resumes_to_the_bit(url):
-    study = drive(Study.create(url, "a", budget=9, **PLAIN))
+def test_the_run_ends_with_its_budget_and_resumes_to_the_bit(any_url):
+    study = drive(Study.create(any_url, "a", budget=9, **PLAIN))
     assert [trial.state for trial in study.trials()] == [
         "complete"
     ] * 8  # two an iteration: the ninth pays for none
-    assert np.array_equal(Study.open(url, "a").recommend().x, study.recommend().x)
+    assert np.array_equal(Study.open(any_url, "a").recommend().x, study.recommend().x)
 
 
-def test_values_survive_the_store_to_the_bit(url):
-    study = Study.create(url, "a", budget=8, **PLAIN)
+def test_values_survive_the_store_to_the_bit(any_url):
+    study = Study.create(any_url, "a", budget=8, **PLAIN)
     hard = [0.1, 1e-300, -1 / 3, 2.0**60 + 2.0**8, 5e-324, 0.0]
     for value in hard:
         study.tell(study.ask().id, value, sem=abs(value))
-    told = Study.open(url, "a").trials()
+    told = Study.open(any_url, "a").trials()
     assert [trial.value.hex() for trial in told] == [value.hex() for value in hard]
     assert [trial.sem for trial in told] == [abs(value) for value in hard]
 
 
-def test_zero_has_no_sign_on_any_store(url):
-    study = Study.create(url, "a", budget=8, **PLAIN)
+def test_zero_has_no_sign_on_any_store(any_url):
+    study = Study.create(any_url, "a", budget=8, **PLAIN)
     study.tell(study.ask().id, -0.0)
     assert study.trials()[0].value.hex() == (0.0).hex()
 
 
-def test_telling_twice_the_same_is_nothing_and_differently_an_error(url):
-    study = Study.create(url, "a", budget=8, **PLAIN)
+def test_telling_twice_the_same_is_nothing_and_differently_an_error(any_url):
+    study = Study.create(any_url, "a", budget=8, **PLAIN)
     trial = study.ask()
     assert study.tell(trial.id, 1.5, sem=0.1) == "complete"
     before = study.trials()
@@ -107,8 +107,8 @@ def test_telling_twice_the_same_is_nothing_and_differently_an_error(url):
     assert [vars(t) | {"x": None} for t in study.trials()] == [vars(t) | {"x": None} for t in before]
 
 
-def test_a_failure_stands(url):
-    study = Study.create(url, "a", budget=8, **PLAIN)
+def test_a_failure_stands(any_url):
+    study = Study.create(any_url, "a", budget=8, **PLAIN)
     trial = study.ask()
     assert study.fail(trial.id, "no stock") == "failed"
     assert study.fail(trial.id, "in other words") == "failed"
@@ -118,8 +118,8 @@ def test_a_failure_stands(url):
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_what_is_not_a_number_is_a_failure_and_the_point_is_asked_again(url, value):
-    study = Study.create(url, "a", budget=8, **PLAIN)
+def test_what_is_not_a_number_is_a_failure_and_the_point_is_asked_again(any_url, value):
+    study = Study.create(any_url, "a", budget=8, **PLAIN)
     first = study.ask()
     assert study.tell(first.id, value) == "failed"
     again = study.ask()
@@ -127,8 +127,8 @@ def test_what_is_not_a_number_is_a_failure_and_the_point_is_asked_again(url, val
     assert again.x.tobytes() == first.x.tobytes()
 
 
-def test_what_cannot_be_a_number_is_refused_at_the_door(url):
-    study = Study.create(url, "a", budget=8, **PLAIN)
+def test_what_cannot_be_a_number_is_refused_at_the_door(any_url):
+    study = Study.create(any_url, "a", budget=8, **PLAIN)
     trial = study.ask()
     for bad in (
         {"value": "much"},
@@ -143,19 +143,19 @@ def test_what_cannot_be_a_number_is_refused_at_the_door(url):
     assert states(study) == {trial.id: "pending"}
 
 
-def test_answers_may_come_in_any_order(url):
-    plain = drive(Study.create(url, "in order", budget=18, parallel=3, **PLAIN))
-    study = Study.create(url, "backwards", budget=18, parallel=3, **PLAIN)
+def test_answers_may_come_in_any_order(any_url):
+    plain = drive(Study.create(any_url, "in order", budget=18, parallel=3, **PLAIN))
+    study = Study.create(any_url, "backwards", budget=18, parallel=3, **PLAIN)
     for _ in range(3):
         for trial in reversed(study.ask_many(6)):
             study.tell(trial.id, bowl(trial))
     assert np.array_equal(study.recommend().x, plain.recommend().x)
 
 
-def test_repeats_are_averaged_in_their_own_order(url):
+def test_repeats_are_averaged_in_their_own_order(any_url):
     arguments = {**PLAIN, "params": {"radius": 0.3, "batch": 3}}
-    plain = drive(Study.create(url, "in order", budget=12, **arguments))
-    study = Study.create(url, "shuffled", budget=12, **arguments)
+    plain = drive(Study.create(any_url, "in order", budget=12, **arguments))
+    study = Study.create(any_url, "shuffled", budget=12, **arguments)
     for _ in range(2):
         trials = study.ask_many(6)
         assert [(t.sample, t.point) for t in trials] == [(s, p) for s in range(3) for p in range(2)]
@@ -164,8 +164,8 @@ def test_repeats_are_averaged_in_their_own_order(url):
     assert np.array_equal(study.recommend().x, plain.recommend().x)
 
 
-def test_when_all_is_out_the_caller_learns_who_holds_what(url, clock):
-    study = Study.create(url, "a", budget=8, clock=clock, **PLAIN)
+def test_when_all_is_out_the_caller_learns_who_holds_what(any_url, clock):
+    study = Study.create(any_url, "a", budget=8, clock=clock, **PLAIN)
     mine, yours = study.ask(holder="me"), study.ask(holder="you")
     with pytest.raises(NothingToAsk, match=r"by me, lease ends in 604800 s.*by you") as caught:
         study.ask()
@@ -177,8 +177,8 @@ def test_when_all_is_out_the_caller_learns_who_holds_what(url, clock):
         study.ask()
 
 
-def test_after_the_lease_the_point_is_asked_again(url, clock):
-    study = Study.create(url, "a", budget=8, clock=clock, **PLAIN)
+def test_after_the_lease_the_point_is_asked_again(any_url, clock):
+    study = Study.create(any_url, "a", budget=8, clock=clock, **PLAIN)
     first, second = study.ask(), study.ask()
     clock.now += WEEK
     again = study.ask()
@@ -186,16 +186,16 @@ def test_after_the_lease_the_point_is_asked_again(url, clock):
     assert states(study) == {first.id: "expired", second.id: "pending", again.id: "pending"}
 
 
-def test_without_a_lease_nothing_expires(url, clock):
-    study = Study.create(url, "a", budget=8, lease=None, clock=clock, **PLAIN)
+def test_without_a_lease_nothing_expires(any_url, clock):
+    study = Study.create(any_url, "a", budget=8, lease=None, clock=clock, **PLAIN)
     study.ask_many(2)
     clock.now += 1000 * WEEK
     with pytest.raises(NothingToAsk, match="without a lease"):
         study.ask()
 
 
-def test_a_late_answer_counts_while_its_point_is_open(url, clock):
-    study = Study.create(url, "a", budget=8, clock=clock, **PLAIN)
+def test_a_late_answer_counts_while_its_point_is_open(any_url, clock):
+    study = Study.create(any_url, "a", budget=8, clock=clock, **PLAIN)
     first, second = study.ask(), study.ask()
     clock.now += WEEK
     again = study.ask()
@@ -205,14 +205,14 @@ def test_a_late_answer_counts_while_its_point_is_open(url, clock):
     assert study.tell(again.id, 99.0) == "superseded"
     assert study.tell(again.id, 99.0) == "superseded"
     study.tell(second.id, 2.0)
-    other = Study.create(url, "b", budget=8, **PLAIN)
+    other = Study.create(any_url, "b", budget=8, **PLAIN)
     for value in (1.0, 2.0):
         other.tell(other.ask().id, value)
     assert np.array_equal(study.recommend().x, other.recommend().x)
 
 
-def test_an_answer_after_its_point_is_closed_is_kept_and_unused(url, clock):
-    study = Study.create(url, "a", budget=8, clock=clock, **PLAIN)
+def test_an_answer_after_its_point_is_closed_is_kept_and_unused(any_url, clock):
+    study = Study.create(any_url, "a", budget=8, clock=clock, **PLAIN)
     first, second = study.ask(), study.ask()
     clock.now += WEEK
     study.tell(study.ask().id, 1.0)
@@ -224,8 +224,8 @@ def test_an_answer_after_its_point_is_closed_is_kept_and_unused(url, clock):
     assert study.trials()[0].value == 99.0
 
 
-def test_after_enough_failures_the_iteration_is_redrawn(url):
-    study = Study.create(url, "a", budget=20, max_failures=2, **PLAIN)
+def test_after_enough_failures_the_iteration_is_redrawn(any_url):
+    study = Study.create(any_url, "a", budget=20, max_failures=2, **PLAIN)
     first, second = study.ask(), study.ask()
     study.tell(second.id, 1.0)
     study.fail(first.id, "once")
@@ -239,16 +239,16 @@ def test_after_enough_failures_the_iteration_is_redrawn(url):
     assert study.tell(fresh.id, bowl(fresh)) == "complete"
     drive(study)
     assert study.recommend().iterations == 8
-    assert np.array_equal(Study.open(url, "a").recommend().x, study.recommend().x)
+    assert np.array_equal(Study.open(any_url, "a").recommend().x, study.recommend().x)
 
 
-def test_failures_are_counted_by_whoever_reads_the_log(url, clock):
+def test_failures_are_counted_by_whoever_reads_the_log(any_url, clock):
     """A shell asks from a new process each time; it must redraw when one that watched all along would."""
 
     def opened():
-        return Study.open(url, "a", clock=clock)
+        return Study.open(any_url, "a", clock=clock)
 
-    Study.create(url, "a", budget=30, max_failures=3, clock=clock, **PLAIN)
+    Study.create(any_url, "a", budget=30, max_failures=3, clock=clock, **PLAIN)
     first, other = opened().ask_many(2)
     opened().tell(other.id, 1.0)
     opened().fail(first.id, "once")
@@ -261,8 +261,8 @@ def test_failures_are_counted_by_whoever_reads_the_log(url, clock):
     assert opened().ask().draw == 1
 
 
-def test_a_redrawn_iteration_does_not_wait_for_its_old_points(url):
-    study = Study.create(url, "a", budget=20, max_failures=1, **PLAIN)
+def test_a_redrawn_iteration_does_not_wait_for_its_old_points(any_url):
+    study = Study.create(any_url, "a", budget=20, max_failures=1, **PLAIN)
     first, pending = study.ask(), study.ask()
     study.fail(first.id, "once")
     assert study.ask().draw == 1
@@ -270,8 +270,8 @@ def test_a_redrawn_iteration_does_not_wait_for_its_old_points(url):
     assert study.tell(pending.id, 3.0) == "superseded"
 
 
-def test_a_value_from_elsewhere_is_recorded_and_asked_again(url):
-    study = Study.create(url, "a", budget=8, tolerance=0.01, **PLAIN)
+def test_a_value_from_elsewhere_is_recorded_and_asked_again(any_url):
+    study = Study.create(any_url, "a", budget=8, tolerance=0.01, **PLAIN)
     first = study.ask()
     elsewhere = first.x + np.array([0.02, 0.0])
     assert study.tell(first.id, 1.0, x_deployed=elsewhere) == "failed"

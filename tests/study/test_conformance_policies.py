@@ -19,8 +19,8 @@ from support.study_worlds import PLAIN, bowl, drive, states
 WEEK = 7 * 86400.0
 
 
-def test_the_budget_is_never_passed_whatever_fails(url, clock):
-    study = Study.create(url, "a", budget=11, max_failures=2, control_every=3, clock=clock, **PLAIN)
+def test_the_budget_is_never_passed_whatever_fails(any_url, clock):
+    study = Study.create(any_url, "a", budget=11, max_failures=2, control_every=3, clock=clock, **PLAIN)
 
     def misfortune(turn):
         trial = study.ask()
@@ -39,15 +39,15 @@ def test_the_budget_is_never_passed_whatever_fails(url, clock):
         study.ask()
 
 
-def test_maximizing_is_minimizing_the_negative(url):
-    up = drive(Study.create(url, "up", budget=12, direction="maximize", **PLAIN), lambda t: -bowl(t))
-    down = drive(Study.create(url, "down", budget=12, **PLAIN))
+def test_maximizing_is_minimizing_the_negative(any_url):
+    up = drive(Study.create(any_url, "up", budget=12, direction="maximize", **PLAIN), lambda t: -bowl(t))
+    down = drive(Study.create(any_url, "down", budget=12, **PLAIN))
     assert np.array_equal(up.recommend().x, down.recommend().x)
     assert up.trials()[0].value == -down.trials()[0].value
 
 
-def test_control_watches_the_world_and_moves_nothing(url, clock):
-    study = Study.create(url, "a", budget=40, control_every=3, clock=clock, **PLAIN)
+def test_control_watches_the_world_and_moves_nothing(any_url, clock):
+    study = Study.create(any_url, "a", budget=40, control_every=3, clock=clock, **PLAIN)
 
     def world(trial):
         clock.now += 86400.0
@@ -60,14 +60,14 @@ def test_control_watches_the_world_and_moves_nothing(url, clock):
     drift = study.summary().drift
     assert drift.n == 10
     assert drift.slope == pytest.approx(0.25, rel=1e-6)
-    plain = drive(Study.create(url, "b", budget=30, **{**PLAIN, "params": study.spec.params}))
+    plain = drive(Study.create(any_url, "b", budget=30, **{**PLAIN, "params": study.spec.params}))
     assert np.array_equal(study.recommend().x, plain.recommend().x)
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
-def test_improvement_is_measured_by_fresh_deployments(url, direction):
+def test_improvement_is_measured_by_fresh_deployments(any_url, direction):
     sign = 1 if direction == "minimize" else -1
-    study = Study.create(url, "a", budget=60, reserve=20, direction=direction, **PLAIN)
+    study = Study.create(any_url, "a", budget=60, reserve=20, direction=direction, **PLAIN)
     drive(study, lambda trial: sign * bowl(trial))
     assert study.recommend().improvement is None
     with pytest.raises(BudgetSpent, match="20 of them in reserve"):
@@ -82,8 +82,8 @@ def test_improvement_is_measured_by_fresh_deployments(url, direction):
     assert len(study.trials()) == 60
 
 
-def test_a_new_recommendation_is_not_confirmed_by_old_values(url):
-    study = Study.create(url, "a", budget=40, **PLAIN)
+def test_a_new_recommendation_is_not_confirmed_by_old_values(any_url):
+    study = Study.create(any_url, "a", budget=40, **PLAIN)
     for _ in range(6):
         trial = study.ask(purpose="confirm")
         study.tell(trial.id, bowl(trial))
@@ -93,8 +93,8 @@ def test_a_new_recommendation_is_not_confirmed_by_old_values(url):
     assert study.recommend().improvement is None
 
 
-def test_extra_deployments_that_fail_or_expire_are_asked_again(url, clock):
-    study = Study.create(url, "a", budget=40, clock=clock, **PLAIN)
+def test_extra_deployments_that_fail_or_expire_are_asked_again(any_url, clock):
+    study = Study.create(any_url, "a", budget=40, clock=clock, **PLAIN)
     first, second = study.ask_many(2, purpose="confirm")
     study.fail(first.id, "down")
     clock.now += WEEK
@@ -115,8 +115,8 @@ def test_a_start_on_a_bound_is_left(sqlite_url):
     assert again.recommend().x.tolist() == study.recommend().x.tolist()
 
 
-def test_stationarity_of_the_recommendation(url):
-    study = Study.create(url, "a", budget=200, reserve=100, **PLAIN)
+def test_stationarity_of_the_recommendation(any_url):
+    study = Study.create(any_url, "a", budget=200, reserve=100, **PLAIN)
     with pytest.raises(ValueError, match="0 pairs are told"):
         study.stationarity()
     drive(study)
@@ -129,9 +129,9 @@ def test_stationarity_of_the_recommendation(url):
     assert "Goldstein stationary at 95 % (100 queries)" in report.sentence
 
 
-def test_stationarity_where_events_are_rare(url, clock):
+def test_stationarity_where_events_are_rare(any_url, clock):
     """Without a range there is no bound from zeros; with one, from two pairs on, in order of completion."""
-    study = Study.create(url, "a", budget=60, reserve=56, clock=clock, **PLAIN)
+    study = Study.create(any_url, "a", budget=60, reserve=56, clock=clock, **PLAIN)
     drive(study)
     trials = study.ask_many(4, purpose="stationarity")
     with pytest.raises(ValueError, match="0 pairs are told at the present recommendation and 2 are needed"):
@@ -152,8 +152,8 @@ def test_stationarity_where_events_are_rare(url, clock):
         study.stationarity(value_range=(0, 0.5))
 
 
-def test_the_summary_counts_every_state(url, clock):
-    study = Study.create(url, "a", budget=20, clock=clock, **PLAIN)
+def test_the_summary_counts_every_state(any_url, clock):
+    study = Study.create(any_url, "a", budget=20, clock=clock, **PLAIN)
     first, second = study.ask(), study.ask(holder="you")
     study.fail(first.id, "down")
     study.tell(study.ask().id, 1.0)
@@ -165,8 +165,8 @@ def test_the_summary_counts_every_state(url, clock):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
-def test_export_keeps_every_trial(url, tmp_path, suffix):
-    study = Study.create(url, "a", budget=6, names=["p", "q"], **PLAIN)
+def test_export_keeps_every_trial(any_url, tmp_path, suffix):
+    study = Study.create(any_url, "a", budget=6, names=["p", "q"], **PLAIN)
     study.fail(study.ask().id, "no, stock")
     drive(study)
     path = study.export(tmp_path / f"trials.{suffix}")
@@ -182,7 +182,7 @@ def test_export_keeps_every_trial(url, tmp_path, suffix):
     assert rows[0]["reason"] == "no, stock"
 
 
-def test_export_says_what_it_can_write(url, tmp_path):
-    study = Study.create(url, "a", budget=6, **PLAIN)
+def test_export_says_what_it_can_write(any_url, tmp_path):
+    study = Study.create(any_url, "a", budget=6, **PLAIN)
     with pytest.raises(ValueError, match=r"\.csv, \.json, \.parquet"):
         study.export(tmp_path / "trials.xlsx")

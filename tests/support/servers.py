@@ -62,6 +62,47 @@ def http(server):
         yield found
 
 
+class Switch:
+    """An application that is another one in every test, so that one server does for all of them."""
+
+    app = None
+
+    async def __call__(self, scope, receive, send):
+        await self.app(scope, receive, send)
+
+
+@pytest.fixture(scope="session")
+def switch():
+    """A server whose application each test puts in: (its address, the switch)."""
+    import uvicorn
+
+    from driftopt.service import server
+
+    changing, listening = Switch(), server.listen("127.0.0.1", 0)
+    config = uvicorn.Config(
+        changing, lifespan="off", log_config=None, access_log=False, timeout_keep_alive=60
+    )
+    running = uvicorn.Server(config)
+    thread = threading.Thread(target=running.run, args=([listening],))
+    thread.start()
+    yield server.address(listening, tls=False), changing
+    running.should_exit = True
+    thread.join()
+    listening.close()
+
+
+@pytest.fixture
+def http_url(switch, tmp_path, clock, monkeypatch):
+    """The address of a server of an empty database, with the test's own clock and token."""
+    from driftopt.service import app
+
+    address, changing = switch
+    changing.app = app.build(settings(tmp_path / "served.db", clock=clock))
+    monkeypatch.setenv("DRIFTOPT_TOKEN", SECRET)
+    yield address
+    changing.app.state.service.studies.close()
+
+
 @pytest.fixture
 def tighter():
     """Settings with other limits."""

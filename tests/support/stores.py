@@ -70,6 +70,12 @@ def url(request):
     return request.getfixturevalue(f"{request.param}_url")
 
 
+@pytest.fixture(params=["sqlite", "postgres", "http"])
+def any_url(request):
+    """Stores as above, and a server: what only the public methods of a study need is the same there."""
+    return request.getfixturevalue(f"{request.param}_url")
+
+
 class Clock:
     """Time that moves when a test says so."""
 

@@ -174,7 +174,9 @@ def read_stdin() -> Any:
 def check_options(options: dict[str, Any], create: Callable[..., Any]) -> None:
     """Only what the function takes; its clock is not a matter for the shell."""
     known = [
-        key for key in inspect.signature(create).parameters if key not in ("url", "name", "clock", "key")
+        key
+        for key in inspect.signature(create).parameters
+        if key not in ("url", "name", "clock", "key", "token")
     ]
     unknown = sorted(set(options) - set(known))
     if unknown:

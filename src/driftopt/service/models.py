@@ -130,7 +130,9 @@ class NewStudy(_Sent):
         default=None, description="A step for each coordinate, or one for all; [step, through] as well."
     )
     direction: Literal["minimize", "maximize"] = "minimize"
-    rng: _Whole | None = Field(default=None, description="A seed.")
+    rng: Annotated[int, Field(strict=True, ge=0, lt=2**63)] | None = Field(
+        default=None, description="A seed."
+    )
     parallel: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 1
     lease: _Finite | None = Field(
         default=604800.0,

@@ -15,7 +15,8 @@ from driftopt.study.errors import (
     UnknownTrial,
 )
 from driftopt.study.recommendation import Recommendation
-from driftopt.study.study import Status, Study
+from driftopt.study.status import Status
+from driftopt.study.study import Study
 from driftopt.study.summary import Summary
 from driftopt.study.trial import Trial
 from driftopt.study.watching import Change, Watch

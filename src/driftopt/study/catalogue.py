@@ -9,6 +9,7 @@ from typing import NamedTuple
 from driftopt import checks
 from driftopt.study import log, log_file
 from driftopt.study.log import Database
+from driftopt.study.service_client import ServiceClient, encoded, is_address, no_token
 from driftopt.study.spec import Spec
 from driftopt.study.study import Study
 
@@ -25,8 +26,12 @@ class Listed(NamedTuple):
     spent: int
 
 
-def studies(url: str | os.PathLike[str] | Database) -> list[Listed]:
-    """The studies that a database holds, oldest first."""
+def studies(url: str | os.PathLike[str] | Database, *, token: str | None = None) -> list[Listed]:
+    """The studies that a database holds, or a server shows to the token, oldest first."""
+    if isinstance(url, str) and is_address(url):
+        found = ServiceClient(url, token).get("/v1/studies")["studies"]
+        return [Listed(**one) for one in found]
+    no_token(url, token)
     with _opened(url) as database:
         return [_listed(found) for found in log.studies.listed(database)]
 
@@ -47,8 +52,11 @@ def _listed(found: log.studies.Standing) -> Listed:
     return Listed(found.name, found.created_at, *plan, found.spent)
 
 
-def delete(url: str | os.PathLike[str] | Database, name: str) -> int:
+def delete(url: str | os.PathLike[str] | Database, name: str, *, token: str | None = None) -> int:
     """Delete a study and its log; returns how many rows that were."""
+    if isinstance(url, str) and is_address(url):
+        return ServiceClient(url, token).delete(f"/v1/studies/{encoded(name)}", confirm=name)["rows"]
+    no_token(url, token)
     with _opened(url) as database:
         return log.studies.delete(database, name)
 

@@ -3,12 +3,12 @@
 Longer than 300 lines: one class is the door to all that a study does, and most lines say what a door takes.
 """
 
+import inspect
 import os
-import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from driftopt import checks
 from driftopt.answers.guard import USUAL
@@ -19,25 +19,18 @@ from driftopt.study.errors import NothingToAsk
 from driftopt.study.export import export
 from driftopt.study.log import Database, Log, Request, Row, as_trial, as_trials
 from driftopt.study.recommendation import Recommendation, recommend
+from driftopt.study.remote import Remote, this_process
+from driftopt.study.service_client import is_address, no_token
 from driftopt.study.session import Session
 from driftopt.study.spec import Spec
+from driftopt.study.status import Status
 from driftopt.study.summary import Summary, summarize
 from driftopt.study.telling import trial_number
 from driftopt.study.trial import KINDS, STATES, Trial
-from driftopt.study.watching import Watch
+from driftopt.study.watching import LogWatch, Watch
 
 DAY = 86400.0
-
-
-class Status(NamedTuple):
-    """How far a study is."""
-
-    name: str
-    created_at: float
-    budget: int  # as last extended
-    spent: int
-    stopped: str | None  # why it was ended before its budget
-    rows: int  # of its log
+_NOT_SAID = ("cls", "url", "name", "clock", "key", "token")  # of `create`: not what the study is
 
 
 class Study:
@@ -81,11 +74,13 @@ class Study:
         guard: float | None = USUAL,
         clock: Callable[[], float] = time.time,
         key: str | None = None,
+        token: str | None = None,
     ) -> "Study":
         """Begin a study.
 
         Args:
-            url: a database URL (`sqlite:///prices.db`, `postgresql://…`) or the path of an SQLite file.
+            url: a database URL (`sqlite:///prices.db`, `postgresql://…`), the path of an SQLite file, or the
+                address of a server (`https://…`, see `driftopt serve`).
             name: the study's name in that database.
             x0: the decision in force today, where the study starts; or a `Space`.
             budget: how many deployments may be made in all, whatever fails.
@@ -115,13 +110,20 @@ class Study:
                 react slowly. The budget counts them all, and a trial's `keep` says that nothing changes.
             guard: an answer so many times as far from the median of the others as is usual is held until
                 someone accepts it; None: every answer is believed.
-            clock: seconds since the epoch.
+            clock: seconds since the epoch; a server has its own.
             key: a word for this request: the same again gives the study that it made, so that a request whose
                 answer was lost may be repeated.
+            token: for a server, one of its tokens; the environment's DRIFTOPT_TOKEN unless given.
         """
-        said = {name: value for name, value in locals().items() if name not in ("cls", "url", "clock", "key")}
-        request = None if key is None else Request.of(checks.text("key", key), 0, sorted(said.items()))
+        given = dict(locals())
+        said = {key: value for key, value in given.items() if key not in _NOT_SAID}
+        request = None if key is None else Request.of(checks.text("key", key), 0, name, sorted(said.items()))
         name = str(checks.text("name", name))
+        if isinstance(url, str) and is_address(url):
+            usual = inspect.signature(cls.create).parameters
+            other = {key: value for key, value in said.items() if value is not usual[key].default}
+            return _RemoteStudy.begin(url, name, token, clock, key, {**other, "x0": x0, "budget": budget})
+        no_token(url, token)
         spec = specify(
             x0=x0,
             decisions={"names": names, "bounds": bounds, "constraints": constraints, "grid": grid},
@@ -146,10 +148,25 @@ class Study:
 
     @classmethod
     def open(
-        cls, url: str | os.PathLike[str] | Database, name: str, *, clock: Callable[[], float] = time.time
+        cls,
+        url: str | os.PathLike[str] | Database,
+        name: str,
+        *,
+        clock: Callable[[], float] = time.time,
+        token: str | None = None,
     ) -> "Study":
-        """Take up a study that exists."""
+        """Take up a study that exists.
+
+        Args:
+            url: where it is kept, as in `create`: a database, or the address of a server.
+            name: the study's name there.
+            clock: seconds since the epoch; a server has its own.
+            token: for a server, one of its tokens; the environment's DRIFTOPT_TOKEN unless given.
+        """
         checks.text("name", name)
+        if isinstance(url, str) and is_address(url):
+            return _RemoteStudy.connect(url, name, token, clock)
+        no_token(url, token)
         log = Log.open(url, name)
         return cls(log, name, Spec.from_json(log.spec), clock)
 
@@ -217,7 +234,7 @@ class Study:
             self._log.prepare_keys()
         checks.choice("purpose", purpose, ("method", "confirm", "stationarity"))
         checks.flag("new", new)
-        owner = checks.text("holder", _this_process() if holder is None else holder)
+        owner = checks.text("holder", this_process() if holder is None else holder)
         taken: list[Trial] = []
         for number in range(checks.one_count("k", k)):
             held = None if new or not holder else number
@@ -274,9 +291,7 @@ class Study:
             sem: the value's standard error, if known.
             who: who says so; this process, unless named.
         """
-        return amending.correct(
-            self._session, id, value, sem, reason, _this_process() if who is None else who
-        )
+        return amending.correct(self._session, id, value, sem, reason, this_process() if who is None else who)
 
     def void(self, id: int, reason: str = "", *, who: str | None = None) -> str:
         """Take a trial's answer back; what was said stays in its history. Returns its state.
@@ -289,7 +304,7 @@ class Study:
             reason: why, for those who read the log.
             who: who says so; this process, unless named.
         """
-        return amending.void(self._session, id, reason, _this_process() if who is None else who)
+        return amending.void(self._session, id, reason, this_process() if who is None else who)
 
     def accept(self, id: int, reason: str = "", *, who: str | None = None) -> str:
         """Let an answer count that is held, because it is true; returns the trial's state.
@@ -299,7 +314,7 @@ class Study:
             reason: why, for those who read the log.
             who: who says so; this process, unless named.
         """
-        return amending.accept(self._session, id, reason, _this_process() if who is None else who)
+        return amending.accept(self._session, id, reason, this_process() if who is None else who)
 
     def extend(self, budget: int, reason: str = "", *, who: str | None = None) -> None:
         """Allow more deployments: what was done stays, and a method with a plan goes on to the new end.
@@ -309,7 +324,7 @@ class Study:
             reason: why, for those who read the log.
             who: who says so; this process, unless named.
         """
-        amending.extend(self._session, budget, reason, who or _this_process())
+        amending.extend(self._session, budget, reason, who or this_process())
 
     def stop(self, reason: str = "", *, who: str | None = None) -> None:
         """End the study before its budget: `ask` hands out nothing more but evaluations. For ever.
@@ -320,7 +335,7 @@ class Study:
             reason: why, for those who read the log.
             who: who says so; this process, unless named.
         """
-        amending.stop(self._session, reason, who or _this_process())
+        amending.stop(self._session, reason, who or this_process())
 
     # Looking
 
@@ -358,7 +373,7 @@ class Study:
         Args:
             after: begin after this row of the log, 0 being its beginning; from now on, unless given.
         """
-        return Watch(self._log, None if after is None else checks.whole("after", after))
+        return LogWatch(self._log, None if after is None else checks.whole("after", after))
 
     def _trials(self) -> list[Trial]:
         """Every trial, with the session's progress brought to the same moment.
@@ -436,7 +451,7 @@ class Study:
         from driftopt.study.plot import plot
 
         x, trials = self.recommend().x, self.trials()
-        return plot(path, self.name, self.spec, trials, x, self._session.progress.budget)
+        return plot(path, self.name, self.spec, trials, x, self.status().budget)
 
     def write_page(self, path: str | os.PathLike[str]) -> Path:
         """Write the facts of `summary` and the picture of `plot` as one .html file that fetches nothing."""
@@ -451,5 +466,5 @@ class Study:
         return page(self.spec, self.summary(), self.recommend(), self._clock())
 
 
-def _this_process() -> str:
-    return f"{socket.gethostname()}:{os.getpid()}"
+class _RemoteStudy(Remote, Study):
+    """A study that a server keeps: `Study.open` of its address."""

@@ -1,9 +1,10 @@
 """What is new in a study, whoever did it: the rows of the log since the last look, in plain words."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from driftopt.study.log import Asked, Happened, Log, Mark, Opened, Row
+from driftopt.study.log import Asked, Happened, Log, Opened, Row
 
 
 class Change(NamedTuple):
@@ -19,28 +20,30 @@ class Change(NamedTuple):
     reason: str | None = None
 
 
-class Watch:
-    """Looks at a study's log again and again; between two looks nothing is held, not even a connection."""
+class Watch(ABC):
+    """What is new in a study; between two looks nothing is held, not even a connection."""
+
+    @abstractmethod
+    def new(self) -> list[Change]:
+        """What happened since the last look, oldest first."""
+
+
+class LogWatch(Watch):
+    """Looks at the log itself."""
 
     def __init__(self, log: Log, after: int | None):
         self._log = log
         self._mark = log.begin
-        self._after = after if after is not None else self._end()
+        self._after = 0 if after is None else after
+        if after is None:
+            self._look()
 
-    def _end(self) -> int:
-        self._mark = self._log.read(lambda log: log.since(self._mark))[1]
-        return self._mark.rows
+    def _look(self) -> list[Row]:
+        rows, self._mark = self._log.read(lambda log: log.since(self._mark))
+        return rows
 
     def new(self) -> list[Change]:
-        """What happened since the last look, oldest first."""
-        rows, mark = self._log.read(lambda log: log.since(self._mark))
-        self._mark = mark
-        return [change for change in changes(rows) if change.row > self._after]
-
-    @property
-    def mark(self) -> Mark:
-        """How far the log was looked at."""
-        return self._mark
+        return [change for change in changes(self._look()) if change.row > self._after]
 
 
 def changes(rows: Sequence[Row]) -> list[Change]:

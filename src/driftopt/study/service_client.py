@@ -1,0 +1,179 @@
+"""Requests to a server of studies, repeated where the connection is lost: none of them is done twice.
+
+Looking changes nothing, an answer that is told again is the same answer, and whatever hands something out
+carries a key. So a request may be sent again when nobody knows whether the last one arrived.
+"""
+
+import http.client
+import json
+import os
+import random
+import threading
+import time
+import uuid
+import weakref
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from driftopt import checks
+from driftopt.study import errors
+from driftopt.study.log import Database
+
+VARIABLE = "DRIFTOPT_TOKEN"
+GIVE_UP_AFTER = 60.0  # seconds that a server which is away is waited for
+_ANSWER_WITHIN = 120.0  # longer than the server works on a request
+_LOST = (OSError, http.client.HTTPException)
+
+
+def is_address(url: object) -> bool:
+    """Whether it is a server's address, and no database.
+
+    >>> is_address("http://127.0.0.1:8000"), is_address("shop.db"), is_address("postgresql://db/shop")
+    (True, False, False)
+    """
+    return isinstance(url, str) and url.lower().startswith(("http://", "https://"))
+
+
+def no_token(url: "str | os.PathLike[str] | Database", token: str | None) -> None:
+    """A database needs no token: whoever gives one means a server."""
+    if token is not None:
+        raise ValueError("token is for a server, whose url begins with http:// or https://")
+
+
+class ServiceClient:
+    """One server, with a connection for each thread."""
+
+    def __init__(self, url: str, token: str | None):
+        parts = urlsplit(url)
+        try:
+            host, port = parts.hostname, parts.port
+        except ValueError:
+            host, port = None, None
+        if not host or parts.username or parts.query or parts.fragment:
+            raise ValueError("url must be a server's address, such as https://shop.example:8000")
+        secret = os.environ.get(VARIABLE) if token is None else token
+        if not isinstance(secret, str) or not secret or not secret.isascii() or not secret.isprintable():
+            raise ValueError(
+                f"token must be a token of the server {host}; without one, {VARIABLE} of the environment is"
+                " taken"
+            )
+        self.label = f"{parts.scheme.lower()}://{parts.netloc}{parts.path}".rstrip("/")
+        self._tls = parts.scheme.lower() == "https"
+        self._place = (host, port)
+        self._prefix = parts.path.rstrip("/")
+        self._headers = {"Authorization": f"Bearer {secret}", "Accept": "application/json"}
+        self._mine = threading.local()
+        self._connections: set[http.client.HTTPConnection] = set()
+        weakref.finalize(self, _close_all, self._connections)  # one that is dropped gives them back
+
+    def get(self, path: str, **query: Any) -> Any:
+        """What JSON says there; None is left out of the query."""
+        return json.loads(self.content(path, **query))
+
+    def content(self, path: str, **query: Any) -> bytes:
+        """The bytes there."""
+        given = urlencode({name: value for name, value in query.items() if value is not None})
+        return self._patiently("GET", f"{path}?{given}" if given else path, None, {})
+
+    def post(self, path: str, body: Mapping[str, Any], *, key: str | None = None, keyed: bool = False) -> Any:
+        """Do something; `keyed` where doing it twice would not be the same, with a key of its own if none."""
+        headers = {"Content-Type": "application/json"}
+        if keyed:
+            headers["Idempotency-Key"] = uuid.uuid4().hex if key is None else _plain_key(key)
+        content = json.dumps(body, default=_plain).encode()
+        return json.loads(self._patiently("POST", path, content, headers))
+
+    def delete(self, path: str, **query: str) -> Any:
+        """Delete something."""
+        return json.loads(self._patiently("DELETE", f"{path}?{urlencode(query)}", None, {}))
+
+    def close(self) -> None:
+        """Give all connections back; whoever goes on opens a new one."""
+        _close_all(self._connections)
+
+    def _patiently(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> bytes:
+        """Send it, and again while the server is away, or asks to wait."""
+        began, pause = time.monotonic(), 0.02
+        while True:
+            try:
+                status, content, wait = self._once(method, path, body, headers)
+                if status not in (429, 503):
+                    return content if status < 400 else _raise(status, content)
+                reason = _detail(content)
+            except _LOST as error:
+                self._connection().close()  # it is opened anew by the next request
+                reason, wait = f"{type(error).__name__}: {error}", 0.0
+            if time.monotonic() - began > GIVE_UP_AFTER:
+                raise errors.DatabaseRefused(
+                    f"{self.label} was waited for {GIVE_UP_AFTER:.0f} s ({reason}). Try again: nothing is "
+                    "done twice"
+                )
+            time.sleep(max(wait, random.uniform(0, pause)))
+            pause = min(2 * pause, 1.0)
+
+    def _once(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[int, bytes, float]:
+        """Status, content and for how long the server asks to wait."""
+        connection = self._connection()
+        connection.request(method, self._prefix + path, body, {**self._headers, **headers})
+        answer = connection.getresponse()
+        content = answer.read()
+        after = answer.getheader("Retry-After", "0")
+        return answer.status, content, min(float(after), 5.0) if after.isdigit() else 0.0
+
+    def _connection(self) -> http.client.HTTPConnection:
+        if getattr(self._mine, "pid", None) != os.getpid():  # never the parent's after a fork
+            self._mine.pid, self._mine.connection = os.getpid(), None
+        if self._mine.connection is None:
+            kind = http.client.HTTPSConnection if self._tls else http.client.HTTPConnection
+            self._mine.connection = kind(*self._place, timeout=_ANSWER_WITHIN)
+            self._connections.add(self._mine.connection)
+        return self._mine.connection
+
+
+def _close_all(connections: set[http.client.HTTPConnection]) -> None:
+    for connection in connections:
+        connection.close()
+
+
+def encoded(name: str) -> str:
+    """A study's name in an address."""
+    return quote(str(checks.text("name", name)), safe="")
+
+
+def _plain_key(key: str) -> str:
+    """A key as a header's value, which is Latin."""
+    return quote(checks.text("key", key), safe=" !$&'()*+,/:;=?@[]")
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers and arrays, and whatever else JSON does not know, as Python's."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise ValueError(f"{checks.brief(value)} cannot be sent to a server")
+
+
+def _detail(content: bytes) -> str:
+    try:
+        return str(json.loads(content)["detail"])
+    except (ValueError, KeyError, TypeError):
+        return "it gave no reason"
+
+
+def _raise(status: int, content: bytes) -> bytes:
+    """The exception that Python would have raised there."""
+    try:
+        problem = json.loads(content)
+        detail, kind = str(problem["detail"]), str(problem["kind"])
+    except (ValueError, KeyError, TypeError):
+        raise errors.DatabaseRefused(f"the server answered {status} and gave no reason") from None
+    found = getattr(errors, kind, None)
+    if isinstance(found, type) and issubclass(found, errors.NothingToAsk):
+        raise found(detail, [errors.Holding(**one) for one in problem.get("holdings") or ()])
+    if isinstance(found, type) and issubclass(found, errors.StudyError):
+        raise found(detail)
+    if status in (401, 403):
+        raise PermissionError(detail)
+    raise (ValueError if status < 500 else errors.DatabaseRefused)(detail)
