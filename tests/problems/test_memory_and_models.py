@@ -78,10 +78,15 @@ def explored(problem, samples=4000, seed=0):
 def test_a_fitted_family_draws_what_the_problem_draws(modelled):
     """The mean of F at a new decision under the fitted law is f there, up to what 4,000 pairs can tell."""
     model, (x, xi) = modelled.model(), explored(modelled)
-    fitted = model.fit(x, xi, jnp.ones(len(x), bool))
     new = jnp.asarray(modelled.optimum().x + 0.1, jnp.float32)
     keys = jax.random.split(jax.random.key(9), 4000)
-    drawn = jax.jit(jax.vmap(lambda key: model.draw(fitted, key, new)))(keys)
+
+    @jax.jit
+    def draws(x, xi):
+        fitted = model.fit(x, xi, jnp.ones(len(x), bool))
+        return jax.vmap(lambda key: model.draw(fitted, key, new))(keys)
+
+    drawn = draws(x, xi)
     real = jax.jit(jax.vmap(lambda key: modelled.draw(key, new)))(keys)
     for one, other in ((drawn, real), (drawn**2, real**2)):
         gap = np.asarray(one, float).mean(axis=0) - np.asarray(other, float).mean(axis=0)
@@ -98,7 +103,11 @@ def test_what_was_not_taken_does_not_count(modelled):
     model, (x, xi) = modelled.model(), explored(modelled, 300)
     taken = jnp.arange(300) < 200
     hidden = jnp.where(taken[:, None], xi, jnp.nan)
-    fits = (model.fit(x[:200], xi[:200], jnp.ones(200, bool)), model.fit(x, hidden, taken))
-    numbers = [[leaf for leaf in jax.tree.leaves(fit) if not callable(leaf)] for fit in fits]
+
+    @jax.jit
+    def fit(x, xi, taken):
+        return [leaf for leaf in jax.tree.leaves(model.fit(x, xi, taken)) if not callable(leaf)]
+
+    numbers = fit(x[:200], xi[:200], jnp.ones(200, bool)), fit(x, hidden, taken)
     for alone, masked in zip(*numbers, strict=True):
         np.testing.assert_allclose(masked, alone, rtol=2e-2, atol=2e-3)

@@ -51,6 +51,18 @@ class Slow(Shifting):
         return world, world + 0.3 * noise.astype(x.dtype)
 
 
+@module
+class Forgetful(Shifting):
+    """The same as a world with memory that forgets at once: what it shows is what the problem shows."""
+
+    def begin(self, key):
+        return jnp.zeros(self.dim, jnp.float32)
+
+    def advance(self, world, noise, x):
+        xi = self.respond(noise, x)
+        return xi, xi
+
+
 def shifting(seed: int = 0, dim: int = 3, kind: type[Shifting] = Shifting) -> Shifting:
     rng = np.random.default_rng(seed)
     base, shift = rng.normal(size=dim), 0.3 * rng.normal(size=(dim, dim))
