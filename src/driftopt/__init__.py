@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from driftopt import data, methods, problems, pytree, stationarity, sweep, theory
+    from driftopt.answers.effects import CovariateWarning
+    from driftopt.answers.seasons import season
     from driftopt.comparison.comparison import compare
     from driftopt.drivers.function_run import MinimizeError, MinimizeInterrupted
     from driftopt.drivers.minimization import minimize, scipy_method
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CovariateWarning",
     "Method",
     "MinimizeError",
     "MinimizeInterrupted",
@@ -40,6 +43,7 @@ __all__ = [
     "problems",
     "pytree",
     "scipy_method",
+    "season",
     "simulate",
     "simulate_many",
     "stack",
@@ -49,6 +53,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "driftopt.answers.effects": ["CovariateWarning"],
+    "driftopt.answers.seasons": ["season"],
     "driftopt.comparison.comparison": ["compare"],
     "driftopt.method": ["Method"],
     "driftopt.drivers.function_run": ["MinimizeError", "MinimizeInterrupted"],

@@ -8,6 +8,7 @@
 | G | X, and the gradient ∇ₓF(x′; ξ) of that formula | the same, differentiated |
 | M | X, and a parametric family for Ξ | a demand model |
 | W | values of a world with memory, where today's ξ depends on yesterday's | customers adapt over weeks |
+| K | values, and covariates: what is known beside, and no decision moves | footfall, rain, who came in |
 
 A method declares its letter (`Method.sees`), a driver refuses what it cannot show before anything runs. Every
 fresh ξ is one query, for every letter; F at another x for a ξ already seen costs nothing.
@@ -34,6 +35,7 @@ class Sight(StrEnum):
     GRADIENTS = "G"
     MODEL = "M"
     MEMORY = "W"
+    COVARIATES = "K"
 
     @property
     def words(self) -> str:
@@ -57,6 +59,7 @@ WORDS = {
     Sight.GRADIENTS: "ξ and the gradient of F",
     Sight.MODEL: "ξ and a model of its law",
     Sight.MEMORY: "values of a world with memory",
+    Sight.COVARIATES: "values and covariates",
 }
 
 
@@ -90,6 +93,13 @@ class Observed(NamedTuple):
     model: Model | None = None
 
 
+class WithCovariates(NamedTuple):
+    """What one iteration's queries showed: the mean value at each point, and the mean covariates."""
+
+    values: Array  # (p,)
+    covariates: Array  # (p, k)
+
+
 def mean_over(taken: Array, values: Array) -> Array:
     """The mean of `values` over their first axes where `taken`, whose shape those axes have; 0 where none is.
 
@@ -112,6 +122,11 @@ def mean_formula(formula: Formula, x: Array, xi: Any, taken: Array) -> Array:
 
 def check_minimize(name: str, sees: Sight, *, loss: bool, model: bool) -> None:
     """Refuse, for `minimize`, a method that sees more than the user's function shows."""
+    if sees is Sight.COVARIATES:
+        raise ValueError(
+            f"{name} sees {sees.words}: give the method itself, and covariates=[names] to minimize, whose "
+            "function then returns (value, covariates)"
+        )
     if sees is Sight.SAME_SAMPLE:
         raise ValueError(
             f"{name} sees {sees.words}: a function draws anew at every call; simulate a Problem instead, or "

@@ -100,6 +100,20 @@ class Problem(ABC):
     def objective(self, x: Array) -> Array:
         """The exact f(x)."""
 
+    def covariates(self, noise: Any) -> Array | None:
+        """(k,) what is known of a query beside its value; None: nothing is.
+
+        It is a function of what is random before anybody responds, so that no decision can move it: the label
+        of the person drawn, the week's footfall.
+        """
+        return None
+
+    @property
+    def covariate_names(self) -> tuple[str, ...]:
+        """A name for each of the covariates."""
+        shape = jax.eval_shape(lambda p: p.covariates(p.noise(jax.random.key(0))), self)
+        return () if shape is None else tuple(f"c{i + 1}" for i in range(shape.shape[0]))
+
     def optimum(self) -> Optimum | None:
         """The performative optimum, argmin f, where the problem knows it; None where it does not."""
         return None

@@ -8,7 +8,7 @@ A new thing that may come with an answer, or go wrong with it, is a new file wit
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from driftopt import averages, checks
+from driftopt.answers.beside import Beside
+from driftopt.answers.covariates import Covariates
 from driftopt.answers.deployed import DeployedAsAsked
 from driftopt.answers.direction import Maximize
 from driftopt.answers.finite import Finite
@@ -41,6 +43,7 @@ class Answers:
         tolerance: float | None = None,
         distance: Callable[[np.ndarray, np.ndarray], float] | None = None,
         guard: float | None = None,
+        covariates: Sequence[str] = (),
     ) -> "Answers":
         """From the user's arguments.
 
@@ -50,12 +53,15 @@ class Answers:
             tolerance: how far what was deployed may be from what was asked; None: it is not looked at.
             distance: how far apart two decisions are.
             guard: how many times as far from the median as usual an answer may be; None: any.
+            covariates: the names of what is told beside each value, and no decision moves.
         """
         steps: list[Step] = [Finite(largest)]
         if tolerance is not None and distance is not None:
             steps.append(DeployedAsAsked(tolerance, distance))
         if guard is not None:
             steps.append(Guard(guard))
+        if covariates:
+            steps.append(Covariates(tuple(covariates)))
         if checks.choice("direction", direction, DIRECTIONS) == "maximize":
             steps.append(Maximize())
         return cls(tuple(steps))
@@ -79,6 +85,22 @@ class Answers:
     def _takers(self) -> tuple[Step, ...]:
         """The steps that change anything on the way: the others need not be called for every iteration."""
         return tuple(step for step in self.steps if type(step).take is not Step.take)
+
+    @cached_property
+    def _readers(self) -> tuple[Step, ...]:
+        return tuple(step for step in self.steps if step.reads is not None)
+
+    def beside(self, told: Sequence[Beside], shape: tuple[int, int]) -> Mapping[str, Any]:
+        """What the steps read of an iteration's answers, each by its name as (samples, p, numbers)."""
+        return {
+            str(step.reads): np.array([step.row(one) for one in told], np.float64).reshape(*shape, -1)
+            for step in self._readers
+        }
+
+    def memory_of(self, memory: Memory, kind: type[Step]) -> Any:
+        """What a step of this kind remembers; None where there is none."""
+        found = (held for step, held in zip(self._takers, memory, strict=True) if isinstance(step, kind))
+        return next(found, None)
 
     def begin(self) -> Memory:
         """The memory before the first iteration."""

@@ -3,9 +3,11 @@
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+
+from driftopt.answers.beside import Beside
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,12 @@ class Step(ABC):  # noqa: B024  each step has one part or the other
     A step has a memory of its own, a value that `take` returns anew: with the method's state, it is the
     replay of the log.
     """
+
+    reads: ClassVar[str | None] = None  # what else it needs of each answer: its name in `Told.beside`
+
+    def row(self, beside: Beside) -> Sequence[float]:
+        """Of what came with one answer, the numbers that this step reads; NaN for one that is not known."""
+        return ()
 
     def judge(self, answer: Answer) -> Verdict | None:
         """What is to be said against an answer; None: nothing."""

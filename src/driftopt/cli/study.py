@@ -54,6 +54,7 @@ def create(
     reserve: int = 0,
     settle: int = 1,
     guard: float = 60.0,
+    covariates: str | None = None,
     json: Flag = False,
 ) -> None:
     """Begin a study.
@@ -90,6 +91,8 @@ def create(
         reserve: Deployments kept for confirmation and stationarity.
         settle: Hold every decision for so many deployments and use the last answer.
         guard: Hold an answer so many times as far from the median of the others as is usual; 0: hold none.
+        covariates: Names, comma-separated, of what else is known of each deployment and the decision cannot
+            move, such as footfall,rain: it is told with the value, and what it explains is taken out.
         json: Read the arguments of Study.create from standard input as a JSON object, unless --x0 is given,
             and answer in JSON.
     """
@@ -130,6 +133,7 @@ def create(
                 "reserve": reserve,
                 "settle": settle,
                 "guard": guard or None,
+                "covariates": None if covariates is None else covariates.split(","),
             }
         with Study.create(url, name, **options) as study:
             done = {"study": name, "url": study.url, "budget": study.spec.budget, "seed": study.spec.seed}
@@ -186,6 +190,7 @@ def tell(
     *,
     sem: Number = None,
     x_deployed: Number = None,
+    covariate: Repeated = None,
     json: Flag = False,
 ) -> None:
     """Answer a deployment; exit code 5 when it was told otherwise before, 6 when the answer is held. Quick.
@@ -195,6 +200,7 @@ def tell(
     ```text
     driftopt study tell shop.db prices 1 12.5
     driftopt study tell shop.db prices 1 12.5 --sem 0.4 --x-deployed 9.99,4.49
+    driftopt study tell shop.db prices 1 12.5 --covariate footfall=120 --covariate rain=0.5
     echo '{"id": 1, "value": 12.5}' | driftopt study tell shop.db prices --json
     ```
 
@@ -202,8 +208,9 @@ def tell(
         value: What was measured; nan says that it failed.
         sem: The value's standard error, if known.
         x_deployed: What was really deployed, where it differs: numbers, comma-separated.
-        json: Read {"id", "value", "sem", "x_deployed"}, or a list of such, from standard input, unless an id
-            is given, and answer in JSON.
+        covariate: What else is known, name=number; may be given again.
+        json: Read {"id", "value"} with "sem", "x_deployed", "covariates", or a list of such, from standard
+            input, unless an id is given, and answer in JSON.
     """
     from driftopt.study import Study
 
@@ -219,6 +226,7 @@ def tell(
             given, deployed = None, io.vector(x_deployed, "--x-deployed")
             told, error = io.number(value, "value"), io.number(sem, "--sem")
             answers = [{"id": id, "value": told, "sem": error, "x_deployed": deployed}]
+            answers[0] |= {"covariates": io.named(covariate, "--covariate")}
         with Study.open(url, name) as study:
             told = [io.answer(one, study.spec.names) for one in answers]
             states = study.tell_many(told) if isinstance(given, list) else [study.tell(**told[0])]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from driftopt.cli import study_io as io
-from driftopt.cli.arguments import Flag, Id, Json, Name, Number, Url
+from driftopt.cli.arguments import Flag, Id, Json, Name, Number, Repeated, Url
 
 
 def correct(
@@ -18,6 +18,7 @@ def correct(
     reason: str = "",
     sem: Number = None,
     who: str | None = None,
+    covariate: Repeated = None,
     json: Json = False,
 ) -> None:
     """Replace a trial's answer that turned out wrong; what was said stays in its history.
@@ -31,12 +32,14 @@ def correct(
         reason: Why, in a few words, for the log.
         sem: The value's standard error, if known.
         who: Who says so; the user and the machine unless given.
+        covariate: In the place of those told, name=number; may be given again. Left out, those stay.
     """
     from driftopt.study import Study
 
     with io.exits(json), Study.open(url, name) as study:
+        more: dict[str, Any] = {"covariates": io.named(covariate, "--covariate")}
         told, error = io.number(value, "value"), io.number(sem, "--sem")
-        state = study.correct(id, told, reason, sem=error, who=who or io.this_user())
+        state = study.correct(id, told, reason, sem=error, who=who or io.this_user(), **more)
         io.say(json, {"id": id, "state": state, "value": told}, lambda: f"trial {id}: {state}, now {told!r}")
 
 
@@ -161,6 +164,7 @@ def trials(
         found = study.trials(state, kind, holder)
         data = [io.trial_as_data(t) | {"value": t.value, "sem": t.sem, "reason": t.reason} for t in found]
         data = [row | {"story": t.story} for row, t in zip(data, found, strict=True)]
+        data = [row | io.beside_as_data(t) for row, t in zip(data, found, strict=True)]
         io.say(json, data, lambda: "\n".join(map(io.trial_as_line, found)) or "no trials")
 
 

@@ -149,6 +149,19 @@ def value_range(text: str | None) -> tuple[float, float] | None:
     return _number(low, "--value-range", text), _number(high, "--value-range", text)
 
 
+def named(given: list[str] | None, option: str) -> dict[str, float] | None:
+    """Numbers by name, as in --covariate footfall=120 --covariate rain=0.5; None where none is given."""
+    table: dict[str, float] = {}
+    for item in given or []:
+        name, separator, text = item.rpartition("=")
+        if not separator or not name:
+            raise ValueError(f"{option} must be name=number, got {item!r}")
+        if name in table:
+            raise ValueError(f"{option}: {name!r} is given twice")
+        table[name] = _number(text, option, item)
+    return table or None
+
+
 def params(given: list[str] | None) -> dict[str, Any]:
     params: dict[str, Any] = {}
     for item in given or []:
@@ -199,6 +212,11 @@ def trial_as_data(trial: Any) -> dict[str, Any]:
     return {"x": trial.as_dict} | {name: getattr(trial, name) for name in fields}
 
 
+def beside_as_data(trial: Any) -> dict[str, Any]:
+    """What was told beside its value, where anything was."""
+    return {"covariates": dict(trial.covariates)} if trial.covariates else {}
+
+
 def trial_as_text(trial: Any) -> str:
     width = max(map(len, trial.names))
     lines = [f"  {name:<{width}}  {value!r}" for name, value in trial.as_dict.items()]
@@ -208,16 +226,18 @@ def trial_as_text(trial: Any) -> str:
 
 def answer(one: dict[str, Any], names: list[str]) -> dict[str, Any]:
     """The arguments of `Study.tell`; a deployed point may be given by name. JSON has no NaN: null is one."""
-    unknown = sorted(set(one) - {"id", "value", "sem", "x_deployed"})
+    from driftopt.study.telling import PARTS
+
+    unknown = sorted(set(one) - set(PARTS))
     if unknown:
-        raise ValueError(f"an answer has no {', '.join(unknown)}; it has id, value, sem and x_deployed")
+        raise ValueError(f"an answer has no {', '.join(unknown)}; it has {', '.join(PARTS)}")
     value = float("nan") if one["value"] is None else one["value"]
     deployed = one.get("x_deployed")
     if isinstance(deployed, dict):
         if set(deployed) != set(names):
             raise ValueError(f"x_deployed must name each of {', '.join(names)}")
         deployed = [deployed[key] for key in names]
-    return {"id": one["id"], "value": value, "sem": one.get("sem"), "x_deployed": deployed}
+    return one | {"value": value, "x_deployed": deployed}
 
 
 def recommended(study: Any) -> dict[str, Any]:

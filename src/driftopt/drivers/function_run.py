@@ -1,5 +1,6 @@
 """One run of `minimize`: the function called, every query counted, every value kept as it comes."""
 
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
@@ -8,8 +9,11 @@ from scipy.optimize import OptimizeResult
 
 from driftopt import averages, checks
 from driftopt.answers import Answer, Answers
+from driftopt.answers.answers import NOTHING
+from driftopt.answers.effects import found
 from driftopt.drivers.host import Host
 from driftopt.drivers.late_queries import late_queries
+from driftopt.drivers.noted import Noted
 from driftopt.drivers.observed_host import ObservedHost, Watched
 from driftopt.drivers.result import MinimizeResult
 from driftopt.oracle import Formula
@@ -55,10 +59,12 @@ class FunctionRun:
 
     def __init__(self, fun: Any, args: Any, space: Space, answers: Answers, vectorized: bool, settle: int):
         self.space, self._answers, self._memory = space, answers, answers.begin()
-        self._fun, self._args, self._vectorized, self._settle = fun, args, vectorized, settle
+        self._fun: Any = fun
+        self._args, self._vectorized, self._settle = args, vectorized, settle
         self.spent, self._ends = 0, [0]  # queries spent, and how many they were after each iteration
         self._points, self._values = np.empty((0, space.dim)), np.empty(0)  # behind the first `spent`: room
         self.final: np.ndarray | None = None
+        self.noted: Noted | None = None  # what came beside the values, where anything does
 
     def iterate(self) -> int:
         """One iteration; returns the queries it cost."""
@@ -69,7 +75,8 @@ class FunctionRun:
             host.tell(self._fun.take()[self._settle - 1 :: self._settle])
         else:
             samples = self._scheduled(points) if host.method.scheduled else self._rows(points, host.repeats)
-            self._memory, means = self._answers.take(self._memory, samples)
+            beside = NOTHING if self.noted is None else self._noted_beside(self.noted, samples)
+            self._memory, means = self._answers.take(self._memory, samples, beside)
             host.tell(means)
         self._ends.append(self.spent)
         if host.diverged:
@@ -91,6 +98,15 @@ class FunctionRun:
         values = self._query(np.repeat(points, samples, axis=0))
         each = np.split(values, np.cumsum(samples)[:-1])
         return np.array([[part.mean() if part.size else 0.0 for part in each]])
+
+    def _noted_beside(self, noted: Noted, samples: np.ndarray) -> dict[str, Any]:
+        """The covariates of this iteration's queries."""
+        return {"covariates": noted.last(samples.size * self._settle, self._settle, samples.shape)}
+
+    def note(self, names: Sequence[str]) -> None:
+        """From now on the function returns (value, covariates), where there are any."""
+        if names:
+            self._fun = self.noted = Noted(self._fun, names, self._vectorized)
 
     def watch(self, loss: Formula, keep: bool) -> None:
         """From now on the function draws ξ, and its value is F(x; ξ)."""
@@ -118,7 +134,12 @@ class FunctionRun:
             "value": self._values[: self.spent].copy(),
             "iteration": np.searchsorted(self._ends[1:], np.arange(self.spent), side="right"),
         }
+        more: dict[str, Any] = {}
+        if self.noted is not None:
+            history["covariates"] = self.noted.first(self.spent)
+            more["covariates"] = found(self._answers, self._memory, history)
         return MinimizeResult(
+            **more,
             x=self.x,
             fun=float(averages.mean(values)) if values.size else None,
             fun_sem=averages.standard_error(values) if values.size > 1 else None,

@@ -5,14 +5,16 @@ differently, and its noise may depend on the point.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
 from driftopt import checks, methods
-from driftopt.answers import Answers
+from driftopt.answers import Answers, beside
+from driftopt.answers.effects import CovariateWarning
 from driftopt.drivers.contract import check_points
 from driftopt.drivers.function_run import FunctionRun, MinimizeInterrupted
 from driftopt.drivers.observed_host import ObservedHost, within
@@ -41,6 +43,7 @@ def minimize(
     loss: Formula | None = None,
     model: Model | None = None,
     settle: int = 1,
+    covariates: Sequence[str] | None = None,
     final_queries: int = 0,
     rng: Any = None,
     callback: Callable[..., Any] | None = None,
@@ -74,6 +77,10 @@ def minimize(
             methods that see ξ; any other method is told F(x, ξ).
         model: for methods that fit one, a driftopt.oracle.Model of the law of ξ.
         settle: hold each decision for so many calls of `fun` and use the last, where the world has a memory.
+        covariates: names of what else is known of each query: `fun` then returns (value, covariates), the
+            second as numbers in this order or by name, NaN for one that is not known. What they explain is
+            taken out of the values before the method sees them. They must be things that **the decision
+            cannot move**; a warning says which seem to. The result's `covariates` says what each explained.
         final_queries: spend so many of the budget at the reported x: `fun` is their mean, `fun_sem` its
             standard error. Without them `fun` is what the run knows anyway, and `fun_basis` says in words
             what that is: never the best value seen, which is only the luckiest draw.
@@ -111,7 +118,8 @@ def minimize(
     settle = checks.shape("settle", settle)
     space = Space.build(x0, bounds=bounds, constraints=constraints, grid=grid)
     space, radius = defaults.sized(method, space, radius)
-    answers = Answers.build(direction=direction)
+    named = beside.names("covariates", covariates)
+    answers = Answers.build(direction=direction, covariates=named)
     run = FunctionRun(fun, args, space, answers, vectorized, settle)
     total = checks.one_count("budget", budget)
     final_queries = _check_final(final_queries, total)
@@ -123,8 +131,9 @@ def minimize(
         params=params,
         start=space.start,
     )
-    named = method if isinstance(method, str) else type(method).__name__
-    check_minimize(named, chosen.sees, loss=loss is not None, model=model is not None)
+    called = method if isinstance(method, str) else type(method).__name__
+    check_minimize(called, chosen.sees, loss=loss is not None, model=model is not None)
+    _check_covariates(named, loss, chosen)
     check_points(chosen, space.dim)
     queries = checks.budget(total - final_queries, settle * first_step(chosen, space.dim))
     iterations = affordable(chosen, space.dim, queries // settle).iterations
@@ -132,6 +141,7 @@ def minimize(
     sizes = {key: given for key, given in space.given.items() if key == "units"}
     run.params = {**_described(method), **numbers, **sizes, "seed": seed}
     run.begun = space.begin(float(np.asarray(chosen.radius)))
+    run.note(named)
     if loss is not None:
         run.watch(loss, keep=chosen.sees.observes)
     if chosen.sees.observes:
@@ -152,7 +162,7 @@ def minimize(
                 advance(run.confirm(final_queries))
     except KeyboardInterrupt as stop:
         raise MinimizeInterrupted(run.result(2)) from stop
-    return run.result(0)
+    return _warned(run.result(0))
 
 
 def _check_functions(fun: Any, args: Any, callback: Any, loss: Any, model: Any) -> None:
@@ -164,6 +174,18 @@ def _check_functions(fun: Any, args: Any, callback: Any, loss: Any, model: Any) 
         raise ValueError(f"args must be a tuple of further arguments of fun, got {checks.brief(args)}")
     if model is not None and not isinstance(model, Model):
         raise ValueError(f"model must be a driftopt.oracle.Model, got {checks.brief(model)}")
+
+
+def _check_covariates(names: Sequence[str], loss: Any, method: Method) -> None:
+    if names and (loss is not None or method.scheduled):
+        raise ValueError("covariates go with values: leave `loss=` out, and choose a method of one batch")
+
+
+def _warned(result: OptimizeResult) -> OptimizeResult:
+    for one in result.get("covariates", {}).values():
+        if one.moves_with_the_decision:
+            warnings.warn(one.warning, CovariateWarning, stacklevel=3)
+    return result
 
 
 def _check_final(count: Any, total: int) -> int:

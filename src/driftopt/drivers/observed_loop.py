@@ -19,7 +19,7 @@ from driftopt.drivers.compiler_options import options
 from driftopt.drivers.host import farthest
 from driftopt.drivers.plan import QUICK, affordable, first_step
 from driftopt.method import Method
-from driftopt.oracle import Observed, Sight, mean_over
+from driftopt.oracle import Observed, Sight, WithCovariates, mean_over
 from driftopt.problem import Problem
 from driftopt.rng.seeds import query_key, run_words, wrapped
 from driftopt.runtime import executable_cache, fingerprint
@@ -62,8 +62,17 @@ def needed(method: Method, problem: Problem, settle: int) -> bool:
             f"{name} sees {method.sees.words}, which a world with memory cannot show: it has moved on after "
             "the first; choose a method that sees values"
         )
+    if method.sees is Sight.COVARIATES:
+        _check_covariates(name, problem)
     values = method.sees in (Sight.VALUES, Sight.MEMORY) and not method.scheduled
     return not values or problem.remembers or settle > 1
+
+
+def _check_covariates(name: str, problem: Problem) -> None:
+    given = problem.covariate_names
+    if not given or problem.remembers:
+        what = "is a world with memory" if given else "has none; define covariates(noise) on the problem"
+        raise ValueError(f"{name} sees {Sight.COVARIATES.words}: {type(problem).__name__} {what}")
 
 
 def run(
@@ -154,14 +163,26 @@ class _Look:
             # for is looked at, and the others are paid for.
             noise = self._noise(numbers + self.shape.settle - 1)
             if not self.method.sees.observes:
-                values = _each(self.problem.observe, (0, None))(noise, points)
-                return world, _means(taken, values)
+                values = _means(taken, _each(self.problem.observe, (0, None))(noise, points))
+                return world, self._with_covariates(values, taken, noise)
             xi = _each(self.problem.respond, (0, None))(noise, points)
         values = _means(taken, _each(self.problem.value, (None, 0))(points, xi))
         return world, self._observed(values, points, xi, taken) if self.method.sees.observes else values
 
+    def _with_covariates(self, values: Array, taken: Array, noise: Any) -> Any:
+        if self.method.sees is not Sight.COVARIATES:
+            return values
+        each = _each(self.problem.covariates, (0,))(noise)
+        return WithCovariates(values, _means(taken, each))
+
     def first_state(self, key: Array, x0: Array) -> Any:
         """The method's state before the first query, with room for what it will see."""
+        if self.method.sees is Sight.COVARIATES:
+            known = jax.eval_shape(lambda key: self.problem.covariates(self.problem.noise(key)), key)
+            assert known is not None
+            shape = (self.shape.points, *known.shape)
+            like = WithCovariates(jnp.zeros(shape[0], jnp.float32), jnp.zeros(shape, jnp.float32))
+            return self.method.init(key, x0, like)  # pyright: ignore[reportCallIssue]
         if not self.method.sees.observes:
             return self.method.init(key, x0)
         points = jnp.zeros((self.shape.points, self.shape.dim), jnp.float32)

@@ -1,6 +1,7 @@
 """The methods by name: `get("zo-o2nc-2pt", radius=0.5)`, `names()`; `register` yours."""
 
 from driftopt.method import Method
+from driftopt.methods.adjusted import with_covariates
 from driftopt.methods.auto import Auto
 from driftopt.methods.entry import Entry
 from driftopt.methods.grids import Grid, grid
@@ -21,4 +22,5 @@ __all__ = [
     "grid",
     "names",
     "register",
+    "with_covariates",
 ]

@@ -7,6 +7,8 @@ s = wᵀa + b. One who is turned down (s < 0) moves to the boundary if that is w
 
 so the score after the response is exactly 0 for those who moved and s for the others. The loss is
 max(0, 1 − y·score) (hinge, the paper's) or log(1 + exp(−y·score)) (logistic).
+
+Longer than 300 lines: one problem, with all that it knows and can show.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -145,6 +147,19 @@ class StrategicClassification(Problem):
         """A uniformly drawn training row."""
         index = uniform_index(key, self.labels.shape[0])
         return Person(self.features[index], self.labels[index])
+
+    def covariates(self, noise: Person) -> Array:
+        """The person's label and features before the response, which no classifier moves, and their products.
+
+        The hinge's slopes are those of y·a and y; a covariate explains by a multiple of itself alone.
+        """
+        features, label = noise.features, noise.label
+        return jnp.concatenate([label[None], features, label * features])
+
+    @property
+    def covariate_names(self) -> tuple[str, ...]:
+        features = [f"feature {i + 1}" for i in range(self.features.shape[-1])]
+        return "label", *features, *(f"label × {name}" for name in features)
 
     def respond(self, noise: Person, x: Array) -> Person:
         """The person after the response: the features it moved to, and its label."""

@@ -148,6 +148,9 @@ class NewStudy(_Sent):
         default=USUAL,
         description="Hold an answer so many times as far from the others as is usual; null: none.",
     )
+    covariates: list[_Words] | None = Field(
+        default=None, description="Names of what else is known of each trial, and no decision moves."
+    )
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `Study.create` beside the name."""
@@ -265,6 +268,7 @@ class Trial(_Returned):
     expires_at: float | None
     value: float | None
     sem: float | None
+    covariates: dict[str, float]
     x_deployed: list[float] | None
     reason: str | None
     answered_at: float | None
@@ -289,6 +293,9 @@ class Answer(_Sent):
     sem: _Finite | None = Field(default=None, description="Its standard error, if known.")
     x_deployed: _Vector | _Named | None = Field(
         default=None, description="What was deployed, if another decision."
+    )
+    covariates: dict[str, _Finite | None] | None = Field(
+        default=None, description="What else is known, by name; null for one that is not."
     )
 
     def arguments(self, names: tuple[str, ...]) -> dict[str, Any]:
@@ -322,6 +329,9 @@ class Correction(_Sent):
     reason: _Words = Field(default="", examples=["the decimal point was lost"])
     sem: _Finite | None = None
     who: _Words | None = None
+    covariates: dict[str, _Finite | None] | None = Field(
+        default=None, description="In the place of those told; left out, those stay."
+    )
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `Study.correct` beside the trial's number."""

@@ -19,6 +19,7 @@ _PLAIN = (
     "expires_at",
     "value",
     "sem",
+    "covariates",
     "reason",
     "answered_at",
     "story",

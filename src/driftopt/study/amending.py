@@ -1,17 +1,20 @@
 """What is put right by a row more: answers corrected, voided or accepted, a study stopped."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from driftopt import checks
-from driftopt.answers import Answer
+from driftopt.answers import Answer, Beside
 from driftopt.study.log import Happened, Known, Writer, as_trial, stored, vector_from_json
 from driftopt.study.session import Session
 from driftopt.study.telling import LONGEST_REASON, trial_number
-from driftopt.study.trial import Trial, state_of
+from driftopt.study.trial import AMENDMENTS, ANSWERS, Trial, state_of
 
 
-def correct(session: Session, id: Any, value: Any, sem: Any, reason: Any, who: Any) -> str:
+def correct(
+    session: Session, id: Any, value: Any, sem: Any, reason: Any, who: Any, more: Mapping[str, Any]
+) -> str:
     """Another value in the place of what was told."""
     number, why, by = trial_number(id), _reason(reason), str(checks.text("who", who))
     new = stored(checks.number("value", value))
@@ -19,17 +22,21 @@ def correct(session: Session, id: Any, value: Any, sem: Any, reason: Any, who: A
     if error is not None and not (math.isfinite(error) and error >= 0):
         raise ValueError(f"sem must be finite and >= 0, or None; got {sem!r}")
 
+    said_beside = session.spec.beside(more)
+
     def work(log: Writer) -> str:
         known = log.trial(number)
         trial = _trial(session, known)
+        beside = _kept(known, more, said_beside)
         if trial.state not in ("complete", "failed", "voided", "held"):
             raise ValueError(f"trial {number} is {trial.state}: {_ADVICE[trial.state]}")
         against = session.spec.answers.judge(Answer(new, error, vector_from_json(known.asked.x)))
         if against is not None:
             raise ValueError(f"value cannot be a correction: {against.reason}; `void` takes an answer back")
-        if (trial.state, trial.value, trial.sem) == ("complete", new, error):
+        as_now = (trial.state, trial.value, trial.sem, _beside(known))
+        if as_now == ("complete", new, error, beside):
             return trial.state
-        said = Happened(0, number, "corrected", new, error, None, why, by, session.clock())
+        said = Happened(0, number, "corrected", new, error, None, why, by, session.clock(), beside)
         return _stands(log, known, said)
 
     return session.write(work, again=True)
@@ -46,7 +53,8 @@ def accept(session: Session, id: Any, reason: Any, who: Any) -> str:
             return trial.state
         if trial.state != "held":
             raise ValueError(f"trial {number} is {trial.state}, not held: there is nothing to accept")
-        said = Happened(0, number, "accepted", trial.value, trial.sem, None, why, by, session.clock())
+        told = (trial.value, trial.sem, None, why, by, session.clock(), _beside(known))
+        said = Happened(0, number, "accepted", *told)
         return _stands(log, known, said)
 
     return session.write(work, again=True)
@@ -59,7 +67,8 @@ def _stands(log: Writer, known: Known, said: Happened) -> str:
         raise ValueError(f"the iteration of trial {id} was drawn anew without its answer: it is not used")
     if used := [one for one, kinds in others.items() if state_of(kinds) == "complete"]:
         raise ValueError(f"the point of trial {id} was answered by trial {used[0]}: correct that one")
-    log.say(id, said.kind, said.at, value=said.value, sem=said.sem, reason=said.reason, who=said.who)
+    told: dict[str, Any] = {"value": said.value, "sem": said.sem, "beside": said.beside}
+    log.say(id, said.kind, said.at, reason=said.reason, who=said.who, **told)
     for one in sorted(one for one, kinds in others.items() if not kinds):
         log.say(one, "superseded", said.at, reason=f"trial {id} was {said.kind}")
     return "complete"
@@ -125,6 +134,19 @@ def _reason(reason: Any) -> str:
 
 def _trial(session: Session, known: Known) -> Trial:
     return as_trial(known.asked, known.happened, tuple(session.spec.names))
+
+
+def _beside(known: Known) -> str | None:
+    """What stands beside its value: of the answer, or of what it was last amended to."""
+    told = [row for row in known.happened if row.kind in (*ANSWERS, *AMENDMENTS)]
+    return told[-1].beside if told else None
+
+
+def _kept(known: Known, more: Mapping[str, Any], said: Beside) -> str | None:
+    """What was said before, but for what is said now."""
+    before = Beside.from_json(_beside(known))
+    now = {name: getattr(said, name) for name, given in more.items() if given is not None}
+    return before._replace(**now).as_json()
 
 
 def _others(log: Writer, known: Known) -> dict[int, list[str]]:

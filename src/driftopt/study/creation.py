@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from driftopt import checks
+from driftopt.answers import beside
 from driftopt.space import Space
 from driftopt.study import max_change as limits
 from driftopt.study.spec import Spec, planned
@@ -30,6 +31,7 @@ def specify(
     reserve: int,
     settle: int,
     guard: float | None,
+    covariates: Any,
 ) -> Spec:
     """The specification of a new study; `decisions` are the arguments of `Space.build` beside x0."""
     from driftopt.rng.seeds import as_seed
@@ -78,6 +80,7 @@ def specify(
         provider=_provider(name),
         settle=held,
         guard=None if guard is None else float(checks.one_positive("guard", guard)),
+        covariates=list(beside.names("covariates", covariates)),
         begun=_begun(space, float(built.radius)),
     )
 

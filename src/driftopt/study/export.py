@@ -22,7 +22,10 @@ _ANSWER = ("asked_at", "expires_at", "answered_at", "value", "sem", "reason", "s
 
 
 def rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
-    """One flat row a trial; coordinates are columns x:name, and deployed:name where another was deployed."""
+    """One flat row a trial; coordinates are columns x:name, and deployed:name where another was deployed.
+
+    What was told beside a value is a column too, covariate:name, where it is known.
+    """
     table: list[dict[str, Any]] = []
     for trial in trials:
         row: dict[str, Any] = {name: getattr(trial, name) for name in _PLAIN}
@@ -30,6 +33,7 @@ def rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
         row |= {name: getattr(trial, name) for name in _ANSWER}
         where = [None] * len(trial.names) if trial.x_deployed is None else trial.x_deployed.tolist()
         row |= {f"deployed:{name}": value for name, value in zip(trial.names, where, strict=True)}
+        row |= {f"covariate:{name}": value for name, value in trial.covariates.items()}
         table.append(row)
     return table
 
@@ -75,14 +79,15 @@ def _csv(table: list[dict[str, Any]], spec: Spec) -> bytes:
     writer = csv.writer(file)
     columns = _columns(spec)
     writer.writerow(map(safe, columns))
-    writer.writerows([safe(row[column]) for column in columns] for row in table)
+    writer.writerows([safe(row.get(column)) for column in columns] for row in table)
     return file.getvalue().encode()
 
 
 def _columns(spec: Spec) -> list[str]:
     here = [f"x:{name}" for name in spec.names]
     there = [f"deployed:{name}" for name in spec.names]
-    return [*_PLAIN, *here, *_ANSWER, *there]
+    beside = [f"covariate:{name}" for name in spec.covariates]
+    return [*_PLAIN, *here, *_ANSWER, *there, *beside]
 
 
 def _parquet(table: list[dict[str, Any]], spec: Spec) -> bytes:
@@ -96,6 +101,7 @@ def _parquet(table: list[dict[str, Any]], spec: Spec) -> bytes:
     def kind(column: str) -> Any:
         return pl.String if column in words else pl.Int64 if column in whole else pl.Float64
 
-    file = io.BytesIO()
-    pl.DataFrame(table, schema={column: kind(column) for column in _columns(spec)}).write_parquet(file)
+    file, columns = io.BytesIO(), _columns(spec)
+    whole_rows = [{column: row.get(column) for column in columns} for row in table]
+    pl.DataFrame(whole_rows, schema={column: kind(column) for column in columns}).write_parquet(file)
     return file.getvalue()

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from driftopt import averages
+from driftopt.answers.beside import NOTHING, Beside
 from driftopt.study.errors import Holding
 from driftopt.study.log import Asked, Deployed, Happened, Mark, Opened, Reader, Row, Written, as_trial
 from driftopt.study.spec import Spec
@@ -31,6 +33,7 @@ class OpenIteration:
     repeats: int
     values: list[float | None] = field(init=False)
     answered_by: list[int | None] = field(init=False)  # the trial that each value came from
+    said: list[Happened | None] = field(init=False)  # and the row that says it
     lost: list[set[int]] = field(init=False)  # for each slot, the trials that failed or expired
     out: dict[int, Holding] = field(init=False, default_factory=dict[int, Holding])
     missing: int = field(init=False)
@@ -40,6 +43,7 @@ class OpenIteration:
         self.missing = self.count * self.repeats
         self.values = [None] * self.missing
         self.answered_by = [None] * self.missing
+        self.said = [None] * self.missing
         self.lost = [set() for _ in self.values]
 
     def slot(self, point: int, sample: int) -> int:
@@ -53,30 +57,29 @@ class OpenIteration:
         """Slots that need a deployment and have none out."""
         return [s for s, value in enumerate(self.values) if value is None and s not in self.out]
 
-    def fill(self, slot: int, trial: int, value: float | None) -> None:
+    def fill(self, slot: int, trial: int, row: Happened) -> None:
         """An answer for a slot that has none."""
-        self.values[slot], self.answered_by[slot] = value, trial
+        self.values[slot], self.answered_by[slot], self.said[slot] = row.value, trial, row
         self.missing -= 1
 
     def clear(self, slot: int, trial: int) -> None:
         """A slot's answer was taken back: it is asked again."""
-        self.values[slot] = self.answered_by[slot] = None
+        self.values[slot] = self.answered_by[slot] = self.said[slot] = None
         self.missing += 1
         self.lost[slot].add(trial)
 
-    def samples(self, amended: Mapping[int, float | None]) -> np.ndarray:
-        """All values as (samples, p), in the order of the samples, not of arrival; NaN for one that was
-        taken back after the iteration was over.
+    def stand(self, amended: Mapping[int, Happened | None]) -> list[Happened | None]:
+        """What now stands for each slot, in the order of the samples, not of arrival; None for an answer that
+        was taken back after the iteration was over.
         """
-        pairs = zip(self.answered_by, self.values, strict=True)
-        stand = [value if trial is None else amended.get(trial, value) for trial, value in pairs]
-        return np.array(stand, dtype=np.float64).reshape(self.repeats, self.count)
+        pairs = zip(self.answered_by, self.said, strict=True)
+        return [row if trial is None else amended.get(trial, row) for trial, row in pairs]
 
 
-def _amended(rows: Sequence[Row]) -> dict[int, float | None]:
+def _amended(rows: Sequence[Row]) -> dict[int, Happened | None]:
     """What the answers of trials were amended to, each for the last time; None: to nothing."""
     return {
-        row.trial_id: None if row.kind in TAKEN_BACK else row.value
+        row.trial_id: None if row.kind in TAKEN_BACK else row
         for row in rows
         if isinstance(row, Happened) and row.kind in AMENDMENTS and row.trial_id is not None
     }
@@ -91,7 +94,7 @@ class Progress:
         self.restarts = 0  # how often the log was folded anew, because an answer was amended
         self._restart({})
 
-    def _restart(self, amended: Mapping[int, float | None]) -> None:
+    def _restart(self, amended: Mapping[int, Happened | None]) -> None:
         """Forget everything, but for what answers were amended to: each trial's value as it now stands."""
         self._amended = dict(amended)
         self._seen = self._begin
@@ -99,7 +102,7 @@ class Progress:
         self.opened_at = 0  # the row that opened the last closed iteration
         self._draws: dict[tuple[int, int], OpenIteration] = {}
         self._draw_of: dict[int, tuple[OpenIteration, int]] = {}  # a trial's draw and slot
-        self._memory = self._spec.answers.begin()
+        self._memory = self._spec.answers.begin()  # of the steps on the way in
         self._beside: dict[int, tuple[Asked, list[Happened]]] = {}  # trials that are not the method's own
         self._pending: dict[int, Asked] = {}
         self.budget = self._spec.budget
@@ -109,6 +112,11 @@ class Progress:
         self.since_control: int | None = None  # deployments since the last control; None before the first
         self.steps: list[Step] = []
         self.closed = 0  # iterations whose values are all in
+
+    @property
+    def memory(self) -> Any:
+        """What the steps on the way in remember."""
+        return self._memory
 
     @property
     def rows(self) -> int:
@@ -237,7 +245,7 @@ class Progress:
         if holding is not None and holding.id == row.trial_id:
             del draw.out[slot]
         if row.kind in ("complete", "corrected", "accepted") and draw.answered_by[slot] is None:
-            draw.fill(slot, row.trial_id, row.value)
+            draw.fill(slot, row.trial_id, row)
             if draw.missing == 0:
                 self._close()
         elif row.kind in TAKEN_BACK and draw.answered_by[slot] == row.trial_id:
@@ -247,20 +255,25 @@ class Progress:
             # count what one that watched it counted, and a trial that expired and then failed is one.
             draw.lost[slot].add(row.trial_id)
 
-    def _told(self, samples: np.ndarray) -> np.ndarray:
+    def _told(self, draw: OpenIteration) -> np.ndarray:
         """The (p,) values for the method.
 
         The mean at a point is that of the samples which stand. Where a point has none left, all are NaN: a
         host then moves nothing and only counts the iteration.
         """
+        stand, shape = draw.stand(self._amended), (draw.repeats, draw.count)
+        values = [None if row is None else row.value for row in stand]
+        samples = np.array(values, dtype=np.float64).reshape(shape)
         void = np.isnan(samples)
         if void.any():
             if void.all(axis=0).any():
                 return np.full(samples.shape[1], np.nan)
             rest = averages.mean(np.where(void, 0.0, samples)) * (len(samples) / (~void).sum(axis=0))
             samples = np.where(void, rest, samples)
-        self._memory, values = self._spec.answers.take(self._memory, samples)
-        return values
+        answers = self._spec.answers
+        told = [NOTHING if row is None else Beside.from_json(row.beside) for row in stand]
+        self._memory, means = answers.take(self._memory, samples, answers.beside(told, shape))
+        return means
 
     def _close(self) -> None:
         """Draws that are over become steps of the method's state."""
@@ -269,7 +282,7 @@ class Progress:
             if (draw.iteration, draw.draw + 1) in self._draws:
                 self.steps.append(None)
             elif draw.missing == 0:
-                self.steps.append(self._told(draw.samples(self._amended)))
+                self.steps.append(self._told(draw))
                 self.closed += 1
                 self.opened_at = draw.row
             else:

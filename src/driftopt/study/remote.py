@@ -113,8 +113,8 @@ class Remote:
         found = self._client.post(f"{self._at}/trials:ask", body, key=key, keyed=True)
         return [as_trial(one) for one in found["trials"]]
 
-    def tell(self, id: int, value: Any, sem: Any = None, x_deployed: Any = None) -> str:
-        return self._say(id, "tell", **self._answer(value, sem, x_deployed))
+    def tell(self, id: int, value: Any, sem: Any = None, x_deployed: Any = None, **more: Any) -> str:
+        return self._say(id, "tell", **self._answer(value, sem, x_deployed), **self._beside(more))
 
     def tell_many(self, answers: Sequence[Mapping[str, Any]]) -> list[str]:
         given = [checks.table("each answer", one) for one in checks.several("answers", answers)]
@@ -123,6 +123,11 @@ class Remote:
             return []
         found = self._client.post(f"{self._at}/trials:tell", {"answers": sent})
         return [one["state"] for one in found["states"]]
+
+    def _beside(self, more: Mapping[str, Any]) -> dict[str, Any]:
+        """What is told beside a value, checked here as the server checks it."""
+        said = self.spec.beside(more)._asdict()
+        return {name: said[name] for name, given in more.items() if given is not None}
 
     def _answer(self, value: Any, sem: Any, x_deployed: Any) -> dict[str, Any]:
         body: dict[str, Any] = {"value": _number(value)}
@@ -136,9 +141,17 @@ class Remote:
         return self._say(id, "fail", reason=reason)
 
     def correct(
-        self, id: int, value: Any, reason: str = "", *, sem: Any = None, who: str | None = None
+        self,
+        id: int,
+        value: Any,
+        reason: str = "",
+        *,
+        sem: Any = None,
+        who: str | None = None,
+        **more: Any,
     ) -> str:
         body = {"value": _number(value), "reason": reason, "who": who or this_process()}
+        body |= self._beside(more)
         return self._say(id, "correct", **body, **({} if sem is None else {"sem": sem}))
 
     def void(self, id: int, reason: str = "", *, who: str | None = None) -> str:

@@ -1,13 +1,14 @@
 """What a study is, fixed at its creation: stored as JSON, with every default written out."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from driftopt.answers import Answers
+from driftopt.answers import Answers, Beside, beside
 from driftopt.answers.finite import LARGEST
 from driftopt.plugins import OWN
 from driftopt.space import Space
@@ -42,6 +43,7 @@ class Spec:
     begun: list[float] | None = None  # where the walk begins, if not at x0: studies of old began there
     settle: int = 1  # periods for which a decision is held; the last one's answer counts
     steps: dict[str, Any] = field(default_factory=dict[str, Any])  # of the space, beside the bounds
+    covariates: list[str] = field(default_factory=list[str])  # their names
 
     @property
     def dim(self) -> int:
@@ -75,13 +77,18 @@ class Spec:
             tolerance=self.tolerance,
             distance=self.space.astray,
             guard=self.guard,
+            covariates=self.covariates,
         )
+
+    def beside(self, said: Mapping[str, Any]) -> Beside:
+        """What is told with an answer, checked: the arguments of `tell` by name."""
+        return Beside(covariates=beside.covariates(said.get("covariates"), self.covariates))
 
     def as_json(self) -> str:
         stored = asdict(self)
         if self.provider == OWN:  # what driftopt brings itself is not said: older versions read on
             del stored["provider"]
-        for name in ("guard", "begun", "steps"):  # nor what studies of old do not have
+        for name in ("guard", "begun", "steps", "covariates"):  # nor what studies of old do not have
             if not stored[name]:
                 del stored[name]
         if self.settle == 1:

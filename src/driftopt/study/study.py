@@ -72,6 +72,7 @@ class Study:
         reserve: int = 0,
         settle: int = 1,
         guard: float | None = USUAL,
+        covariates: Sequence[str] | None = None,
         clock: Callable[[], float] = time.time,
         key: str | None = None,
         token: str | None = None,
@@ -110,6 +111,9 @@ class Study:
                 react slowly. The budget counts them all, and a trial's `keep` says that nothing changes.
             guard: an answer so many times as far from the median of the others as is usual is held until
                 someone accepts it; None: every answer is believed.
+            covariates: names of what else is known of each deployment, such as ["footfall", "rain"], told
+                with its value. What they explain is taken out of the values before the method sees them. They
+                must be things that **the decision cannot move**: `summary` warns of one that moves with it.
             clock: seconds since the epoch; a server has its own.
             key: a word for this request: the same again gives the study that it made, so that a request whose
                 answer was lost may be repeated.
@@ -142,6 +146,7 @@ class Study:
             reserve=reserve,
             settle=settle,
             guard=guard,
+            covariates=covariates,
         )
         log = Log.create(url, name, spec.as_json(), clock(), request)
         return cls(log, name, Spec.from_json(log.spec), clock)
@@ -250,8 +255,23 @@ class Study:
 
     # Telling
 
-    def tell(self, id: int, value: Any, sem: Any = None, x_deployed: Any = None) -> str:
+    def tell(
+        self,
+        id: int,
+        value: Any,
+        sem: Any = None,
+        x_deployed: Any = None,
+        *,
+        covariates: Mapping[str, Any] | None = None,
+    ) -> str:
         """Answer a trial; returns the state it is in then.
+
+        Args:
+            id: the trial's number.
+            value: what was measured.
+            sem: its standard error, if known.
+            x_deployed: what was really deployed, where it differs.
+            covariates: what else is known, by the names given to `create`; one may be missing, or NaN.
 
         The same answer again is a no-op; another answer raises Conflict and changes nothing. NaN and
         infinity are failures. A value that is far from all others, as a lost decimal point makes it, is
@@ -259,13 +279,14 @@ class Study:
         first answers are judged when a dozen are in. A value measured at `x_deployed`, far from the asked
         point, is kept on record and the point is asked again.
         """
-        return telling.tell(self._session, id, value, sem, x_deployed)
+        said = {"value": value, "sem": sem, "x_deployed": x_deployed, "covariates": covariates}
+        return telling.tell(self._session, id=id, **said)
 
     def tell_many(self, answers: Sequence[Mapping[str, Any]]) -> list[str]:
         """Answer several trials in one transaction, all or none; returns the state of each.
 
         Args:
-            answers: the arguments of `tell` for each: {"id": …, "value": …, "sem": …, "x_deployed": …}.
+            answers: the arguments of `tell` for each, {"id": …, "value": …} and others.
 
         Raises:
             ValueError: one of them cannot be recorded, so none was; the message says which.
@@ -277,7 +298,14 @@ class Study:
         return telling.fail(self._session, id, reason)
 
     def correct(
-        self, id: int, value: Any, reason: str = "", *, sem: Any = None, who: str | None = None
+        self,
+        id: int,
+        value: Any,
+        reason: str = "",
+        *,
+        sem: Any = None,
+        who: str | None = None,
+        covariates: Mapping[str, Any] | None = None,
     ) -> str:
         """Replace a trial's answer; what was said before stays in its history. Returns its state.
 
@@ -290,8 +318,10 @@ class Study:
             reason: why, for those who read the log.
             sem: the value's standard error, if known.
             who: who says so; this process, unless named.
+            covariates: in the place of those told; left out, those stay.
         """
-        return amending.correct(self._session, id, value, sem, reason, this_process() if who is None else who)
+        by, more = this_process() if who is None else who, {"covariates": covariates}
+        return amending.correct(self._session, id, value, sem, reason, by, more)
 
     def void(self, id: int, reason: str = "", *, who: str | None = None) -> str:
         """Take a trial's answer back; what was said stays in its history. Returns its state.

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from driftopt import averages
+from driftopt.answers.covariates import Covariates
+from driftopt.answers.effects import Effect, found, noise_left, of_trials
 from driftopt.study import display, words
 from driftopt.study.errors import Holding
 from driftopt.study.next_step import NextStep, next_step
@@ -98,6 +100,9 @@ class Summary:
     failures: tuple[Lost, ...]  # the last ones
     next: NextStep
     stopped: str | None = None  # why the study was ended before its budget
+    covariates: tuple[Effect, ...] = ()
+    noise_left: float | None = None  # after covariates: the share of the noise within iterations that is left
+    warnings: tuple[str, ...] = ()
 
     @property
     def as_dict(self) -> dict[str, Any]:
@@ -190,7 +195,21 @@ def summarize(
         failures=tuple(_lost(t) for t in trials if t.state in ("failed", "expired"))[-_FAILURES:],
         next=next_step(url, name, spec, progress, [one.id for one in held if one.waits], trials, now),
         stopped=progress.stopped,
+        **_side(spec, progress, trials),
     )
+
+
+def _side(spec: Spec, progress: Progress, trials: Sequence[Trial]) -> dict[str, Any]:
+    """What is known beside values, and what to be wary of there."""
+    if not spec.covariates:
+        return {}
+    history = of_trials(spec.covariates, trials)
+    effects = tuple(found(spec.answers, progress.memory, history).values())
+    return {
+        "covariates": effects,
+        "noise_left": noise_left(spec.answers.memory_of(progress.memory, Covariates)),
+        "warnings": tuple(one.warning for one in effects if one.moves_with_the_decision),
+    }
 
 
 def _out(trial: Trial, now: float) -> Out:

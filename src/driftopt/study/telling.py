@@ -16,6 +16,7 @@ from driftopt.study.session import Session
 from driftopt.study.trial import state_of
 
 LONGEST_REASON = 2000
+PARTS = ("id", "value", "sem", "x_deployed", "covariates")  # of an answer
 _LONG = ("method", "control")  # the kinds of deployments of which there are many
 
 
@@ -28,18 +29,19 @@ class Said:
     sem: float | None = None
     x_deployed: str | None = None
     reason: str | None = None
+    beside: str | None = None
 
     def same(self, before: Happened) -> bool:
         """Is this what was said before? Two failures are the same whatever the words."""
         if self.kind == before.kind == "failed" and self.value is None:
             return True
-        told = (before.kind == "failed", before.value, before.sem, before.x_deployed)
-        return (self.kind == "failed", self.value, self.sem, self.x_deployed) == told
+        told = (before.kind == "failed", before.value, before.sem, before.x_deployed, before.beside)
+        return (self.kind == "failed", self.value, self.sem, self.x_deployed, self.beside) == told
 
 
-def tell(session: Session, id: Any, value: Any, sem: Any, x_deployed: Any) -> str:
+def tell(session: Session, **said: Any) -> str:
     """A value at the point asked; else a failure: not a number, or a value that belongs to another point."""
-    answer = _Answer(session, id, value, sem, x_deployed)
+    answer = _Answer(session, **said)
     return session.write(answer.record, again=True)
 
 
@@ -67,8 +69,8 @@ def tell_many(session: Session, answers: Sequence[Mapping[str, Any]]) -> list[st
 
 def _arguments(one: Any) -> dict[str, Any]:
     given = checks.table("each answer", one)
-    if unknown := sorted(set(given) - {"id", "value", "sem", "x_deployed"}):
-        raise ValueError(f"an answer has no {', '.join(unknown)}; it has id, value, sem and x_deployed")
+    if unknown := sorted(set(given) - set(PARTS)):
+        raise ValueError(f"an answer has no {', '.join(unknown)}; it has {', '.join(PARTS)}")
     if missing := [name for name in ("id", "value") if name not in given]:
         raise ValueError(f"an answer needs {' and '.join(missing)}")
     return given
@@ -90,8 +92,17 @@ def trial_number(id: Any) -> int:
 class _Answer:
     """A value told, checked before the database is touched."""
 
-    def __init__(self, session: Session, id: Any, value: Any, sem: Any = None, x_deployed: Any = None):
+    def __init__(
+        self,
+        session: Session,
+        id: Any,
+        value: Any,
+        sem: Any = None,
+        x_deployed: Any = None,
+        **more: Any,
+    ):
         self._session = session
+        self._beside = session.spec.beside(more).as_json()
         self.id = trial_number(id)
         self._value = stored(checks.number("value", value))
         self._sem = None if sem is None else stored(checks.number("sem", sem))
@@ -115,10 +126,10 @@ class _Answer:
         answer = Answer(self._value, self._sem, vector_from_json(asked.x), self._deployed, recent)
         against = self._session.spec.answers.judge(answer)
         if against is None:
-            return Said("complete", self._value, self._sem, text)
+            return Said("complete", self._value, self._sem, text, beside=self._beside)
         if not math.isfinite(self._value):  # no database keeps these
-            return Said(against.state, x_deployed=text, reason=against.reason)
-        return Said(against.state, self._value, self._sem, text, against.reason)
+            return Said(against.state, x_deployed=text, reason=against.reason, beside=self._beside)
+        return Said(against.state, self._value, self._sem, text, against.reason, self._beside)
 
     def _recent(self, log: Writer, trial: Known) -> tuple[list[int], np.ndarray | None]:
         """What it is compared with; nothing if it was told before, nor for the few evaluations."""
@@ -133,7 +144,8 @@ class _Answer:
         for id, against in zip(trials, before, strict=True):
             last = None if against is None else log.trial(id).happened[-1]
             if against is not None and last is not None and last.kind == "complete":
-                log.say(id, "doubted", now, value=last.value, sem=last.sem, reason=against.reason)
+                told: dict[str, Any] = {"value": last.value, "sem": last.sem, "beside": last.beside}
+                log.say(id, "doubted", now, reason=against.reason, **told)
         return said if this is None else replace(said, kind=this.state, reason=this.reason)
 
 
@@ -163,11 +175,13 @@ def _record(log: Writer, trial: Known, said: Said, now: float) -> str:
 
 
 def _append(log: Writer, id: int, kind: str, now: float, said: Said) -> None:
-    log.say(id, kind, now, value=said.value, sem=said.sem, x_deployed=said.x_deployed, reason=said.reason)
+    told: dict[str, Any] = {"value": said.value, "sem": said.sem, "x_deployed": said.x_deployed}
+    log.say(id, kind, now, reason=said.reason, beside=said.beside, **told)
 
 
 def _words(told: Said | Happened) -> str:
     if told.kind == "failed":
         return f"failed ({told.reason})"
     error = "" if told.sem is None else f" with sem {told.sem!r}"
-    return f"{told.value!r}{error}" + ("" if told.x_deployed is None else f" at {told.x_deployed}")
+    where = "" if told.x_deployed is None else f" at {told.x_deployed}"
+    return f"{told.value!r}{error}{where}" + ("" if told.beside is None else f" with {told.beside}")

@@ -77,6 +77,7 @@ def _values(facts: Table, summary: Summary) -> None:
         facts.add_row("values", Text(words.sparkline(told.trend)))
         end = [significant(value, 4) for value in (told.first, told.last, told.low, told.high)]
         facts.add_row("", f"{told.n} told: {end[0]} … {end[1]}, between {end[2]} and {end[3]}")
+    _side(facts, summary)
     drift = summary.drift
     if drift is not None:
         text = f"{drift.n} at the start, mean {significant(drift.mean, 4)}"
@@ -84,6 +85,17 @@ def _values(facts: Table, summary: Summary) -> None:
             slope, error = significant(drift.slope, 3), significant(drift.slope_sem, 2)
             text += f"; drift {slope} ± {error} a day"
         facts.add_row("control", text)
+
+
+def _side(facts: Table, summary: Summary) -> None:
+    """What covariates explain, and what to be wary of."""
+    for one in summary.covariates[:_MOST]:
+        facts.add_row("covariate", _name(f"{one.name}: {words.effect(one.effect, one.known)}"))
+    _more(facts, len(summary.covariates))
+    if summary.noise_left is not None:
+        facts.add_row("", f"{significant(100 * summary.noise_left, 3)} % of the noise in pairs is left")
+    for warning in summary.warnings:
+        facts.add_row("warning", Text(one_line(warning)))
 
 
 def _decision(spec: Spec, recommendation: Recommendation) -> Table:

@@ -1,7 +1,7 @@
 """One deployment, as the caller sees it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -57,6 +57,9 @@ class Trial:
     state: str = "pending"
     value: float | None = None
     sem: float | None = None
+    covariates: Mapping[str, float] = field(
+        default_factory=dict[str, float]
+    )  # what was told beside the value, and is known
     x_deployed: np.ndarray | None = None
     reason: str | None = None
     answered_at: float | None = None

@@ -61,6 +61,7 @@ def _page(
     badges += [Badge(f"{count} {state}", state == "held") for state, count in summary.states.items() if count]
     if summary.stopped is not None:
         badges.append(Badge(f"stopped: {summary.stopped}", warns=True))
+    badges += [Badge(warning, warns=True) for warning in summary.warnings]
     decision = Section(
         "decision", "Recommended", recommendation.known, (), "", 0, [_decision(spec, recommendation)]
     )
@@ -116,10 +117,12 @@ def _open(spec: Spec, summary: Summary, trials: Sequence[Trial]) -> list[Table]:
     ]
     lost = [Row(f"{f.id}", cells([f.state, words.date(f.at), f.reason])) for f in summary.failures]
     told = [Row(f"{t.id}", cells([t.story])) for t in trials if t.story]
+    beside = [Row(one.name, cells([words.effect(one.effect, one.known)])) for one in summary.covariates]
     tables = [
         Table("Deployments that are out", ("trial", "holder", "lease", "decision"), out, words=_WORDS),
         Table("Answers that are held, far from all others", ("trial", "value", ""), held, words=_WORDS),
         Table("The last that failed or expired", ("trial", "state", "date", "reason"), lost, words=_WORDS),
+        Table("What covariates explain", ("covariate", "effect"), beside, words=_WORDS),
         Table("Answers that were amended", ("trial", "what was said"), told, words=_WORDS),
     ]
     return [table for table in tables if table.rows]

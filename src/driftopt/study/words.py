@@ -146,6 +146,16 @@ def short(name: str, most: int = _NAME) -> str:
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
+def effect(size: float, known: int) -> str:
+    """What a covariate explains.
+
+    >>> effect(0.25, 40), effect(0.0, 40)
+    ('0.25 for one more of it, from 40 answers', 'explains nothing so far, from 40 answers')
+    """
+    what = f"{significant(size, 3)} for one more of it" if size else "explains nothing so far"
+    return f"{what}, from {known} answers"
+
+
 def decision(spec: Spec, x: Any, most: int = 6) -> str:
     """A decision on one line; of a long one, what is farthest from the start."""
     places, chosen = decimals(spec, x), most_changed(spec, x, most)

@@ -219,9 +219,11 @@ class Writer(Reader):
         x_deployed: str | None = None,
         reason: str | None = None,
         who: str | None = None,
+        beside: str | None = None,
     ) -> None:
         """Something happened to a trial, or, with None, to the study."""
-        self._append(Happened(self._next, trial_id, kind, value, sem, x_deployed, reason, who, stored(now)))
+        told = (value, sem, x_deployed, reason, who, stored(now), beside)
+        self._append(Happened(self._next, trial_id, kind, *told))
 
     def done_for(self, request: Request) -> int | None:
         """The trial that was handed out for a request before, if it came before."""

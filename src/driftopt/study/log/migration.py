@@ -1,4 +1,7 @@
-"""From format 1 to format 2: the same rows, numbered in one order, each with its checksum."""
+"""From format 1 to format 2: the same rows, numbered in one order, each with its checksum.
+
+From format 2 to format 3: events have one column more, for what is told beside a value.
+"""
 
 import json
 import os
@@ -18,25 +21,25 @@ _OLD_INDEXES = ("driftopt_trials_by_study", "driftopt_trials_by_slot", "driftopt
 
 
 def needed(connection: sa.Connection, label: str) -> bool:
-    """Whether the database is in the format before; FormatError where this version cannot read it."""
+    """Whether the database is in a format before; FormatError where this version cannot read it."""
     version = connection.execute(sa.select(schema.versions.c.version)).scalar()
-    if version not in (1, schema.FORMAT):
+    if version not in (1, 2, schema.FORMAT):
         raise FormatError(
             f"{label} is in format {version}; this driftopt reads format {schema.FORMAT}: "
             "use the version that wrote it, or a newer one"
         )
-    return version == 1
+    return version != schema.FORMAT
 
 
-def keep(path: str) -> None:
+def keep(path: str, version: int) -> None:
     """A copy of the file as it is, beside it; one that is there already is the older, and stays."""
-    kept = Path(f"{path}.format-1")
+    kept = Path(f"{path}.format-{version}")
     if kept.exists() or not Path(path).exists():
         return
     if not os.access(path, os.W_OK) or not os.access(kept.parent, os.W_OK):
         raise FormatError(
-            f"{path} is in format 1 and has to be brought to format {schema.FORMAT} once, by someone who may "
-            "write it and its folder"
+            f"{path} is in format {version} and has to be brought to format {schema.FORMAT} once, by someone "
+            "who may write it and its folder"
         )
     part = kept.with_name(f"{kept.name}.{os.getpid()}.part")
     with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(part)) as copy:
@@ -50,8 +53,12 @@ def migrate(connection: sa.Connection) -> None:
     """
     if connection.dialect.name == "postgresql":
         connection.execute(sa.text("LOCK TABLE driftopt_format IN ACCESS EXCLUSIVE MODE"))
-    if connection.execute(sa.select(schema.versions.c.version)).scalar_one() != 1:
-        return  # another process was quicker
+    version = connection.execute(sa.select(schema.versions.c.version)).scalar_one()
+    if version == 2:
+        connection.execute(sa.text("ALTER TABLE driftopt_events ADD COLUMN beside TEXT"))
+        connection.execute(sa.update(schema.versions).values(version=schema.FORMAT))
+    if version != 1:
+        return  # it is done, or another process was quicker
     for index in _OLD_INDEXES:
         connection.execute(sa.text(f"DROP INDEX {index}"))
     for table in _OLD:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftopt.answers import Beside
 from driftopt.study.trial import AMENDMENTS, ANSWERS, Event, Place, Trial, state_of
 
 
@@ -54,6 +55,7 @@ class Happened(NamedTuple):
     reason: str | None
     who: str | None
     at: float
+    beside: str | None = None  # what else was told, as JSON: driftopt.answers.Beside
 
 
 Row = Opened | Asked | Happened
@@ -87,8 +89,12 @@ def chained(before: str, *fields: Any) -> str:
 
 
 def checksum_of(before: str, row: Row) -> str:
-    """A row's checksum, which depends on all rows before it."""
-    return chained(before, type(row).__name__, *row)
+    """A row's checksum, which depends on all rows before it.
+
+    Rows of old had no `beside`: where there is none, it has no part in the sum.
+    """
+    fields = row[:-1] if isinstance(row, Happened) and row.beside is None else row
+    return chained(before, type(row).__name__, *fields)
 
 
 def vector_as_json(x: np.ndarray) -> str:
@@ -137,6 +143,7 @@ def as_trial(asked: Asked, happened: Sequence[Happened], names: tuple[str, ...],
         row["x_deployed"] = None if told.x_deployed is None else vector_from_json(told.x_deployed)
         now = next((event for event in reversed(happened) if event.kind in AMENDMENTS), told)
         row |= {"value": now.value, "sem": now.sem, "reason": now.reason}
+        row |= Beside.from_json(now.beside)._asdict()
     return Trial(**row)
 
 

@@ -36,7 +36,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-FORMAT = 2
+FORMAT = 3
 
 metadata = MetaData()
 
@@ -130,6 +130,7 @@ events = Table(
     Column("who", String(200)),  # who said so, where that is another than the trial's holder
     Column("at", Double, nullable=False),
     _checksum(),
+    Column("beside", Text),  # what else was told: covariates and the like
     sqlite_with_rowid=False,
 )
 Index("driftopt_events_by_trial", events.c.trial_id)

@@ -173,7 +173,8 @@ def _bring_up_to_date(database: Database) -> None:
 def _migrate(database: Database) -> None:
     """Bring the database to the present format; an SQLite file as it was is kept beside it."""
     if database.sqlite and database.url.database:
-        migration.keep(database.url.database)
+        version = database.read(lambda tx: tx.execute(sa.select(schema.versions.c.version)).scalar_one())
+        migration.keep(database.url.database, version)
     database.write(migration.migrate, again=True)
 
 

@@ -1,0 +1,60 @@
+"""What is told of a deployment beside its value, checked at the door, and its one line of JSON in a log."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from driftopt import checks
+
+
+class Beside(NamedTuple):
+    """What came with a value."""
+
+    covariates: Mapping[str, float] = {}
+
+    def as_json(self) -> str | None:
+        """One line, the same for the same content; None where there is nothing.
+
+        >>> Beside({"rain": 0.5}).as_json()
+        '{"covariates": {"rain": 0.5}}'
+        """
+        held = {name: value for name, value in self._asdict().items() if value not in (None, {})}
+        return json.dumps(held, sort_keys=True, allow_nan=False) if held else None
+
+    @classmethod
+    def from_json(cls, text: str | None) -> "Beside":
+        """The same again."""
+        return NOTHING if text is None else cls(**json.loads(text))
+
+
+NOTHING = Beside()
+
+
+def covariates(given: Any, names: Sequence[str]) -> dict[str, float]:
+    """Those that are known, by name: NaN, infinity and None say that one is not.
+
+    Raises:
+        ValueError: a name that was not said at the beginning, or what is no number.
+    """
+    return _numbers("covariates", given, names, "covariates=[…]")
+
+
+def _numbers(what: str, given: Any, names: Sequence[str], where: str) -> dict[str, float]:
+    table = checks.table(what, given)
+    if unknown := sorted(set(table) - set(names)):
+        known = f"they are {', '.join(names)}" if names else f"none were named: give {where} at the beginning"
+        raise ValueError(f"{what} has {', '.join(unknown)}; {known}")
+    read = {
+        name: checks.number(f"{what}[{name!r}]", value) for name, value in table.items() if value is not None
+    }
+    return {name: value + 0.0 for name, value in read.items() if math.isfinite(value)}
+
+
+def names(what: str, given: Any) -> tuple[str, ...]:
+    """Different words, in their order; None: there are none."""
+    listed = [] if given is None else checks.several(what, given)
+    found = tuple(str(checks.text(f"each of {what}", name, 80)) for name in listed)
+    if len(set(found)) < len(found):
+        raise ValueError(f"{what} must be different names, got {checks.brief(list(found))}")
+    return found

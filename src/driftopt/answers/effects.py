@@ -1,0 +1,119 @@
+"""What each covariate was found to explain, and whether it seems to move with the decision."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from driftopt.answers.answers import Answers
+from driftopt.answers.covariates import Covariates, Learnt
+
+SUSPECT = 0.001  # a p-value below this is a warning
+_FEWEST = 8  # differences
+
+
+class CovariateWarning(UserWarning):
+    """A covariate moves with the decision: taking out what it explains may take out what is optimised."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What is known of one covariate."""
+
+    name: str
+    known: int  # answers that came with it
+    effect: float  # β̂, of the value for one more of it; 0: it explains nothing, and is not used
+    p_value: float | None  # of its correlation with the decision; None: too few answers
+
+    @property
+    def moves_with_the_decision(self) -> bool:
+        """Whether it is correlated with the decision beyond chance."""
+        return self.p_value is not None and self.p_value < SUSPECT
+
+    @property
+    def warning(self) -> str:
+        """In words."""
+        return (
+            f"the covariate {self.name!r} moves with the decision (p = {self.p_value:.1g}): taking out what "
+            "it explains may take out what is optimised; leave it out, unless the decision cannot move it"
+        )
+
+
+def found(answers: Answers, memory: Any, history: Mapping[str, np.ndarray]) -> dict[str, Effect]:
+    """What a run found of its covariates, by name.
+
+    Args:
+        answers: the run's steps.
+        memory: what they remember.
+        history: x (n, d), covariates (n, k) and the iteration of each, in the order asked.
+    """
+    step = next(step for step in answers.steps if isinstance(step, Covariates))
+    learnt: Learnt = answers.memory_of(memory, Covariates)
+    given = history["covariates"]
+    return {
+        name: Effect(
+            name,
+            int(np.isfinite(column).sum()),
+            float(learnt.effects[i]),
+            p_value(history["x"], column, history["iteration"], len(step.names)),
+        )
+        for i, (name, column) in enumerate(zip(step.names, given.T, strict=True))
+    }
+
+
+def noise_left(learnt: Learnt) -> float | None:
+    """The variance within iterations after the adjustment, in shares of that before; None: not known."""
+    return float(learnt.adjusted / learnt.plain) if learnt.plain > 0 else None
+
+
+def p_value(x: np.ndarray, covariate: np.ndarray, iteration: np.ndarray, tests: int = 1) -> float | None:
+    """Of the hypothesis that a covariate does not move with the decision, for as many covariates as `tests`.
+
+    Differences between consecutive answers of an iteration, of the covariate and of each coordinate: the
+    method draws the latter at random, so that nothing but the decision's own work makes them correlated, no
+    trend and no season. With r the correlation about 0 of n differences, t = r √(n/(1 − r²)) on n degrees of
+    freedom; the least p-value of d coordinates counts d times, and `tests` times.
+
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(40, 2))
+    >>> p_value(x, x[:, 1] + rng.normal(size=40), np.arange(40) // 2) < 0.01
+    True
+    """
+    from scipy import stats
+
+    if len(x) < _FEWEST:
+        return None
+    same = (iteration[1:] == iteration[:-1]) if _shared(iteration) else np.ones(len(x) - 1, bool)
+    change, steps = np.diff(covariate)[same], np.diff(x, axis=0)[same]
+    known = np.isfinite(change)
+    change, steps = change[known], steps[known]
+    moved = np.abs(steps).max(axis=1, initial=0.0) > 0
+    change, steps, n = change[moved], steps[moved], int(moved.sum())
+    if n < _FEWEST or not np.abs(change).max(initial=0.0) > 0:
+        return None
+    # Ranks' signs would waste much; huge numbers are brought to size so that no square overflows.
+    change = change / np.abs(change).max()
+    steps = steps / np.where(np.abs(steps).max(axis=0) > 0, np.abs(steps).max(axis=0), 1)
+    lengths = np.sqrt((steps**2).sum(axis=0) * (change**2).sum())
+    r = np.abs(change @ steps) / np.where(lengths > 0, lengths, 1)
+    largest = min(float(r.max()), 1 - 1e-15)
+    t = largest * math.sqrt(n / (1 - largest**2))
+    return float(min(1.0, 2 * stats.t.sf(t, n) * x.shape[1] * tests))
+
+
+def _shared(iteration: np.ndarray) -> bool:
+    """Whether an iteration has more than one answer."""
+    return len(iteration) > 1 and bool((iteration[1:] == iteration[:-1]).any())
+
+
+def of_trials(names: Sequence[str], trials: Sequence[Any]) -> dict[str, np.ndarray]:
+    """The history of a study's trials that count."""
+    told = [trial for trial in trials if trial.kind == "method" and trial.state == "complete"]
+    rows = [[trial.covariates.get(name, math.nan) for name in names] for trial in told]
+    return {
+        "x": np.array([trial.x for trial in told]).reshape(len(told), -1),
+        "covariates": np.array(rows, np.float64).reshape(len(told), len(names)),
+        "iteration": np.array([trial.iteration for trial in told]),
+    }

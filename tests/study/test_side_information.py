@@ -1,0 +1,163 @@
+"""What is told beside a value: through the store, replay, corrections, files, pages and the command line."""
+
+import json
+
+import numpy as np
+import pytest
+
+from driftopt import minimize
+from driftopt.study import Conflict, Study, load
+from support.study_worlds import PLAIN, bowl
+
+CROWD = {"covariates": ["crowd", "rain"], "x0": [1.0, -0.5], "radius": 0.3, "rng": 5}
+
+
+def crowd(trial):
+    """Two covariates, functions of the trial's place alone."""
+    place = (1, trial.iteration, trial.draw, trial.point, trial.sample)
+    loud, rain = np.random.default_rng([9, *place]).standard_normal(2)
+    return {"crowd": float(loud), "rain": float(rain > 1)}
+
+
+def value(trial):
+    return bowl(trial) + 2 * crowd(trial)["crowd"]
+
+
+def driven(url, name="shop", count=40, wrong=(), **more):
+    study = Study.create(url, name, budget=60, **{**CROWD, **more})
+    for turn in range(count):
+        trial = study.ask()
+        told = crowd(trial)
+        if turn in wrong:
+            told = {"crowd": 50.0, "rain": 1.0}
+        study.tell(trial.id, value(trial), covariates=told)
+    return study
+
+
+def test_a_study_is_told_what_minimize_is_told(tmp_path):
+    """The same answers, the same adjustment, the same walk to rounding."""
+    study = driven(tmp_path / "a.db", count=60)
+    told = {trial.x.tobytes(): trial for trial in study.trials()}
+    trials = iter(study.trials())
+
+    def fun(x):
+        trial = next(trials)
+        np.testing.assert_allclose(x, trial.x, atol=1e-6)
+        return trial.value, trial.covariates
+
+    result = minimize(fun, CROWD["x0"], budget=60, radius=0.3, rng=5, covariates=CROWD["covariates"])
+    np.testing.assert_allclose(result.x, study.recommend().x, atol=1e-6)
+    effects = {one.name: one.effect for one in study.summary().covariates}
+    assert effects["crowd"] == pytest.approx(result.covariates["crowd"].effect, rel=1e-6)
+    assert abs(effects["crowd"] - 2) < 0.2
+    assert len(told) > 1
+
+
+def test_another_process_replays_the_same_state(tmp_path):
+    study = driven(tmp_path / "a.db")
+    other = Study.open(tmp_path / "a.db", "shop")
+    np.testing.assert_array_equal(study.recommend().x, other.recommend().x)
+    assert other.verify() > 0
+    assert other.summary() == study.summary() or other.summary().covariates == study.summary().covariates
+
+
+def test_a_corrected_covariate_corrects_its_effect(tmp_path):
+    """Told wrongly and corrected is, to the bit, told rightly at once."""
+    right = driven(tmp_path / "a.db")
+    wrong = driven(tmp_path / "b.db", count=11, wrong=(10,))
+    trial = wrong.trials()[10]
+    wrong.correct(trial.id, value(trial), "the counter was broken", covariates=crowd(trial))
+    assert wrong.trials()[10].covariates == crowd(trial)
+    for _ in range(29):
+        trial = wrong.ask()
+        wrong.tell(trial.id, value(trial), covariates=crowd(trial))
+    assert wrong.summary().covariates[0].effect == right.summary().covariates[0].effect
+    np.testing.assert_array_equal(right.recommend().x, wrong.recommend().x)
+
+
+def test_a_corrected_value_keeps_its_covariates(tmp_path):
+    study = driven(tmp_path / "a.db", count=6)
+    before = study.trials()[2]
+    study.correct(before.id, 3.5)
+    assert study.trials()[2].covariates == before.covariates
+    study.correct(before.id, 3.5, covariates={"rain": 0.0})
+    assert study.trials()[2].covariates == {"rain": 0.0}
+    rows = study.verify()
+    study.correct(before.id, 3.5, covariates={"rain": 0.0})
+    assert study.verify() == rows, "the same again is nothing"
+
+
+def test_a_voided_answer_takes_its_covariates_with_it(tmp_path):
+    study = driven(tmp_path / "a.db", count=20, params={}, method=None)
+    study.void(study.trials()[4].id, "nobody was there")
+    again = Study.open(tmp_path / "a.db", "shop")
+    np.testing.assert_array_equal(study.recommend().x, again.recommend().x)
+
+
+def test_telling_twice_compares_the_covariates_too(tmp_path):
+    study = driven(tmp_path / "a.db", count=0)
+    trial = study.ask()
+    assert study.tell(trial.id, 1.0, covariates={"crowd": 2}) == "complete"
+    assert study.tell(trial.id, 1.0, covariates={"crowd": 2.0, "rain": float("nan")}) == "complete"
+    with pytest.raises(Conflict, match="crowd"):
+        study.tell(trial.id, 1.0, covariates={"crowd": 3.0})
+
+
+def test_what_was_not_named_is_refused(tmp_path):
+    study = driven(tmp_path / "a.db", count=0)
+    trial = study.ask()
+    with pytest.raises(ValueError, match="has wind; they are crowd, rain"):
+        study.tell(trial.id, 1.0, covariates={"wind": 1.0})
+    with pytest.raises(ValueError, match="must be a number"):
+        study.tell(trial.id, 1.0, covariates={"rain": "much"})
+    with pytest.raises(ValueError, match="different names"):
+        Study.create(tmp_path / "a.db", "b", budget=20, **{**CROWD, "covariates": ["a", "a"]})
+    plain = Study.create(tmp_path / "a.db", "plain", budget=20, **PLAIN)
+    with pytest.raises(ValueError, match="give covariates="):
+        plain.tell(plain.ask().id, 1.0, covariates={"rain": 1.0})
+
+
+def test_without_covariates_told_the_walk_is_the_plain_one(tmp_path):
+    named, plain = (
+        Study.create(tmp_path / "a.db", name, budget=40, **{**CROWD, "covariates": given})
+        for name, given in (("named", ["crowd"]), ("plain", None))
+    )
+    for study in (named, plain):
+        for _ in range(30):
+            trial = study.ask()
+            study.tell(trial.id, value(trial))
+    np.testing.assert_array_equal(named.recommend().x, plain.recommend().x)
+    assert "covariates" not in json.loads(plain.spec.as_json())
+
+
+def test_files_and_imports_keep_them(tmp_path):
+    study = driven(tmp_path / "a.db", count=12)
+    study.correct(study.trials()[3].id, 1.5, covariates={"crowd": 4.0})
+    header, first, *_ = study.export(tmp_path / "a.csv").read_text().splitlines()
+    assert header.endswith("covariate:crowd,covariate:rain")
+    assert first.split(",")[-2] == repr(study.trials()[0].covariates["crowd"])
+    study.export(tmp_path / "a.json")
+    again = load(tmp_path / "b.db", tmp_path / "a.json")
+    assert [t.covariates for t in again.trials()] == [t.covariates for t in study.trials()]
+    np.testing.assert_array_equal(again.recommend().x, study.recommend().x)
+    polars = pytest.importorskip("polars")
+    table = polars.read_parquet(study.export(tmp_path / "a.parquet"))
+    assert table["covariate:crowd"].null_count() == 0
+
+
+def test_a_covariate_that_moves_with_the_decision_is_warned_of(tmp_path):
+    study = Study.create(tmp_path / "a.db", "shop", budget=60, **CROWD)
+    for _ in range(50):
+        trial = study.ask()
+        study.tell(trial.id, value(trial), covariates={"crowd": float(trial.x.sum())})
+    summary = study.summary()
+    assert len(summary.warnings) == 1
+    assert "'crowd' moves with the decision" in summary.warnings[0]
+    assert json.dumps(summary.as_dict)
+    from rich.console import Console
+
+    console = Console(width=80, record=True)
+    console.print(study.page())
+    text = console.export_text()
+    assert "moves with the decision" in text
+    assert "rain" in text
