@@ -95,7 +95,7 @@ def extend(session: Session, budget: Any, reason: Any, who: Any) -> None:
     total, why, by = int(checks.count("budget", budget)), _reason(reason), str(checks.text("who", who))
 
     def work(log: Writer) -> None:
-        session.progress.follow(log)
+        session.catch_up(log)
         now, stopped = session.progress.budget, session.progress.stopped
         if stopped is not None:
             raise ValueError(f"the study was stopped ({stopped}): create another one from its recommendation")
@@ -112,7 +112,7 @@ def stop(session: Session, reason: Any, who: Any) -> None:
     why, by = _reason(reason), str(checks.text("who", who))
 
     def work(log: Writer) -> None:
-        session.progress.follow(log)
+        session.catch_up(log)
         if session.progress.stopped is None:
             log.say(None, "stopped", session.clock(), reason=why, who=by)
 

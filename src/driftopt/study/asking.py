@@ -41,7 +41,7 @@ def ask(
     while True:
 
         def work(log: Writer, computed: Computed | None = computed) -> Trial | Needed | None:
-            session.progress.follow(log)
+            session.catch_up(log)
             if request is not None and (done := log.done_for(request)) is not None:
                 return _trial(session, log, done)
             outcome = _next(session, log, purpose, holder, held, computed)
@@ -77,7 +77,7 @@ def _trial(session: Session, log: Writer, id: int) -> Trial:
 
 
 def _needed(session: Session, iteration: int, draw: int | None) -> Needed:
-    return Needed(session.progress.restarts, len(session.progress.steps), iteration, draw)
+    return Needed(session.progress.restarts, session.progress.steps_in_all, iteration, draw)
 
 
 def _compute(session: Session, needed: Needed) -> Computed:

@@ -1,8 +1,9 @@
 """The method's state as the replay of the log: the one part of a study that needs JAX."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 import jax
 import numpy as np
@@ -14,6 +15,21 @@ from driftopt.study.spec import Spec
 
 # Iterations number below 2³¹, so this never meets a key that `noise` derives.
 _REDRAW = np.uint32(2**32 - 1)
+
+
+def _is_key(leaf: Any) -> bool:
+    return jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _words(leaf: Any) -> np.ndarray:
+    """An array of a state as NumPy's; keys as the whole numbers that they are."""
+    return np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
+
+
+def _from_words(words: np.ndarray, like: Any) -> Any:
+    if not _is_key(like):
+        return jax.numpy.asarray(words)
+    return jax.random.wrap_key_data(jax.numpy.asarray(words), impl=jax.random.key_impl(like))
 
 
 class MethodState(Host):
@@ -29,9 +45,9 @@ class MethodState(Host):
         self.taken = 0
         self.before: np.ndarray | None = None  # the decisions that the last values told belong to
 
-    def follow(self, steps: Sequence[Step]) -> None:
-        """Take the steps that are new since the last time."""
-        for kind, run in groupby(steps[self.taken :], key=type):
+    def follow(self, steps: Sequence[Step], before: int = 0) -> None:
+        """Take the steps that are new since the last time; `steps` begin after so many `before`."""
+        for kind, run in groupby(steps[self.taken - before :], key=type):
             if kind is np.ndarray:
                 values = np.stack(list(run))  # pyright: ignore[reportCallIssue, reportArgumentType]
                 self.replay(values[:-1])
@@ -46,7 +62,42 @@ class MethodState(Host):
                         self._draw += 1
                     else:
                         self._plan_for(int(step))  # pyright: ignore[reportArgumentType]
-        self.taken = len(steps)
+        self.taken = before + len(steps)
+
+    def as_data(self) -> dict[str, Any]:
+        """All of it in plain values and arrays, to the bit."""
+        leaves = jax.tree.leaves(self.state)
+        return {
+            "state": [_words(leaf) for leaf in leaves],
+            "key": _words(self._key),
+            "told": self.told,
+            "diverged": self.diverged,
+            "draw": self._draw,
+            "taken": self.taken,
+            "before": self.before,
+            "budget": self._params.get("budget"),
+        }
+
+    def resume(self, data: Mapping[str, Any]) -> None:
+        """Be what `as_data` said, in a state just begun.
+
+        Raises:
+            ValueError: it is not of this method.
+        """
+        leaves, structure = jax.tree.flatten(self.state)
+        kept = [np.asarray(words) for words in data["state"]]
+        like = [_words(leaf) for leaf in (*leaves, self._key)]
+        if [(a.dtype, a.shape) for a in (*kept, data["key"])] != [(a.dtype, a.shape) for a in like]:
+            raise ValueError("these are not the numbers of this method's state")
+        if data["budget"] is not None:
+            self._plan_for(data["budget"])
+        with jax.enable_x64(True):
+            pairs = zip(kept, leaves, strict=True)
+            self.state = jax.tree.unflatten(structure, [_from_words(words, leaf) for words, leaf in pairs])
+            self._key = _from_words(data["key"], self._key)
+        self.told, self._diverged = data["told"], np.bool_(data["diverged"])
+        self._draw, self.taken, self.before = data["draw"], data["taken"], data["before"]
+        self._draw_window()
 
     def _plan_for(self, budget: int) -> None:
         """Go on from here with a plan for another budget, if the method makes one."""
@@ -59,10 +110,14 @@ class MethodState(Host):
 
     def redraw(self) -> None:
         """Other random numbers from here on; the iterate and the count stay."""
-        within = self.told % self.ahead
         with jax.enable_x64(True):
             self._key = jax.random.fold_in(self._key, _REDRAW)
-            # The window of numbers drawn ahead begins where it began.
+        self._draw_window()
+
+    def _draw_window(self) -> None:
+        """The numbers drawn ahead, from the present key, and the points: the window begins where it began."""
+        within = self.told % self.ahead
+        with jax.enable_x64(True):
             self.told -= within
             self._refill()
             self.told += within

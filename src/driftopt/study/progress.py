@@ -1,7 +1,6 @@
 """The rows of the log folded, as they come, into what `ask` must know: no SQL, no JAX, no clock."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,70 +9,21 @@ from driftopt import averages
 from driftopt.answers.beside import NOTHING, Beside
 from driftopt.study.errors import Holding
 from driftopt.study.log import Asked, Deployed, Happened, Mark, Opened, Reader, Row, Written, as_trial
+from driftopt.study.open_iteration import OpenIteration
 from driftopt.study.spec import Spec
-from driftopt.study.trial import AMENDMENTS, FOR_ANOTHER, TAKEN_BACK, Place, Trial
+from driftopt.study.trial import AMENDMENTS, FOR_ANOTHER, TAKEN_BACK, Trial
 
 # What happened to the method's state, in order: the (p,) values of an iteration, None for a redraw, or the
 # budget that it plans for from there on.
 Step = np.ndarray | int | None
 
 
-@dataclass
-class OpenIteration:
-    """One draw of one iteration, while answers are awaited.
+# What a checkpoint holds as it is.
+_NUMBERS = ("amended_at", "opened_at", "budget", "stopped", "spent", "since_control", "closed")
 
-    A slot is one deployment: slot = sample · p + point. So the points are asked in turn, and repeats of a
-    point come a round later: a world that drifts slowly then biases both sides of a difference alike.
-    """
 
-    row: int  # of the log, where it was opened
-    iteration: int
-    draw: int
-    count: int  # p
-    repeats: int
-    values: list[float | None] = field(init=False)
-    answered_by: list[int | None] = field(init=False)  # the trial that each value came from
-    said: list[Happened | None] = field(init=False)  # and the row that says it
-    lost: list[set[int]] = field(init=False)  # for each slot, the trials that failed or expired
-    out: dict[int, Holding] = field(init=False, default_factory=dict[int, Holding])
-    missing: int = field(init=False)
-    trials: list[int] = field(init=False, default_factory=list[int])
-
-    def __post_init__(self) -> None:
-        self.missing = self.count * self.repeats
-        self.values = [None] * self.missing
-        self.answered_by = [None] * self.missing
-        self.said = [None] * self.missing
-        self.lost = [set() for _ in self.values]
-
-    def slot(self, point: int, sample: int) -> int:
-        return sample * self.count + point
-
-    def place(self, slot: int) -> Place:
-        """The place of a slot."""
-        return Place("method", self.iteration, self.draw, slot % self.count, slot // self.count)
-
-    def free(self) -> list[int]:
-        """Slots that need a deployment and have none out."""
-        return [s for s, value in enumerate(self.values) if value is None and s not in self.out]
-
-    def fill(self, slot: int, trial: int, row: Happened) -> None:
-        """An answer for a slot that has none."""
-        self.values[slot], self.answered_by[slot], self.said[slot] = row.value, trial, row
-        self.missing -= 1
-
-    def clear(self, slot: int, trial: int) -> None:
-        """A slot's answer was taken back: it is asked again."""
-        self.values[slot] = self.answered_by[slot] = self.said[slot] = None
-        self.missing += 1
-        self.lost[slot].add(trial)
-
-    def stand(self, amended: Mapping[int, Happened | None]) -> list[Happened | None]:
-        """What now stands for each slot, in the order of the samples, not of arrival; None for an answer that
-        was taken back after the iteration was over.
-        """
-        pairs = zip(self.answered_by, self.said, strict=True)
-        return [row if trial is None else amended.get(trial, row) for trial, row in pairs]
+def _key(draw: OpenIteration) -> tuple[int, int]:
+    return draw.iteration, draw.draw
 
 
 def _amended(rows: Sequence[Row]) -> dict[int, Happened | None]:
@@ -111,6 +61,8 @@ class Progress:
         self.deployed = Deployed()
         self.since_control: int | None = None  # deployments since the last control; None before the first
         self.steps: list[Step] = []
+        self.resumed_at = 0  # rows of the log before the checkpoint that this was begun with
+        self.steps_before = 0  # and its steps, which `steps` leaves out
         self.closed = 0  # iterations whose values are all in
 
     @property
@@ -122,6 +74,16 @@ class Progress:
     def rows(self) -> int:
         """Rows of the log taken in."""
         return self._seen.rows
+
+    @property
+    def seen(self) -> Mark:
+        """How far the log was taken in."""
+        return self._seen
+
+    @property
+    def steps_in_all(self) -> int:
+        """How often the method's state has changed."""
+        return self.steps_before + len(self.steps)
 
     @property
     def open(self) -> OpenIteration | None:
@@ -170,19 +132,63 @@ class Progress:
         ]
 
     def follow(self, log: Reader) -> None:
-        """Take in the rows added since the last time; where they amend earlier answers, all rows anew."""
+        """Take in the rows added since the last time; where they amend what is settled, all rows anew."""
         rows, seen = log.since(self._seen)
-        if _amended(rows):
-            if self._seen != self._begin:
-                rows, seen = log.since(self._begin)
+        amended = _amended(rows)
+        if self._reaches_back(amended, rows):
+            rows, seen = log.since(self._begin)
             self.restarts += 1
             self._restart(_amended(rows))
+        else:
+            self._amended |= amended
         self._fold(rows, seen)
+
+    def _reaches_back(self, amended: Mapping[int, Happened | None], rows: Sequence[Row]) -> bool:
+        """Whether an answer was amended that is in the method's state already."""
+        asked = {row.id for row in rows if isinstance(row, Asked)} if amended else set[int]()
+        return any(id not in asked and id not in self._draw_of and id not in self._beside for id in amended)
+
+    def begin_anew(self) -> None:
+        """Forget everything: what is followed next is the whole log."""
+        self.restarts += 1
+        self._restart({})
 
     def take(self, written: Written) -> None:
         """Take in rows that were just committed, if none are missing between and none reach back."""
         if written.rows and written.before == self._seen and not _amended(written.rows):
             self._fold(written.rows, written.after)
+
+    def as_data(self) -> dict[str, Any]:
+        """All that it knows, in plain values, but for the steps that the method's state has taken.
+
+        What was deployed for another's sake is left out: nobody asks for it but by its rows.
+        """
+        beside = [rows for rows in self._beside.values() if rows[0].kind not in FOR_ANOTHER]
+        return {name: getattr(self, name) for name in _NUMBERS} | {
+            "steps": self.steps_in_all,
+            "amended": [[id, row and list(row)] for id, row in self._amended.items()],
+            "draws": [draw.as_data() for draw in self._draws.values()],
+            "slots": [[id, *_key(draw), slot] for id, (draw, slot) in self._draw_of.items()],
+            "memory": self._memory,
+            "beside": [[list(asked), [list(row) for row in happened]] for asked, happened in beside],
+            "pending": [list(row) for row in self._pending.values()],
+            "deployed": self.deployed.as_data(),
+        }
+
+    def resume(self, data: Mapping[str, Any], seen: Mark) -> None:
+        """Know what `as_data` said, at `seen`, as if the log had been followed that far."""
+        self._restart({id: row and Happened._make(row) for id, row in data["amended"]})
+        for name in _NUMBERS:
+            setattr(self, name, data[name])
+        self.steps_before, self._memory = data["steps"], data["memory"]
+        draws = [OpenIteration.from_data(draw) for draw in data["draws"]]
+        self._draws = {_key(draw): draw for draw in draws}
+        self._draw_of = {id: (self._draws[i, j], slot) for id, i, j, slot in data["slots"]}
+        beside = [(Asked._make(asked), list(map(Happened._make, rows))) for asked, rows in data["beside"]]
+        self._beside = {asked.id: (asked, rows) for asked, rows in beside}
+        self._pending = {row.id: row for row in map(Asked._make, data["pending"])}
+        self.deployed = Deployed.from_data(data["deployed"])
+        self._seen, self.resumed_at = seen, seen.rows
 
     def of(self, rows: Sequence[Row]) -> "Progress":
         """What the beginning of a log told when there was no more of it."""

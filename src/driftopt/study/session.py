@@ -1,11 +1,12 @@
 """One process's view of one study: the log, what it tells so far, and the method's state."""
 
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from driftopt.study import checkpoint
 from driftopt.study.errors import ReplayError
 from driftopt.study.log import Log, Reader, Writer
 from driftopt.study.progress import Progress
@@ -20,7 +21,7 @@ T = TypeVar("T")
 class Session:
     """What it remembers is only a cache of the log: any other session would decide alike."""
 
-    def __init__(self, log: Log, spec: Spec, clock: Callable[[], float]):
+    def __init__(self, log: Log, spec: Spec, clock: Callable[[], float], checkpoints: bool = True):
         self.log = log
         self.spec = spec
         self.clock = clock
@@ -28,12 +29,15 @@ class Session:
         self.lock = threading.RLock()
         self._state: MethodState | None = None
         self._restarts = 0  # of `progress`, when the state was begun
+        self._checkpoints = checkpoints and checkpoint.possible(spec)
+        self._resumed: Mapping[str, Any] | None = None  # the method's state at a checkpoint
+        self._kept_at = 0  # rows of the log that the last checkpoint covers
 
     def read(self, work: Callable[[Reader], T]) -> T:
         """Look at the log, with `progress` at the same moment."""
 
         def looked(log: Reader) -> T:
-            self.progress.follow(log)
+            self.catch_up(log)
             return work(log)
 
         with self.lock:
@@ -42,6 +46,12 @@ class Session:
     def follow(self) -> None:
         """Bring `progress` to the log's present end."""
         self.read(lambda log: None)
+
+    def catch_up(self, log: Reader) -> None:
+        """Take in the rows since the last look; at the first, those since a checkpoint if one fits."""
+        if self._checkpoints and self.progress.rows == 0:
+            self._resumed = checkpoint.resume(self.progress, log)
+        self.progress.follow(log)
 
     def write(self, work: Callable[[Writer], T], *, again: bool = False) -> T:
         """Append to the log; what is committed is known here without reading it again."""
@@ -56,9 +66,34 @@ class Session:
 
         refuse_after_fork()
         if self._state is None or self._restarts != self.progress.restarts:
-            self._state, self._restarts = self._replay(self.progress), self.progress.restarts
-        self._state.follow(self.progress.steps)
+            self._state = self._resume() or self._replay(self.progress)
+            self._restarts = self.progress.restarts
+        self._state.follow(self.progress.steps, self.progress.steps_before)
+        if self._checkpoints and self.progress.rows - self._kept_at >= checkpoint.EVERY:
+            checkpoint.keep(self.log, self.progress, self._state.as_data())
+            self._kept_at = self.progress.rows  # if the database was busy, the next will do
         return self._state
+
+    def _resume(self) -> "MethodState | None":
+        """The state of the checkpoint that `progress` was begun with, brought up to date."""
+        from driftopt.study.method_state import MethodState
+
+        kept, self._resumed, self._kept_at = self._resumed, None, 0
+        if kept is None or not self.progress.steps_before:
+            return None
+        state = MethodState(self.spec)
+        try:
+            state.resume(kept)
+        except (ValueError, KeyError, TypeError):
+            self.progress.begin_anew()
+            self.log.read(self.progress.follow)
+            return None
+        self._kept_at = self.progress.resumed_at
+        state.follow(self.progress.steps, self.progress.steps_before)
+        # Whoever wrote the checkpoint has compared the points before it.
+        if state.before is not None and self.progress.amended_at < self.progress.opened_at:
+            self._verify(self.progress, state.before)
+        return state
 
     def _replay(self, progress: Progress) -> "MethodState":
         """A state from the beginning, checked against the points that were asked."""

@@ -461,7 +461,7 @@ class Study:
             DamagedLog: a row is not what was written, or is missing.
             ReplayError: the replay does not lead to the points that were asked.
         """
-        fresh = Session(self._log, self.spec, self._clock)
+        fresh = Session(self._log, self.spec, self._clock, checkpoints=False)
         fresh.follow()
         self._log.database.check()
         fresh.state()

@@ -9,6 +9,7 @@ from driftopt.study.log.keys import Request
 from driftopt.study.log.log import Known, Log, Reader, Writer, Written
 from driftopt.study.log.rows import (
     Asked,
+    Checkpoint,
     Deployed,
     Happened,
     Mark,
@@ -25,6 +26,7 @@ from driftopt.study.log.rows import (
 
 __all__ = [
     "Asked",
+    "Checkpoint",
     "Database",
     "Deployed",
     "Happened",

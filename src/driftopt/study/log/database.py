@@ -109,6 +109,15 @@ class Database:
 
         return self._patiently(attempt, again=again)
 
+    def write_once(self, work: Callable[[sa.Connection], None]) -> bool:
+        """Run `work` as the only writer, if that can be done now: False where it was not, or may not be."""
+        try:
+            with self._writing() as connection:
+                work(connection)
+        except (exc.SQLAlchemyError, UnicodeDecodeError, DatabaseRefused, _Unknown):
+            return False
+        return True
+
     def _patiently(self, attempt: Callable[[], T], *, again: bool) -> T:
         """Wait for a database that is locked or restarts: nothing was committed, so all is done again."""
         began, said, pause = time.monotonic(), False, 0.01

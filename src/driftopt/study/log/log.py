@@ -11,11 +11,12 @@ import numpy as np
 import sqlalchemy as sa
 
 from driftopt.study.errors import DamagedLog, NoSuchStudy, UnknownTrial
-from driftopt.study.log import keys, statements, studies
+from driftopt.study.log import keys, schema, statements, studies
 from driftopt.study.log.database import Database
 from driftopt.study.log.keys import Request
 from driftopt.study.log.rows import (
     Asked,
+    Checkpoint,
     Happened,
     Mark,
     Opened,
@@ -92,6 +93,16 @@ class Log:
 
         return self.database.write(written, again=again)
 
+    def keep_checkpoint(self, checkpoint: Checkpoint) -> bool:
+        """Keep a checkpoint in the place of the one before; False where that cannot be done at once."""
+
+        def kept(connection: sa.Connection) -> None:
+            schema.checkpoints.create(connection, checkfirst=True)  # old databases have no such table
+            writer = Writer(connection, self.study_id)  # one at a time
+            writer.keep_checkpoint(checkpoint)
+
+        return self.database.write_once(kept)
+
 
 class Written(NamedTuple):
     """Rows that one transaction appended after `before`."""
@@ -151,6 +162,16 @@ class Reader:
         if self._head != mark:
             raise DamagedLog(f"the log ends after row {mark.rows}, and not as it was written: {_ADVICE}")
         return [row for _, row, _ in found], mark
+
+    def checkpoint(self, least: int) -> Checkpoint | None:
+        """The checkpoint that is kept, if the log has at least so many rows and it is as it was written."""
+        if self._head.rows < least or not sa.inspect(self._connection).has_table(schema.checkpoints.name):
+            return None
+        found = self._connection.execute(statements.CHECKPOINT, self._study).first()
+        if found is None:
+            return None
+        checkpoint, seal = Checkpoint._make(found[:-1]), found[-1]
+        return checkpoint if checkpoint.seal == seal else None
 
     def trial(self, id: int) -> "Known":
         """What was handed out under this number, and what happened to it."""
@@ -232,6 +253,12 @@ class Writer(Reader):
     def keep(self, request: Request, trial_id: int, now: float) -> None:
         """Write down which trial was handed out for a request."""
         keys.keep(self._connection, self._study["study_id"], request, trial_id, now)
+
+    def keep_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Replace the checkpoint, which is no part of the log."""
+        self._connection.execute(statements.NO_CHECKPOINT, self._study)
+        whole = self._study | checkpoint._asdict() | {"seal": checkpoint.seal}
+        self._connection.execute(statements.NEW_CHECKPOINT, whole)
 
     @property
     def _next(self) -> int:

@@ -68,6 +68,25 @@ class Mark(NamedTuple):
     checksum: str
 
 
+class Checkpoint(NamedTuple):
+    """What the rows up to a mark lead to, as some code computed it."""
+
+    rows: int
+    checksum: str
+    made_by: str
+    content: str
+
+    @property
+    def mark(self) -> Mark:
+        """The end of the rows that are in it."""
+        return Mark(self.rows, self.checksum)
+
+    @property
+    def seal(self) -> str:
+        """A checksum of all of it."""
+        return chained(self.checksum, self.rows, self.made_by, self.content)
+
+
 def stored(number: float) -> float:
     """A number as both databases give it back: SQLite drops the sign of zero, so we always do.
 
@@ -124,6 +143,18 @@ class Deployed:
                 self.kept.add(row.id)
         elif isinstance(row, Happened) and row.trial_id == self._id and row.kind in ("failed", "expired"):
             self._periods = 0
+
+    def as_data(self) -> list[Any]:
+        """All of it in plain values."""
+        return [self.x, self._id, self._periods, np.array(sorted(self.kept), np.int64)]
+
+    @classmethod
+    def from_data(cls, data: Sequence[Any]) -> "Deployed":
+        """The same again."""
+        again = cls()
+        again.x, again._id, again._periods, kept = data
+        again.kept = set(kept.tolist())
+        return again
 
     def held(self, x: np.ndarray) -> int:
         """For how many periods x is deployed by now."""

@@ -5,8 +5,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from driftopt.study.log.rows import Asked, Happened, Mark, Opened, Row, checksum_of
-from driftopt.study.log.schema import events, heads, iterations, studies, trials
+from driftopt.study.log.rows import Asked, Checkpoint, Happened, Mark, Opened, Row, checksum_of
+from driftopt.study.log.schema import checkpoints, events, heads, iterations, studies, trials
 from driftopt.study.trial import Place
 
 
@@ -28,6 +28,11 @@ TABLES: dict[Any, sa.Table] = {Opened: iterations, Asked: trials, Happened: even
 SINCE = [(row, _since(table, row)) for row, table in TABLES.items()]
 APPEND = {row: sa.insert(table) for row, table in TABLES.items()}
 HEAD = sa.select(heads.c.rows, heads.c.checksum).where(*_given(heads, "study_id"))
+CHECKPOINT = (
+    _columns(checkpoints, Checkpoint).add_columns(checkpoints.c.seal).where(*_given(checkpoints, "study_id"))
+)
+NO_CHECKPOINT = sa.delete(checkpoints).where(*_given(checkpoints, "study_id"))
+NEW_CHECKPOINT = sa.insert(checkpoints)
 STUDY = sa.select(studies.c.id).where(studies.c.id == sa.bindparam("study_id"))
 LOCKED_HEAD = HEAD.with_for_update()  # one writer on PostgreSQL; SQLite has locked the whole file already
 NEW_HEAD = sa.update(heads).where(heads.c.study_id == sa.bindparam("of_study"))

@@ -119,6 +119,8 @@ def delete(database: Database, name: str) -> int:
     def work(connection: sa.Connection) -> int:
         if connection.dialect.name == "postgresql":  # its writers lock this row
             connection.execute(statements.LOCKED_HEAD, {"study_id": found.id})
+        if sa.inspect(connection).has_table(schema.checkpoints.name):
+            connection.execute(statements.NO_CHECKPOINT, {"study_id": found.id})
         rows = 0
         for table in (schema.events, schema.trials, schema.iterations, schema.heads):
             gone = connection.execute(sa.delete(table).where(table.c.study_id == found.id))
