@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from driftopt.method import Method
-from driftopt.rng.seeds import as_key, run_keys
+from driftopt.rng.seeds import method_key
 from driftopt.runtime.forks import refuse_after_fork
 
 
@@ -61,8 +61,6 @@ def told_soundly(method: Method, state: Any, values: Any, noise: Any) -> tuple[A
     return jax.tree.map(choose, after, state), taken
 
 
-_run_keys = jax.jit(run_keys)
-
 AHEAD = 256  # iterations whose random numbers are drawn at once
 NUMBERS = 1 << 22  # an upper limit on random numbers in that window: fewer iterations where one needs many
 
@@ -73,14 +71,10 @@ def _draw(method: Method, key: Any, first: Any, dim: int, ahead: int) -> Any:
     return jax.vmap(lambda told: method.noise(key, told, dim))(first + jnp.arange(ahead + 1))
 
 
-@partial(jax.jit, static_argnames="dim")
-def _noise(method: Method, key: Any, dim: int) -> Any:
-    return method.noise(key, 0, dim)
-
-
 def _affordable(method: Method, key: Any, dim: int) -> int:
-    noise = _noise.eval_shape(method, key, dim)  # kept by jit: a second run does not trace it again
-    return max(1, min(AHEAD, NUMBERS // max(1, sum(leaf.size for leaf in jax.tree.leaves(noise)))))
+    window = _draw.eval_shape(method, key, np.int32(0), dim, AHEAD)  # jit keeps the trace for what follows
+    numbers = sum(leaf.size for leaf in jax.tree.leaves(window)) // (AHEAD + 1)
+    return max(1, min(AHEAD, NUMBERS // max(1, numbers)))
 
 
 @jax.jit
@@ -127,14 +121,14 @@ class Host:
         self._dim = len(x0)
         with jax.enable_x64(True):
             self.method = with_precision(method, jnp.float64)
-            self._key, _ = _run_keys(as_key(seed))
+            self._key = method_key(seed)
             self.state = _init(self.method, self._key, jnp.asarray(x0, jnp.float64))
             self.told, self._diverged = 0, np.bool_(False)
             self.repeats = int(np.asarray(self.method.batch))  # fresh samples to average at each point
             self.ahead = _affordable(self.method, self._key, self._dim)
             self._values = np.zeros((self.ahead, method.points(self._dim)))
             self._refill()
-            self._run(0, 0)
+            self._begin()
         if not np.isfinite(self._points).all() or not np.abs(self._points).max() <= 2 * farthest(np.float64):
             raise ValueError(
                 f"x0 and radius must be below {farthest(np.float64):.1g}, so that trials can be made around "
@@ -176,6 +170,10 @@ class Host:
 
     def _refill(self) -> None:
         self._noise = _draw(self.method, self._key, np.int32(self.told), self._dim, self.ahead)
+
+    def _begin(self) -> None:
+        """Ask for the first points."""
+        self._run(0, 0)
 
     def _run(self, first: int, stop: int) -> None:
         # A copy, because the program may still be reading it when the next tell writes.

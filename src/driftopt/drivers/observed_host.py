@@ -16,7 +16,7 @@ from driftopt.drivers.host import told_soundly, with_precision
 from driftopt.drivers.plan import affordable
 from driftopt.method import Method
 from driftopt.oracle import Formula, Model, Observed, mean_over
-from driftopt.rng.seeds import as_key, run_keys
+from driftopt.rng.seeds import method_key
 from driftopt.space import Space
 from driftopt.space.bounds import Bounds
 
@@ -64,7 +64,7 @@ class ObservedHost:
         self.told, self.diverged = 0, False  # whether an answer could not be taken: a number would overflow
         with jax.enable_x64(True):
             self.method = with_precision(method, jnp.float64)
-            self._key, _ = run_keys(as_key(seed))
+            self._key = method_key(seed)
             self._tell = _program(loss, model)
             # The first points do not depend on what ξ looks like; the state is made again when that is known.
             self.state = self._begin(np.zeros(()))

@@ -28,7 +28,7 @@ class QuickHost(Host):
         with jax.enable_x64(True):
             run = (self.method, self.state, self._points)
             self._form = _form(run)
-            self._packed = _parts(run, self._form)
+            self._packed = tuple(map(jnp.asarray, _packed(run, self._form)))
             place = self._packed[0].sharding
             self._program = _quick(self._form, self._row_form, place)
         self._letter = _Letter((2, self._row_form.size), place)
@@ -70,7 +70,11 @@ class QuickHost(Host):
         super()._refill()
         rows = self.ahead + 1
         tree = (np.zeros((rows, self._values.shape[1])), self._noise)
-        self._row_form, self._rows = _form(tree, rows), np.array(_packed(tree, rows))
+        self._row_form = _form(tree, rows)
+        self._rows = np.concatenate([leaf.reshape(rows, -1) for leaf in _numbers(tree)], axis=1)
+
+    def _begin(self) -> None:
+        self._points = _first_points(self.method, self.state, self._noise)
 
 
 def quick_host(method: Method, x0: np.ndarray, seed: int) -> Host:
@@ -139,12 +143,24 @@ def _form(tree: Any, rows: int = 0) -> _Form:
     return _Form(structure, tuple((leaf.shape[bool(rows) :], _dtype(leaf)) for leaf in leaves), rows)
 
 
-@partial(jax.jit, static_argnames="rows")
-def _packed(tree: Any, rows: int = 0) -> Any:
-    """All numbers of a tree in one float64 vector, or in one row for each of its `rows` first indices."""
-    shape = (rows, -1) if rows else (-1,)
-    numbers = [leaf for leaf in jax.tree.leaves(tree) if _dtype(leaf) != KEY]
-    return jnp.concatenate([jnp.reshape(leaf, shape).astype(jnp.float64) for leaf in numbers], axis=-1)
+@jax.jit
+def _first_points(method: Method, state: Any, noise: Any) -> Any:
+    """A small program: Host's would compile a whole tell, which the quick one does not use."""
+    return method.ask(state, jax.tree.map(lambda leaf: leaf[0], noise))
+
+
+def _numbers(tree: Any) -> list[np.ndarray]:
+    """All leaves of a tree that hold numbers, for NumPy: packing what is there needs no program."""
+    return [np.asarray(leaf, np.float64) for leaf in jax.tree.leaves(tree) if _dtype(leaf) != KEY]
+
+
+def _packed(tree: Any, form: _Form) -> list[np.ndarray]:
+    """What `_parts` gives, with nothing in the place of the sum."""
+    numbers, joined = [leaf.reshape(-1) for leaf in _numbers(tree)], list[np.ndarray]()
+    for count in form.parts:
+        joined.append(np.concatenate(numbers[:count]))
+        numbers = numbers[count:]
+    return [*joined[:-1], np.append(joined[-1], 0.0)]
 
 
 def _unpack(form: _Form, vectors: Any, parts: list[int]) -> Any:
@@ -163,7 +179,6 @@ def _unpack(form: _Form, vectors: Any, parts: list[int]) -> Any:
     return jax.tree.unflatten(form.structure, leaves)
 
 
-@partial(jax.jit, static_argnames="form")
 def _parts(tree: Any, form: _Form) -> tuple[Any, ...]:
     """All numbers of a tree in its form's arrays, and last their sum, which shows whether all are finite."""
     numbers = [leaf.reshape(-1).astype(jnp.float64) for leaf in jax.tree.leaves(tree) if _dtype(leaf) != KEY]

@@ -67,6 +67,12 @@ def run_words(seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.stack(method, axis=-1), np.stack(oracle, axis=-1)
 
 
+def method_key(seed: int) -> Array:
+    """The method's key of the run with this seed: the first of its `run_keys`."""
+    words, _ = run_words(np.array([seed], np.uint64))
+    return wrapped(jnp.asarray(words[0]))
+
+
 def query_key(oracle: Array, query: Any) -> Array:
     """The oracle's key for one value of F, by its number in the run.
 
