@@ -5,6 +5,7 @@ import gc
 import os
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 # Tests compile much and compute little; results are the same to rounding. Subprocesses inherit all of it.
 os.environ.setdefault(
@@ -22,9 +23,10 @@ import jax
 import pytest
 
 from driftopt import methods
-from driftopt.drivers import compiler_options
+from driftopt.drivers import compiler_options, quick_host
 from driftopt.oracle import Sight
-from support.quick_loop import below, mark_long
+from driftopt.runtime import executable_cache
+from support.quick_loop import LONG_FILES, below, mark_long
 
 jax.config.update("jax_num_cpu_devices", 2)
 # The loops say themselves how hard to optimise: here as little as the rest. Commands that tests start as
@@ -50,6 +52,11 @@ STRICT = (
 )
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import the long files where nothing slow is asked for: that takes ten seconds."""
+    return True if config.option.markexpr == "not slow" and below(collection_path, LONG_FILES) else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is long as slow."""
     mark_long(items)
@@ -66,6 +73,8 @@ def pytest_runtest_teardown() -> None:
     global enough
     if os.path.exists("/proc/self/statm") and memory() > enough:
         jax.clear_caches()
+        quick_host._quick.cache_clear()
+        executable_cache._loaded.clear()
         gc.collect()
         if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # only some C libraries have it
             trim(0)
