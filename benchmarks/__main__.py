@@ -18,6 +18,7 @@ PARTS = (
     "host",
     "simulation",
     "studies",
+    "service",
     "auto_peers",
     "auto_live",
     "auto_never_worse",

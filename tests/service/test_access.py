@@ -5,36 +5,10 @@ import re
 import pytest
 
 from driftopt.service.tokens import Tokens, from_file, made, token
-from support.servers import OTHERS, SECRET, client
+from support.servers import OTHERS, PLAN, ROLES, SECRET, client
 
-# What each route asks for; one that is not here fails the test below.
-ROLES = {
-    "GET /v1/studies": "read",
-    "POST /v1/studies": "admin",
-    "GET /v1/studies/{name}": "read",
-    "DELETE /v1/studies/{name}": "admin",
-    "POST /v1/studies/{name}:extend": "admin",
-    "POST /v1/studies/{name}:stop": "admin",
-    "GET /v1/studies/{name}/summary": "read",
-    "GET /v1/studies/{name}/recommendation": "read",
-    "GET /v1/studies/{name}/stationarity": "read",
-    "GET /v1/studies/{name}/verification": "read",
-    "GET /v1/studies/{name}/export": "read",
-    "GET /v1/studies/{name}/changes": "read",
-    "GET /v1/studies/{name}/events": "read",
-    "GET /v1/studies/{name}/trials": "read",
-    "GET /v1/studies/{name}/trials/{id}": "read",
-    "POST /v1/studies/{name}/trials:ask": "operate",
-    "POST /v1/studies/{name}/trials:tell": "operate",
-    "POST /v1/studies/{name}/trials/{id}:tell": "operate",
-    "POST /v1/studies/{name}/trials/{id}:fail": "operate",
-    "POST /v1/studies/{name}/trials/{id}:correct": "operate",
-    "POST /v1/studies/{name}/trials/{id}:void": "operate",
-    "POST /v1/studies/{name}/trials/{id}:accept": "operate",
-    "GET /metrics": "read",
-}
 OPEN = {"GET /healthz", "GET /readyz"}
-BODIES = {"POST /v1/studies": {"name": "new", "x0": [1.0], "budget": 9}, ":extend": {"budget": 99}}
+BODIES = {"POST /v1/studies": {"name": "new", "budget": 9} | PLAN, ":extend": {"budget": 99}}
 
 
 def call(http, route):
@@ -88,7 +62,7 @@ def test_a_token_of_another_study_is_refused(server, route):
 def test_the_right_role_is_enough(server, http, route):
     """The twin of the tests above: with it the same request is let in."""
     if "{name}" in route:
-        http.post("/v1/studies", json={"name": "mine", "x0": [1.0], "budget": 9, "radius": 0.1})
+        http.post("/v1/studies", json={"name": "mine", "budget": 9} | PLAN)
     secret = {"read": OTHERS["looker"][0], "operate": OTHERS["till"][0], "admin": SECRET}[ROLES[route]]
     if route.endswith("/events"):
         route = route.replace("/events", "/changes")  # a stream has no end: it has tests of its own
@@ -98,7 +72,7 @@ def test_the_right_role_is_enough(server, http, route):
 
 def test_a_token_of_one_study_sees_and_uses_that_one(server, http):
     for name in ("another", "third"):
-        http.post("/v1/studies", json={"name": name, "x0": [1.0], "budget": 9, "radius": 0.1})
+        http.post("/v1/studies", json={"name": name, "budget": 9} | PLAN)
     with client(server[0], OTHERS["shelf"][0]) as shelf:
         assert [one["name"] for one in shelf.get("/v1/studies").json()["studies"]] == ["another"]
         assert shelf.post("/v1/studies/another/trials:ask").status_code == 200

@@ -37,6 +37,8 @@ LONG_FILES = (
     "report/test_page.py",
     "runtime/test_executable_cache.py",
     "runtime/test_forks.py",
+    "service/test_schema.py",
+    "service/test_server.py",
     "stationarity/test_asymptotic.py",
     "stationarity/test_bounded.py",
     "study/test_interleavings.py",

@@ -16,6 +16,33 @@ OTHERS = {  # name: (secret, role, study)
 }
 PLAN = {"x0": {"tea": 1.0, "oil": -0.5}, "method": "zo-o2nc-2pt", "params": {"radius": 0.3}, "rng": 7}
 
+# What each route asks for; tests/service/test_access.py holds that none is missing.
+ROLES = {
+    "GET /v1/studies": "read",
+    "POST /v1/studies": "admin",
+    "GET /v1/studies/{name}": "read",
+    "DELETE /v1/studies/{name}": "admin",
+    "POST /v1/studies/{name}:extend": "admin",
+    "POST /v1/studies/{name}:stop": "admin",
+    "GET /v1/studies/{name}/summary": "read",
+    "GET /v1/studies/{name}/recommendation": "read",
+    "GET /v1/studies/{name}/stationarity": "read",
+    "GET /v1/studies/{name}/verification": "read",
+    "GET /v1/studies/{name}/export": "read",
+    "GET /v1/studies/{name}/changes": "read",
+    "GET /v1/studies/{name}/events": "read",
+    "GET /v1/studies/{name}/trials": "read",
+    "GET /v1/studies/{name}/trials/{id}": "read",
+    "POST /v1/studies/{name}/trials:ask": "operate",
+    "POST /v1/studies/{name}/trials:tell": "operate",
+    "POST /v1/studies/{name}/trials/{id}:tell": "operate",
+    "POST /v1/studies/{name}/trials/{id}:fail": "operate",
+    "POST /v1/studies/{name}/trials/{id}:correct": "operate",
+    "POST /v1/studies/{name}/trials/{id}:void": "operate",
+    "POST /v1/studies/{name}/trials/{id}:accept": "operate",
+    "GET /metrics": "read",
+}
+
 
 def settings(url, **more):
     """Settings with a token for every role, and one for a study of another name."""

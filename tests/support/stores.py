@@ -1,14 +1,11 @@
 """Stores to run every study test on: an SQLite file, and a PostgreSQL server that the tests start."""
 
-import os
-import shutil
-import subprocess
-import tempfile
 import warnings
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+
+from support.postgres_server import installed, postgres_server
 
 ABSENT = (
     "PostgreSQL IS NOT TESTED: initdb and pg_ctl are not on PATH. "
@@ -16,36 +13,14 @@ ABSENT = (
 )
 
 
-def _as_server_user(command):
-    """PostgreSQL refuses to run as root."""
-    return ["runuser", "-u", "postgres", "--", *command] if os.getuid() == 0 else command
-
-
-def _run(*command):
-    done = subprocess.run(
-        _as_server_user(list(command)), capture_output=True, text=True, cwd="/", check=False
-    )
-    assert done.returncode == 0, f"{' '.join(command)}: {done.stdout}{done.stderr}"
-
-
 @pytest.fixture(scope="session")
 def postgres():
-    """The URL of a server that lives as long as the session, on a Unix socket alone."""
-    if shutil.which("initdb") is None or shutil.which("pg_ctl") is None:
+    """The URL of a server that lives as long as the session."""
+    if not installed():
         warnings.warn(pytest.PytestWarning(ABSENT), stacklevel=1)
         pytest.skip(ABSENT)
-    folder = Path(tempfile.mkdtemp(prefix="pg"))  # short: a socket's path may have 107 characters
-    if os.getuid() == 0:
-        shutil.chown(folder, "postgres")
-    data = folder / "data"
-    _run("initdb", "--no-sync", "--auth=trust", "--username=postgres", "-D", str(data))
-    options = f"-k {folder} -c listen_addresses='' -c fsync=off"
-    _run("pg_ctl", "-D", str(data), "-o", options, "-l", str(folder / "log"), "-w", "start")
-    try:
-        yield f"postgresql+psycopg://postgres@/postgres?host={folder}"
-    finally:
-        _run("pg_ctl", "-D", str(data), "-m", "fast", "-w", "stop")
-        shutil.rmtree(folder)
+    with postgres_server("-c fsync=off") as url:
+        yield url
 
 
 @pytest.fixture

@@ -29,12 +29,15 @@ from driftopt.service.settings import Settings
 from driftopt.study import StudyError
 
 _REFUSALS = {
+    400: "The request cannot be read",
     401: "No token, or one that is not known",
     403: "The token's role or study does not allow it",
     404: "No such study or trial",
+    408: "The body took too long to arrive",
     409: "It contradicts what is recorded",
     413: "The body is too large",
     415: "The body is not JSON",
+    421: "The server is not known by this name",
     422: "The request asks for something impossible",
     429: "Too many requests; Retry-After says when",
     503: "The database does not answer; Retry-After says when",

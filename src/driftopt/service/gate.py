@@ -121,7 +121,7 @@ class Gate:
         limits = self._settings.limits
         length = headers.get("content-length", "0")
         too_large = problem(413, f"a body may have {limits.body_bytes} bytes", "TooLarge")
-        if length.isdigit() and int(length[:20]) > limits.body_bytes:
+        if length.isdecimal() and int(length[:20]) > limits.body_bytes:
             return too_large
         given = headers.get("content-type")
         if given is not None and given.split(";")[0].strip().lower() != "application/json":

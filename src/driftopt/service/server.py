@@ -58,10 +58,12 @@ def check_exposure(host: str, certfile: Path | None, behind_proxy: bool, allowed
 
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens there; ValueError where another process does."""
+    if not 0 <= port < 2**16:
+        raise ValueError(f"the server cannot listen on port {port}: a port is 0 to 65535")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=1024)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise ValueError(f"the server cannot listen on {host}, port {port}: {error}") from None
 
 

@@ -98,12 +98,13 @@ class ServiceClient:
         while True:
             try:
                 status, content, wait = self._once(method, path, body, headers)
-                if status not in (429, 503):
-                    return content if status < 400 else _raise(status, content)
-                reason = _detail(content)
             except _LOST as error:
                 self._connection().close()  # it is opened anew by the next request
                 reason, wait = f"{type(error).__name__}: {error}", 0.0
+            else:
+                if status not in (429, 503):
+                    return content if status < 400 else _raise(status, content)
+                reason = _detail(content)
             if time.monotonic() - began > GIVE_UP_AFTER:
                 raise errors.DatabaseRefused(
                     f"{self.label} was waited for {GIVE_UP_AFTER:.0f} s ({reason}). Try again: nothing is "

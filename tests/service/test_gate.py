@@ -1,0 +1,368 @@
+"""What no request may do: forged names and origins, bodies too large, slow or deep, no JSON; tricks."""
+
+import http.client
+import json
+import logging
+import socket
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from driftopt.service import hosts
+from driftopt.service import server as servers
+from driftopt.service.limits import Rate, Streams, TooMany
+from support.servers import SECRET, client, serving, settings
+
+JSON = {"Content-Type": "application/json"}
+
+
+def send(address, *lines, body=b"", read=True):
+    """The first line and the body of what comes back to bytes sent as they are."""
+    place = urlsplit(address)
+    with socket.create_connection((place.hostname, place.port), timeout=30) as wire:
+        wire.sendall("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body)
+        if not read:
+            return b""
+        whole = b""
+        while part := wire.recv(65536):
+            whole += part
+    return whole
+
+
+def status(whole):
+    return int(whole.split(b" ")[1])
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost@evil.example",
+        "localhost:80:80",
+        "evil.example:8000",
+        "localhost/evil",
+        "",
+        "127.0.0.2",
+        "0x7f000001",
+        "localhost evil.example",
+    ],
+)
+def test_another_name_is_not_answered(server, host):
+    for path in ("/healthz", "/v1/studies", "/docs", "/"):
+        got = send(server[0], f"GET {path} HTTP/1.1", f"Host: {host}", "Connection: close")
+        assert status(got) in (400, 421), path
+        assert b"ok" not in got.split(b"\r\n\r\n", 1)[1]
+
+
+def test_two_names_or_none_are_not_answered(server):
+    head = ("GET /healthz HTTP/1.1", "Host: localhost", "Host: evil.example", "Connection: close")
+    assert status(send(server[0], *head)) in (400, 421)
+    assert status(send(server[0], "GET /healthz HTTP/1.1", "Connection: close")) in (400, 421)
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1234", "127.0.0.1", "[::1]:8000", "localhost."])
+def test_this_machine_is_answered_by_its_own_names(server, host):
+    assert status(send(server[0], "GET /healthz HTTP/1.1", f"Host: {host}", "Connection: close")) == 200
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["http://evil.example", "null", "https://127.0.0.1.evil.example", "file://", "http://127.0.0.1:1", "x"],
+)
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
+def test_pages_of_other_origins_are_refused(http, origin, method):
+    got = http.request(method, "/v1/studies", headers={"Origin": origin})
+    assert (got.status_code, got.json()["kind"]) == (403, "WrongOrigin")
+    assert "access-control-allow-origin" not in got.headers
+
+
+def test_the_own_page_is_let_in(http, server):
+    got = http.get("/v1/studies", headers={"Origin": server[0]})
+    assert got.status_code == 200
+    assert "access-control-allow-origin" not in got.headers
+
+
+def test_an_origin_that_was_allowed_may_use_the_service(tmp_path):
+    told = settings(tmp_path / "a.db", origins=hosts.checked_origins(["https://shop.example"]))
+    with serving(told) as (address, _), client(address) as http:
+        asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
+        got = http.options("/v1/studies", headers={"Origin": "https://shop.example"} | asked)
+        assert got.headers["access-control-allow-origin"] == "https://shop.example"
+        assert "access-control-allow-credentials" not in got.headers
+        assert http.get("/v1/studies", headers={"Origin": "https://evil.example"}).status_code == 403
+
+
+def test_headers_keep_browsers_in(http):
+    for path in ("/", "/docs", "/v1/studies", "/nowhere", "/docs/viewer/swagger-ui.css"):
+        got = http.get(path)
+        policy = got.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert got.headers["x-frame-options"] == "DENY"
+        assert got.headers["x-content-type-options"] == "nosniff"
+        assert got.headers["referrer-policy"] == "no-referrer"
+        assert "server" not in got.headers
+    assert http.get("/v1/studies").headers["cache-control"] == "no-store"
+
+
+def test_the_description_loads_nothing_from_elsewhere(http):
+    page = http.get("/docs").text
+    assert "<script>" not in page
+    assert "http" not in page.replace("https://", "http").split("<body>")[1]
+    for address in ("/docs/viewer/swagger-ui-bundle.js", "/docs/files/docs.js", "/openapi.json"):
+        assert http.get(address).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/xml",
+        "",
+    ],
+)
+def test_only_json_is_taken(http, kind):
+    got = http.post("/v1/studies", content=b'{"name": "a"}', headers={"Content-Type": kind})
+    assert (got.status_code, got.json()["kind"]) == (415, "NotJson")
+
+
+def test_a_body_without_a_kind_is_not_taken(server):
+    body = b'{"name": "a"}'
+    head = ("POST /v1/studies HTTP/1.1", "Host: localhost", f"Authorization: Bearer {SECRET}")
+    got = send(server[0], *head, f"Content-Length: {len(body)}", "Connection: close", body=body)
+    assert status(got) == 415
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[1",
+        b"\xff\xfe",
+        b"nul",
+        b'{"name": "a", }',
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"x0":' * 20_000 + b"1" + b"}" * 20_000,
+        b'"' + b"x" * 100_000 + b'"',
+        b"1" * 5000,
+        b'{"name": "\\ud800", "x0": [1], "budget": 9}',
+        b'{"name": "a\\u0000b", "x0": [1], "budget": 9}',
+        b'{"name": "a", "x0": [1e999], "budget": 9}',
+        b'{"name": "a", "x0": [1], "budget": 1e400}',
+        b'{"name": "a", "x0": [1], "budget": 9, "params": {"radius": {"a": 1}}}',
+        b'{"name": "a", "x0": [1], "budget": 9, "clock": 1}',
+        b'{"name": "a", "x0": [1], "budget": 9, "url": "other.db"}',
+    ],
+)
+def test_bodies_that_are_wrong_are_refused_with_a_sentence(http, body):
+    got = http.post("/v1/studies", content=body, headers=JSON)
+    assert got.status_code in (400, 422), got.text
+    assert got.json()["detail"]
+    assert len(got.text) < 5000
+
+
+def test_bodies_that_are_too_large_are_refused(http, server):
+    got = http.post("/v1/studies", content=b" " * (2**20 + 1), headers=JSON)
+    assert (got.status_code, got.json()["kind"]) == (413, "TooLarge")
+
+    def endless():
+        for _ in range(40):
+            yield b" " * 2**15
+
+    # In chunks, of no stated length: the connection may be closed before all was sent.
+    with suppress(httpx.TransportError):
+        assert http.post("/v1/studies", content=endless(), headers=JSON).status_code == 413
+    head = ("POST /v1/studies HTTP/1.1", "Host: localhost", "Content-Type: application/json")
+    for length in ("99999999999999999999999", "-1", "1e3", "²"):
+        assert status(send(server[0], *head, f"Content-Length: {length}", "Connection: close")) in (400, 413)
+    assert http.get("/healthz").status_code == 200
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(tmp_path, tighter):
+    with serving(tighter(tmp_path / "a.db", body_seconds=0.05)) as (address, _):
+        head = ("POST /v1/studies HTTP/1.1", "Host: localhost", *(f"{k}: {v}" for k, v in JSON.items()))
+        got = send(address, *head, "Content-Length: 100", "Connection: close", body=b"{")
+        assert status(got) == 408
+
+
+def test_a_head_that_does_not_come_is_not_waited_for(tmp_path, tighter):
+    with serving(tighter(tmp_path / "a.db", head_seconds=0.05)) as (address, _):
+        place = urlsplit(address)
+        for bytes_sent in (b"", b"GET /healthz HTTP/1.1\r\nHost: loc"):
+            with socket.create_connection((place.hostname, place.port), timeout=30) as wire:
+                wire.sendall(bytes_sent)
+                assert wire.recv(100) == b""  # closed
+        with socket.create_connection((place.hostname, place.port), timeout=30) as wire:
+            wire.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert b"200 OK" in wire.recv(100)
+            wire.sendall(b"GET /healthz HTTP/1.1\r\nHo")  # the next on the same connection
+            while wire.recv(4096):
+                pass
+
+
+def test_an_endless_head_is_cut_off(server):
+    head = ["GET /healthz HTTP/1.1", "Host: localhost", *(f"X-{i}: {'x' * 8000}" for i in range(60))]
+    place = urlsplit(server[0])
+    with socket.create_connection((place.hostname, place.port), timeout=30) as wire:
+        try:
+            for _ in range(50):
+                wire.sendall("\r\n".join(head).encode())
+            taken = wire.recv(100) != b""
+        except OSError:
+            taken = False
+    assert not taken
+    with client(server[0]) as http:
+        assert http.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/docs/viewer/..%2f..%2f__init__.py",
+        "/docs/viewer/../../__init__.py",
+        "/docs/files/%2e%2e/app.py",
+        "/docs/files/..\\app.py",
+        "/docs/files//etc/passwd",
+        "/page/../app.py",
+        "//healthz",
+        "/v1//studies",
+        "/v1/studies/",
+        "/v1/../metrics",
+        "/V1/studies",
+        "/v1/studies/%00",
+        "/v1/studies/%ff",
+        "/v1/studies/a/trials/1%3Atell",
+        "/v1/studies/a/trials/-1:tell",
+        "/v1/studies/a/trials/1e3:tell",
+        "/" + "a" * 60_000,
+        "/v1/studies/" + "a" * 3000,
+        "*",
+    ],
+)
+def test_odd_paths_lead_nowhere(server, path):
+    head = (f"GET {path} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {SECRET}")
+    got = send(server[0], *head, "Connection: close")
+    assert status(got) in (400, 404, 405, 422), got[:300]
+    assert b"import" not in got
+    assert b"Traceback" not in got
+
+
+def test_a_head_that_names_two_lengths_is_refused(server):
+    """What a proxy and a server read differently could smuggle a second request past the proxy."""
+    head = ("POST /v1/studies HTTP/1.1", "Host: localhost", "Content-Type: application/json")
+    smuggled = b"0\r\n\r\nGET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    both = send(server[0], *head, "Content-Length: 4", "Transfer-Encoding: chunked", body=smuggled)
+    assert both.count(b"HTTP/1.1 ") == 1
+    twice = send(
+        server[0], *head, "Content-Length: 4", "Content-Length: 5", "Connection: close", body=b"null"
+    )
+    assert status(twice) == 400
+
+
+def test_methods_that_are_not_known_are_refused(http):
+    for method in ("PUT", "PATCH", "TRACE", "CONNECTED", "PROPFIND"):
+        assert http.request(method, "/v1/studies").status_code in (400, 405)
+
+
+def test_no_token_gets_into_the_log(tmp_path, caplog):
+    with (
+        caplog.at_level(logging.DEBUG),
+        serving(settings(tmp_path / "a.db", log_requests=True)) as (address, _),
+        client(address) as http,
+    ):
+        http.get("/v1/studies", params={"token": SECRET})
+        http.get("/v1/studies/nowhere%0a%1b[31m")
+        with client(address, SECRET + "wrong") as other:
+            other.get("/v1/studies")
+    lines = [record.getMessage() for record in caplog.records if record.name == "driftopt.service"]
+    assert any("GET '/v1/studies' 200" in line for line in lines)
+    assert SECRET not in "".join(lines)
+    assert not any("\n" in line or "\x1b" in line for line in lines)
+
+
+def test_what_nobody_expected_says_nothing_of_itself(tmp_path, monkeypatch, caplog):
+    def broken(*_):
+        raise RuntimeError("a secret of the inside")
+
+    with serving(settings(tmp_path / "a.db")) as (address, running), client(address) as http:
+        monkeypatch.setattr(running._service.studies, "listed", broken)
+        got = http.get("/v1/studies")
+    assert (got.status_code, got.json()["kind"]) == (500, "ServerError")
+    assert "secret of the inside" not in got.text
+    assert got.headers["x-frame-options"] == "DENY"
+    assert "secret of the inside" in caplog.text
+
+
+def test_a_token_may_send_so_many_requests(tmp_path, tighter):
+    with serving(tighter(tmp_path / "a.db", requests_a_second=3.0)) as (address, _), client(address) as http:
+        answers = [http.get("/v1/studies") for _ in range(40)]
+    assert answers[0].status_code == 200
+    refused = [got for got in answers if got.status_code == 429]
+    assert refused
+    assert refused[0].headers["retry-after"] == "1"
+    assert "sends more requests than it may" in refused[0].json()["detail"]
+
+
+def test_a_rate_is_a_bucket_that_fills():
+    now = [0.0]
+    rate = Rate(2.0, 3.0, lambda: now[0])
+    assert [rate.take("a") for _ in range(4)] == [0.0, 0.0, 0.0, 0.5]
+    assert rate.take("b") == 0.0
+    now[0] = 0.5
+    assert rate.take("a") == 0.0
+    assert rate.take("a") == 0.5
+
+
+def test_streams_are_counted_and_given_back():
+    streams = Streams(3, 2)
+    with streams.one("a"), streams.one("a"):
+        with pytest.raises(TooMany):
+            streams.one("a").__enter__()
+        with streams.one("b"), pytest.raises(TooMany):
+            streams.one("c").__enter__()
+    assert streams.open == 0
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "shop.example", ""])
+def test_others_may_not_be_served_in_the_clear(host, tmp_path):
+    with pytest.raises(ValueError, match="tokens would travel in the clear"):
+        servers.check_exposure(host, None, False, ["shop.example"])
+    servers.check_exposure(host, tmp_path / "cert.pem", False, ["shop.example"])
+    servers.check_exposure(host, None, True, ["shop.example"])
+
+
+def test_every_address_of_the_machine_needs_a_name():
+    with pytest.raises(ValueError, match="needs --allow-host NAME"):
+        servers.check_exposure("0.0.0.0", None, True, [])
+    for host in ("127.0.0.1", "localhost", "::1", "127.8.9.1"):
+        servers.check_exposure(host, None, False, [])
+
+
+def test_names_and_origins_are_checked_at_the_door():
+    for wrong in ("http://shop.example", "a b", ""):
+        with pytest.raises(ValueError, match="--allow-host"):
+            hosts.allowed_hosts("127.0.0.1", [wrong])
+    for wrong in ("shop.example", "https://shop.example/", "*", "https://a,https://b"):
+        with pytest.raises(ValueError, match="--allow-origin"):
+            hosts.checked_origins([wrong])
+    assert "shop.example" in hosts.allowed_hosts("0.0.0.0", ["Shop.Example"])
+    assert "0.0.0.0" not in hosts.allowed_hosts("0.0.0.0", ["shop.example"])
+
+
+def test_a_request_over_one_connection_after_another(server):
+    """Refusals leave the connection in order: the next request on it is answered."""
+    place = urlsplit(server[0])
+    wire = http.client.HTTPConnection(place.hostname, place.port)
+    for path, wanted in (("/healthz", 200), ("/nowhere", 404), ("/v1/studies", 401), ("/healthz", 200)):
+        wire.request("GET", path)
+        got = wire.getresponse()
+        assert got.status == wanted
+        json.loads(got.read())
+    wire.close()

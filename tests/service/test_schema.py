@@ -1,0 +1,68 @@
+"""Requests made up from the description, right ones and wrong ones: what comes back is as described."""
+
+import warnings
+
+import hypothesis
+import pytest
+from hypothesis import strategies
+
+from support.servers import PLAN, ROLES, SECRET
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of packages that it imports
+    import schemathesis
+    from schemathesis import GenerationMode
+    from schemathesis.checks import (
+        content_type_conformance,
+        negative_data_rejection,
+        not_a_server_error,
+        response_schema_conformance,
+        status_code_conformance,
+    )
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+    negative_data_rejection,
+]
+ENDLESS = "GET /v1/studies/{name}/events"
+
+
+@pytest.fixture(scope="module")
+def schema(server, http):
+    made = http.post("/v1/studies", json={"name": "served", "budget": 400} | PLAN)
+    assert made.status_code == 201
+    http.post("/v1/studies/served/trials:ask", json={"count": 2})
+    return schemathesis.openapi.from_dict(http.get("/openapi.json").json())
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=["right", "wrong"])
+@pytest.mark.parametrize("route", sorted({*ROLES, "GET /healthz", "GET /readyz"} - {ENDLESS}))
+def test_what_comes_back_is_as_described(schema, server, route, mode):
+    method, path = route.split(" ")
+    operation = schema[path][method]
+
+    @hypothesis.settings(
+        max_examples=5,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(hypothesis.HealthCheck),
+        phases=[hypothesis.Phase.generate],
+    )
+    @hypothesis.given(strategies.data())
+    def check(data):
+        case = data.draw(operation.as_strategy(generation_mode=mode))
+        if mode is GenerationMode.POSITIVE and "name" in (case.path_parameters or {}):
+            case.path_parameters["name"] = "served"  # else nearly every study would be one that is not there
+        case.call_and_validate(
+            base_url=server[0], headers={"Authorization": f"Bearer {SECRET}"}, checks=CHECKS, timeout=60
+        )
+
+    try:
+        check()
+    except hypothesis.errors.Unsatisfiable:
+        assert mode is GenerationMode.NEGATIVE  # of a route that takes nothing, nothing can be wrong
