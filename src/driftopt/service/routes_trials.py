@@ -69,7 +69,7 @@ async def correct(
     request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Correction
 ) -> Any:
     """Replace a trial's answer; what was said before stays in its history."""
-    given = body.arguments() | {"who": body.who or caller.name}
+    given: dict[str, Any] = body.arguments() | {"who": body.who or caller.name}
     return {"id": id, "state": await kept(request).change(name, lambda study: study.correct(id, **given))}
 
 
