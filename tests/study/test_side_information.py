@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from driftopt import minimize
-from driftopt.study import Conflict, Study, load
+from driftopt.study import Conflict, Halted, Study, load
 from support.study_worlds import PLAIN, bowl
 
 CROWD = {"covariates": ["crowd", "rain"], "x0": [1.0, -0.5], "radius": 0.3, "rng": 5}
@@ -161,3 +161,124 @@ def test_a_covariate_that_moves_with_the_decision_is_warned_of(tmp_path):
     text = console.export_text()
     assert "moves with the decision" in text
     assert "rain" in text
+
+
+# Precision, metrics and control
+
+
+def test_sem_and_n_are_kept_and_weigh(tmp_path):
+    same, other = (Study.create(tmp_path / "a.db", name, budget=40, **PLAIN) for name in ("same", "other"))
+    plain = Study.create(tmp_path / "a.db", "plain", budget=40, **PLAIN)
+    for turn in range(30):
+        for study, more in ((same, {"sem": 0.2}), (other, {"n": 1 + turn // 2 % 5}), (plain, {})):
+            trial = study.ask()
+            study.tell(trial.id, bowl(trial), **more)
+    np.testing.assert_array_equal(same.recommend().x, plain.recommend().x)
+    assert not np.array_equal(other.recommend().x, plain.recommend().x)
+    assert other.trials()[4].n == 3
+    assert other.export(tmp_path / "n.csv").read_text().splitlines()[0].endswith(",n")
+    again = Study.open(tmp_path / "a.db", "other")
+    np.testing.assert_array_equal(again.recommend().x, other.recommend().x)
+    with pytest.raises(ValueError, match="n must be"):
+        other.tell(other.ask().id, 1.0, n=0)
+
+
+def test_a_study_of_old_does_not_weigh_what_it_was_told(tmp_path):
+    """Its log is replayed as it was computed."""
+    study = Study.create(tmp_path / "a.db", "a", budget=40, **PLAIN)
+    old = json.loads(study.spec.as_json())
+    assert old.pop("precision")
+    assert not type(study.spec).from_json(json.dumps(old)).precision
+
+
+LIMITS = {"limits": {"complaints": {"max": 5.0, "hard": True}, "calls": {}}}
+
+
+def test_metrics_come_with_the_recommendation(tmp_path):
+    study = Study.create(tmp_path / "a.db", "a", budget=40, **PLAIN, **LIMITS)
+    for turn in range(16):
+        trial = study.ask()
+        study.tell(trial.id, bowl(trial), metrics={"complaints": 3 + turn % 2, "calls": 10.0})
+    complaints, calls = study.recommend().metrics
+    assert (complaints.mean, calls.mean, calls.sem) == (3.5, 10.0, 0.0)
+    assert complaints.sem > 0
+    assert "at most 5, hard" in complaints.words
+    assert study.trials()[1].metrics == {"complaints": 4.0, "calls": 10.0}
+    again = Study.open(tmp_path / "a.db", "a")
+    np.testing.assert_array_equal(again.recommend().x, study.recommend().x)
+    study.export(tmp_path / "a.json")
+    assert load(tmp_path / "b.db", tmp_path / "a.json").recommend().metrics == study.recommend().metrics
+
+
+def test_a_hard_limit_broken_twice_in_a_row_halts_until_someone_resumes(tmp_path):
+    study = Study.create(tmp_path / "a.db", "a", budget=40, **PLAIN, **LIMITS)
+
+    def tell(complaints):
+        trial = study.ask()
+        study.tell(trial.id, bowl(trial), metrics={"complaints": complaints})
+        return trial.id
+
+    for complaints in (9, 2, 9, 5, 9):
+        tell(complaints)
+    last = tell(8)
+    with pytest.raises(Halted, match=r"x0 1, x1 −0\.5"):
+        study.ask()
+    assert "complaints is 8" in study.summary().halted
+    assert study.summary().next.commands[0].startswith("driftopt study resume")
+    other = Study.open(tmp_path / "a.db", "a")
+    with pytest.raises(Halted):
+        other.ask()
+    other.resume("the counter was broken", who="ana")
+    assert study.ask().state == "pending"
+    rows = study.verify()
+    study.resume()
+    assert study.verify() == rows, "one that goes on is left alone"
+    assert last
+
+
+def test_a_corrected_metric_ends_the_halt(tmp_path):
+    study = Study.create(tmp_path / "a.db", "a", budget=40, **PLAIN, **LIMITS)
+    for _ in range(2):
+        trial = study.ask()
+        study.tell(trial.id, 1.0, metrics={"complaints": 50})
+    study.correct(trial.id, 1.0, metrics={"complaints": 5.0})
+    assert study.ask().state == "pending"
+
+
+def test_values_relative_to_control(tmp_path):
+    """Told beside, or deployed by the study itself: the last one counts."""
+    study = Study.create(tmp_path / "a.db", "a", budget=60, **PLAIN, relative_to_control=True)
+    plain = Study.create(tmp_path / "a.db", "plain", budget=60, **PLAIN)
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        trial, other, common = study.ask(), plain.ask(), 5 * rng.normal()
+        study.tell(trial.id, bowl(trial) + common, control=common)
+        plain.tell(other.id, bowl(other))
+    np.testing.assert_allclose(study.recommend().x, plain.recommend().x, atol=1e-6)
+    assert study.summary().control.removed > 0.9
+    assert "keep it" in study.summary().control.advice
+    with pytest.raises(ValueError, match="relative_to_control"):
+        plain.tell(plain.ask().id, 1.0, control=2.0)
+
+
+def test_control_of_the_study_itself_is_taken_out(tmp_path):
+    how = {**PLAIN, "control_every": 2, "relative_to_control": True}
+    study = Study.create(tmp_path / "a.db", "a", budget=60, **how)
+    for turn in range(45):
+        trial = study.ask()
+        study.tell(trial.id, bowl(trial) + turn)
+    again = Study.open(tmp_path / "a.db", "a")
+    np.testing.assert_array_equal(again.recommend().x, study.recommend().x)
+    assert study.summary().control.removed_of_changes > 0
+
+
+def test_a_world_that_changes_is_noticed(tmp_path):
+    study = Study.create(tmp_path / "a.db", "a", budget=120, **PLAIN, control_every=1)
+    rng = np.random.default_rng(1)
+    for turn in range(80):
+        trial = study.ask()
+        study.tell(trial.id, (10.0 if turn > 40 else 0.0) + rng.normal())
+    found = study.summary()
+    assert found.change.higher
+    assert any("the world has changed" in warning for warning in found.warnings)
+    assert json.loads(json.dumps(found.as_dict))["change"]["began"] > 15

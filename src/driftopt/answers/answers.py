@@ -17,11 +17,14 @@ import numpy as np
 
 from driftopt import averages, checks
 from driftopt.answers.beside import Beside
+from driftopt.answers.control import RelativeToControl
 from driftopt.answers.covariates import Covariates
 from driftopt.answers.deployed import DeployedAsAsked
 from driftopt.answers.direction import Maximize
 from driftopt.answers.finite import Finite
 from driftopt.answers.guard import Guard
+from driftopt.answers.limits import Limits, limits_of
+from driftopt.answers.precision import Precision
 from driftopt.answers.step import Answer, Step, Told, Verdict
 
 DIRECTIONS = ("minimize", "maximize")
@@ -44,6 +47,9 @@ class Answers:
         distance: Callable[[np.ndarray, np.ndarray], float] | None = None,
         guard: float | None = None,
         covariates: Sequence[str] = (),
+        relative_to_control: bool = False,
+        limits: Mapping[str, Mapping[str, Any]] = NOTHING,
+        precision: bool = False,
     ) -> "Answers":
         """From the user's arguments.
 
@@ -54,6 +60,9 @@ class Answers:
             distance: how far apart two decisions are.
             guard: how many times as far from the median as usual an answer may be; None: any.
             covariates: the names of what is told beside each value, and no decision moves.
+            relative_to_control: whether values are told to the method as differences to control.
+            limits: how large or small metrics may be, {"complaints": {"max": 5}}.
+            precision: whether answers are weighed by their sem or n.
         """
         steps: list[Step] = [Finite(largest)]
         if tolerance is not None and distance is not None:
@@ -62,6 +71,12 @@ class Answers:
             steps.append(Guard(guard))
         if covariates:
             steps.append(Covariates(tuple(covariates)))
+        if relative_to_control:
+            steps.append(RelativeToControl())
+        if limits:
+            steps.append(Limits(limits_of(limits), -1.0 if direction == "maximize" else 1.0))
+        if precision:  # after the steps that subtract: it changes the scale of differences
+            steps.append(Precision())
         if checks.choice("direction", direction, DIRECTIONS) == "maximize":
             steps.append(Maximize())
         return cls(tuple(steps))
@@ -96,6 +111,10 @@ class Answers:
             str(step.reads): np.array([step.row(one) for one in told], np.float64).reshape(*shape, -1)
             for step in self._readers
         }
+
+    def has(self, kind: type[Step]) -> bool:
+        """Whether there is a step of this kind."""
+        return any(isinstance(step, kind) for step in self.steps)
 
     def memory_of(self, memory: Memory, kind: type[Step]) -> Any:
         """What a step of this kind remembers; None where there is none."""

@@ -12,6 +12,10 @@ class Beside(NamedTuple):
     """What came with a value."""
 
     covariates: Mapping[str, float] = {}
+    metrics: Mapping[str, float] = {}
+    n: float | None = None  # how many customers, visits, … the value is a mean of
+    control: float | None = None  # the value that the start's decision gave at the same time
+    sem: float | None = None  # the value's standard error: a column of its own in a log
 
     def as_json(self) -> str | None:
         """One line, the same for the same content; None where there is nothing.
@@ -20,6 +24,7 @@ class Beside(NamedTuple):
         '{"covariates": {"rain": 0.5}}'
         """
         held = {name: value for name, value in self._asdict().items() if value not in (None, {})}
+        held.pop("sem", None)
         return json.dumps(held, sort_keys=True, allow_nan=False) if held else None
 
     @classmethod
@@ -38,6 +43,22 @@ def covariates(given: Any, names: Sequence[str]) -> dict[str, float]:
         ValueError: a name that was not said at the beginning, or what is no number.
     """
     return _numbers("covariates", given, names, "covariates=[…]")
+
+
+def metrics(given: Any, names: Sequence[str]) -> dict[str, float]:
+    """Those that were measured, by name."""
+    return _numbers("metrics", given, names, "limits={name: {}, …}")
+
+
+def size(given: Any) -> float | None:
+    """n, a number above 0; None: not said."""
+    return None if given is None else float(checks.one_positive("n", given))
+
+
+def control(given: Any) -> float | None:
+    """What control gave; NaN, infinity and None say that it is not known."""
+    read = math.nan if given is None else checks.number("control", given)
+    return read + 0.0 if math.isfinite(read) else None
 
 
 def _numbers(what: str, given: Any, names: Sequence[str], where: str) -> dict[str, float]:

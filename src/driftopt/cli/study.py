@@ -24,7 +24,8 @@ app = App(
     ```
 
     Exit codes: 0 done; 2 a mistake in the command; 3 nothing to ask now, try again later; 4 the budget is
-    spent; 5 a trial was told twice, differently; 6 an answer is implausible and is held; 1 anything else.
+    spent; 5 a trial was told twice, differently; 6 an answer is implausible and is held; 7 a hard limit has
+    halted the study; 1 anything else.
     """,
 )
 
@@ -55,6 +56,8 @@ def create(
     settle: int = 1,
     guard: float = 60.0,
     covariates: str | None = None,
+    limits: str | None = None,
+    relative_to_control: Flag = False,
     json: Flag = False,
 ) -> None:
     """Begin a study.
@@ -93,6 +96,9 @@ def create(
         guard: Hold an answer so many times as far from the median of the others as is usual; 0: hold none.
         covariates: Names, comma-separated, of what else is known of each deployment and the decision cannot
             move, such as footfall,rain: it is told with the value, and what it explains is taken out.
+        limits: JSON, {"complaints": {"max": 5}}, with "min" or "hard": true as well: how large or small
+            metrics told with each value may become.
+        relative_to_control: Values count as differences to control.
         json: Read the arguments of Study.create from standard input as a JSON object, unless --x0 is given,
             and answer in JSON.
     """
@@ -134,6 +140,8 @@ def create(
                 "settle": settle,
                 "guard": guard or None,
                 "covariates": None if covariates is None else covariates.split(","),
+                "limits": io.limits(limits),
+                "relative_to_control": relative_to_control,
             }
         with Study.create(url, name, **options) as study:
             done = {"study": name, "url": study.url, "budget": study.spec.budget, "seed": study.spec.seed}
@@ -191,6 +199,9 @@ def tell(
     sem: Number = None,
     x_deployed: Number = None,
     covariate: Repeated = None,
+    metric: Repeated = None,
+    n: Number = None,
+    control: Number = None,
     json: Flag = False,
 ) -> None:
     """Answer a deployment; exit code 5 when it was told otherwise before, 6 when the answer is held. Quick.
@@ -209,8 +220,11 @@ def tell(
         sem: The value's standard error, if known.
         x_deployed: What was really deployed, where it differs: numbers, comma-separated.
         covariate: What else is known, name=number; may be given again.
-        json: Read {"id", "value"} with "sem", "x_deployed", "covariates", or a list of such, from standard
-            input, unless an id is given, and answer in JSON.
+        metric: What else was measured and has a limit, name=number; may be given again.
+        n: How many customers, visits, … the value is a mean of, where its standard error is not known.
+        control: What the start's decision gave at the same time, in a second store.
+        json: Read {"id", "value"} with "sem", "x_deployed", "covariates", "metrics", "n", "control", or a
+            list of such, from standard input, unless an id is given, and answer in JSON.
     """
     from driftopt.study import Study
 
@@ -226,7 +240,7 @@ def tell(
             given, deployed = None, io.vector(x_deployed, "--x-deployed")
             told, error = io.number(value, "value"), io.number(sem, "--sem")
             answers = [{"id": id, "value": told, "sem": error, "x_deployed": deployed}]
-            answers[0] |= {"covariates": io.named(covariate, "--covariate")}
+            answers[0] |= io.beside(covariate, metric, n, control)
         with Study.open(url, name) as study:
             told = [io.answer(one, study.spec.names) for one in answers]
             states = study.tell_many(told) if isinstance(given, list) else [study.tell(**told[0])]
@@ -278,7 +292,8 @@ def recommend(url: Url, name: Name, *, json: Json = False) -> None:
         lines = [f"{key:<{width}}  {value!r}" for key, value in found["x"].items()]
         gain = found["improvement"]
         known = "" if gain is None else f": {gain['mean']:.6g} ± {gain['sem']:.2g} (standard error)"
-        io.say(json, found, lambda: "\n".join([*lines, f"# {found['note']}{known}"]))
+        metrics = [f"# {one.words}" for one in study.recommend().metrics]
+        io.say(json, found, lambda: "\n".join([*lines, f"# {found['note']}{known}", *metrics]))
 
 
 @app.command

@@ -19,6 +19,9 @@ def correct(
     sem: Number = None,
     who: str | None = None,
     covariate: Repeated = None,
+    metric: Repeated = None,
+    n: Number = None,
+    control: Number = None,
     json: Json = False,
 ) -> None:
     """Replace a trial's answer that turned out wrong; what was said stays in its history.
@@ -33,11 +36,14 @@ def correct(
         sem: The value's standard error, if known.
         who: Who says so; the user and the machine unless given.
         covariate: In the place of those told, name=number; may be given again. Left out, those stay.
+        metric: In the place of those told, name=number; may be given again. Left out, those stay.
+        n: How many the value is a mean of.
+        control: What control gave.
     """
     from driftopt.study import Study
 
     with io.exits(json), Study.open(url, name) as study:
-        more: dict[str, Any] = {"covariates": io.named(covariate, "--covariate")}
+        more = io.beside(covariate, metric, n, control)
         told, error = io.number(value, "value"), io.number(sem, "--sem")
         state = study.correct(id, told, reason, sem=error, who=who or io.this_user(), **more)
         io.say(json, {"id": id, "state": state, "value": told}, lambda: f"trial {id}: {state}, now {told!r}")
@@ -119,6 +125,20 @@ def stop(url: Url, name: Name, reason: str = "", *, who: str | None = None, json
     with io.exits(json), Study.open(url, name) as study:
         study.stop(reason, who=who or io.this_user())
         io.say(json, {"study": name, "stopped": True}, lambda: f"study {name!r} is stopped")
+
+
+def resume(url: Url, name: Name, reason: str = "", *, who: str | None = None, json: Json = False) -> None:
+    """Go on with a study that a hard limit has halted.
+
+    Args:
+        reason: Why it may go on, in a few words, for the log.
+        who: Who says so; the user and the machine unless given.
+    """
+    from driftopt.study import Study
+
+    with io.exits(json), Study.open(url, name) as study:
+        study.resume(reason, who=who or io.this_user())
+        io.say(json, {"study": name, "halted": False}, lambda: f"study {name!r} goes on")
 
 
 def list_studies(url: Url, *, json: Json = False) -> None:
@@ -205,6 +225,7 @@ COMMANDS: dict[str, Any] = {
     "verify": verify,
     "extend": extend,
     "stop": stop,
+    "resume": resume,
     "list": list_studies,
     "trials": trials,
     "delete": delete,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-EXIT_WAIT, EXIT_SPENT, EXIT_CONFLICT, EXIT_HELD = 3, 4, 5, 6
+EXIT_WAIT, EXIT_SPENT, EXIT_CONFLICT, EXIT_HELD, EXIT_HALTED = 3, 4, 5, 6, 7
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
 
 
@@ -37,9 +37,10 @@ def exits(as_json: bool) -> Generator[None]:
 
 
 def _code(error: Exception) -> int:
-    from driftopt.study.errors import BudgetSpent, Conflict, NothingToAsk
+    from driftopt.study.errors import BudgetSpent, Conflict, Halted, NothingToAsk
 
     codes: list[tuple[type[Exception], int]] = [
+        (Halted, EXIT_HALTED),
         (BudgetSpent, EXIT_SPENT),
         (NothingToAsk, EXIT_WAIT),
         (Conflict, EXIT_CONFLICT),
@@ -129,6 +130,16 @@ def grid(text: str | None, dim: int) -> list[Any] | None:
     return steps * dim if len(steps) == 1 else steps
 
 
+def limits(text: str | None) -> Any:
+    """What JSON says: a table {"complaints": {"max": 5}}."""
+    try:
+        return None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        raise ValueError(
+            f'--limits must be JSON, such as {{"complaints": {{"max": 5}}}}; got {(text or "")[:80]!r}'
+        ) from None
+
+
 def constraints(text: str | None) -> Any:
     """What JSON says: a table {"A", "lb", "ub"} or a list of them."""
     try:
@@ -160,6 +171,18 @@ def named(given: list[str] | None, option: str) -> dict[str, float] | None:
             raise ValueError(f"{option}: {name!r} is given twice")
         table[name] = _number(text, option, item)
     return table or None
+
+
+def beside(
+    covariate: list[str] | None, metric: list[str] | None, n: str | None, control: str | None
+) -> dict[str, Any]:
+    """What is told beside a value, by the names of `Study.tell`; None for what is not given."""
+    return {
+        "covariates": named(covariate, "--covariate"),
+        "metrics": named(metric, "--metric"),
+        "n": number(n, "--n"),
+        "control": number(control, "--control"),
+    }
 
 
 def params(given: list[str] | None) -> dict[str, Any]:
@@ -214,7 +237,9 @@ def trial_as_data(trial: Any) -> dict[str, Any]:
 
 def beside_as_data(trial: Any) -> dict[str, Any]:
     """What was told beside its value, where anything was."""
-    return {"covariates": dict(trial.covariates)} if trial.covariates else {}
+    told = {"covariates": dict(trial.covariates), "metrics": dict(trial.metrics)}
+    told |= {"n": trial.n, "control": trial.control}
+    return {name: value for name, value in told.items() if value not in (None, {})}
 
 
 def trial_as_text(trial: Any) -> str:
@@ -251,6 +276,7 @@ def recommended(study: Any) -> dict[str, Any]:
         "spent": found.spent,
         "improvement": gain,
         "note": found.note,
+        **({"metrics": [asdict(one) for one in found.metrics]} if found.metrics else {}),
     }
 
 

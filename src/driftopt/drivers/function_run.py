@@ -10,7 +10,9 @@ from scipy.optimize import OptimizeResult
 from driftopt import averages, checks
 from driftopt.answers import Answer, Answers
 from driftopt.answers.answers import NOTHING
+from driftopt.answers.covariates import Covariates
 from driftopt.answers.effects import found
+from driftopt.answers.limits import Limits
 from driftopt.drivers.host import Host
 from driftopt.drivers.late_queries import late_queries
 from driftopt.drivers.noted import Noted
@@ -100,13 +102,13 @@ class FunctionRun:
         return np.array([[part.mean() if part.size else 0.0 for part in each]])
 
     def _noted_beside(self, noted: Noted, samples: np.ndarray) -> dict[str, Any]:
-        """The covariates of this iteration's queries."""
-        return {"covariates": noted.last(samples.size * self._settle, self._settle, samples.shape)}
+        """What came with this iteration's values."""
+        told = noted.last(samples.size * self._settle, self._settle)
+        return dict(self._answers.beside(told, samples.shape))
 
-    def note(self, names: Sequence[str]) -> None:
-        """From now on the function returns (value, covariates), where there are any."""
-        if names:
-            self._fun = self.noted = Noted(self._fun, names, self._vectorized)
+    def note(self, covariates: Sequence[str], metrics: Sequence[str]) -> None:
+        """From now on the function returns more than a value."""
+        self._fun = self.noted = Noted(self._fun, covariates, metrics, self._vectorized)
 
     def watch(self, loss: Formula, keep: bool) -> None:
         """From now on the function draws ξ, and its value is F(x; ξ)."""
@@ -136,8 +138,11 @@ class FunctionRun:
         }
         more: dict[str, Any] = {}
         if self.noted is not None:
-            history["covariates"] = self.noted.first(self.spent)
-            more["covariates"] = found(self._answers, self._memory, history)
+            if self._answers.has(Covariates):
+                history["covariates"] = self.noted.covariates(self.spent)
+                more["covariates"] = found(self._answers, self._memory, history)
+            if self._answers.has(Limits):
+                history["metrics"] = self.noted.metrics(self.spent)
         return MinimizeResult(
             **more,
             x=self.x,

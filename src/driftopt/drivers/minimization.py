@@ -15,6 +15,7 @@ from scipy.optimize import OptimizeResult
 from driftopt import checks, methods
 from driftopt.answers import Answers, beside
 from driftopt.answers.effects import CovariateWarning
+from driftopt.answers.limits import checked
 from driftopt.drivers.contract import check_points
 from driftopt.drivers.function_run import FunctionRun, MinimizeInterrupted
 from driftopt.drivers.observed_host import ObservedHost, within
@@ -44,6 +45,9 @@ def minimize(
     model: Model | None = None,
     settle: int = 1,
     covariates: Sequence[str] | None = None,
+    limits: Mapping[str, Mapping[str, Any]] | None = None,
+    relative_to_control: bool = False,
+    precision: bool = False,
     final_queries: int = 0,
     rng: Any = None,
     callback: Callable[..., Any] | None = None,
@@ -81,6 +85,10 @@ def minimize(
             second as numbers in this order or by name, NaN for one that is not known. What they explain is
             taken out of the values before the method sees them. They must be things that **the decision
             cannot move**; a warning says which seem to. The result's `covariates` says what each explained.
+        limits: how large or small metrics may become, {"complaints": {"max": 5}}, as in `Study.create`. `fun`
+            then returns the arguments of `Study.tell` by name: {"value": …, "metrics": {"complaints": 3}}.
+        relative_to_control: values count as differences to the "control" that `fun` returns beside.
+        precision: values are weighed by the "sem" or the "n" that `fun` returns beside.
         final_queries: spend so many of the budget at the reported x: `fun` is their mean, `fun_sem` its
             standard error. Without them `fun` is what the run knows anyway, and `fun_basis` says in words
             what that is: never the best value seen, which is only the luckiest draw.
@@ -119,7 +127,14 @@ def minimize(
     space = Space.build(x0, bounds=bounds, constraints=constraints, grid=grid)
     space, radius = defaults.sized(method, space, radius)
     named = beside.names("covariates", covariates)
-    answers = Answers.build(direction=direction, covariates=named)
+    bounded = checked(limits)
+    answers = Answers.build(
+        direction=direction,
+        covariates=named,
+        limits=bounded,
+        relative_to_control=checks.flag("relative_to_control", relative_to_control),
+        precision=checks.flag("precision", precision),
+    )
     run = FunctionRun(fun, args, space, answers, vectorized, settle)
     total = checks.one_count("budget", budget)
     final_queries = _check_final(final_queries, total)
@@ -133,7 +148,8 @@ def minimize(
     )
     called = method if isinstance(method, str) else type(method).__name__
     check_minimize(called, chosen.sees, loss=loss is not None, model=model is not None)
-    _check_covariates(named, loss, chosen)
+    more = bool(named or bounded or relative_to_control or precision)
+    _check_beside(more, loss, chosen)
     check_points(chosen, space.dim)
     queries = checks.budget(total - final_queries, settle * first_step(chosen, space.dim))
     iterations = affordable(chosen, space.dim, queries // settle).iterations
@@ -141,7 +157,8 @@ def minimize(
     sizes = {key: given for key, given in space.given.items() if key == "units"}
     run.params = {**_described(method), **numbers, **sizes, "seed": seed}
     run.begun = space.begin(float(np.asarray(chosen.radius)))
-    run.note(named)
+    if more:
+        run.note(named, list(bounded))
     if loss is not None:
         run.watch(loss, keep=chosen.sees.observes)
     if chosen.sees.observes:
@@ -176,9 +193,12 @@ def _check_functions(fun: Any, args: Any, callback: Any, loss: Any, model: Any) 
         raise ValueError(f"model must be a driftopt.oracle.Model, got {checks.brief(model)}")
 
 
-def _check_covariates(names: Sequence[str], loss: Any, method: Method) -> None:
-    if names and (loss is not None or method.scheduled):
-        raise ValueError("covariates go with values: leave `loss=` out, and choose a method of one batch")
+def _check_beside(more: bool, loss: Any, method: Method) -> None:
+    if more and (loss is not None or method.scheduled):
+        raise ValueError(
+            "covariates, limits, control and precision go with values: leave `loss=` out, and choose a "
+            "method of one batch"
+        )
 
 
 def _warned(result: OptimizeResult) -> OptimizeResult:

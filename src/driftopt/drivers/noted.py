@@ -1,4 +1,4 @@
-"""A function that returns (value, covariates): `minimize` is given the value, and the covariates are kept."""
+"""A function that returns more than a value: `minimize` is given the value, and the rest is kept."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -6,25 +6,54 @@ from typing import Any
 import numpy as np
 
 from driftopt import checks
+from driftopt.answers import Beside, beside
 
 
 class Noted:
-    """The user's function as one of values alone, with what else came of every query."""
+    """The user's function as one of values alone, with what else came of every query.
 
-    def __init__(self, fun: Callable[..., Any], names: Sequence[str], vectorized: bool):
+    It returns (value, covariates), or the arguments of `Study.tell` by name, {"value": …, "metrics": {…}}.
+    """
+
+    def __init__(
+        self, fun: Callable[..., Any], names: Sequence[str], metrics: Sequence[str], vectorized: bool
+    ):
         self._fun, self._names, self._vectorized = fun, tuple(names), vectorized
-        self._rows: list[np.ndarray] = []
+        self._metrics = tuple(metrics)
+        self._said: list[Beside] = []
 
     def __call__(self, x: np.ndarray, *args: Any) -> Any:
         answer = self._fun(x, *args)
+        if isinstance(answer, dict) and not self._vectorized:
+            return self._named(answer)
         if not isinstance(answer, tuple) or len(answer) != 2:
+            more = "" if self._vectorized else ', or {"value": …, "covariates": …, "metrics": …, "sem": …}'
             raise ValueError(
-                "with covariates=[names] the function returns (value, covariates); got "
+                f"with covariates=[names] the function returns (value, covariates){more}; got "
                 f"{checks.brief(answer)}"
             )
         value, given = answer
-        self._rows.extend(self._numbers(given, len(x)) if self._vectorized else self._numbers(given, None))
+        rows = self._numbers(given, len(x)) if self._vectorized else self._numbers(given, None)
+        self._said.extend(Beside(dict(zip(self._names, row, strict=True))) for row in rows.tolist())
         return value
+
+    def _named(self, answer: dict[str, Any]) -> Any:
+        known = ("value", "covariates", "metrics", "n", "control", "sem")
+        if "value" not in answer or set(answer) - set(known):
+            raise ValueError(
+                f"the function returns a table with value, and of {', '.join(known[1:])} what there is; got "
+                f"{checks.brief(sorted(answer))}"
+            )
+        error = answer.get("sem")
+        said = Beside(
+            beside.covariates(answer.get("covariates"), self._names),
+            beside.metrics(answer.get("metrics"), self._metrics),
+            beside.size(answer.get("n")),
+            beside.control(answer.get("control")),
+            None if error is None else float(checks.one_positive("sem", error)),
+        )
+        self._said.append(said)
+        return answer["value"]
 
     def _numbers(self, given: Any, count: int | None) -> np.ndarray:
         """(n, k), or (1, k) for one query; NaN where one is not known."""
@@ -42,11 +71,16 @@ class Noted:
             raise ValueError(f"covariates must have the shape {expected}, got {array.shape}")
         return array.reshape(-1, len(self._names))
 
-    def last(self, count: int, settle: int, shape: tuple[int, int]) -> np.ndarray:
-        """Of the last `count` queries those that are used, as (samples, p, k)."""
-        used = self._rows[len(self._rows) - count :][settle - 1 :: settle]
-        return np.array(used).reshape(*shape, len(self._names))
+    def last(self, count: int, settle: int) -> list[Beside]:
+        """Of the last `count` queries those that are used."""
+        return self._said[len(self._said) - count :][settle - 1 :: settle]
 
-    def first(self, count: int) -> np.ndarray:
-        """(count, k) of the first queries."""
-        return np.array(self._rows[:count]).reshape(-1, len(self._names))
+    def covariates(self, count: int) -> np.ndarray:
+        """(count, k) of the first queries; NaN for one that is not known."""
+        rows = [[said.covariates.get(name, np.nan) for name in self._names] for said in self._said[:count]]
+        return np.array(rows, np.float64).reshape(-1, len(self._names))
+
+    def metrics(self, count: int) -> np.ndarray:
+        """(count, m) of the first queries; NaN for one that was not measured."""
+        rows = [[said.metrics.get(name, np.nan) for name in self._metrics] for said in self._said[:count]]
+        return np.array(rows, np.float64).reshape(-1, len(self._metrics))

@@ -18,6 +18,7 @@ from driftopt.study import (
     BudgetSpent,
     Conflict,
     DatabaseRefused,
+    Halted,
     NoSuchStudy,
     NothingToAsk,
     StudyError,
@@ -50,6 +51,7 @@ _TITLES = {
 _STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (BudgetSpent, 410),
     (NothingToAsk, 423),
+    (Halted, 423),
     (Conflict, 409),
     (StudyExists, 409),
     (NoSuchStudy, 404),

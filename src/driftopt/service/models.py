@@ -151,6 +151,12 @@ class NewStudy(_Sent):
     covariates: list[_Words] | None = Field(
         default=None, description="Names of what else is known of each trial, and no decision moves."
     )
+    limits: dict[str, dict[str, _Finite | bool]] | None = Field(
+        default=None, description='How large or small metrics may become: {"complaints": {"max": 5}}.'
+    )
+    relative_to_control: Annotated[bool, Field(strict=True)] = Field(
+        default=False, description="Values count as differences to control."
+    )
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `Study.create` beside the name."""
@@ -269,6 +275,9 @@ class Trial(_Returned):
     value: float | None
     sem: float | None
     covariates: dict[str, float]
+    metrics: dict[str, float]
+    n: float | None
+    control: float | None
     x_deployed: list[float] | None
     reason: str | None
     answered_at: float | None
@@ -297,6 +306,11 @@ class Answer(_Sent):
     covariates: dict[str, _Finite | None] | None = Field(
         default=None, description="What else is known, by name; null for one that is not."
     )
+    metrics: dict[str, _Finite | None] | None = Field(
+        default=None, description="What else was measured, by the names of the limits."
+    )
+    n: _Finite | None = Field(default=None, description="How many the value is a mean of.")
+    control: _Finite | None = Field(default=None, description="What the start gave at the same time.")
 
     def arguments(self, names: tuple[str, ...]) -> dict[str, Any]:
         """The arguments of `Study.tell` beside the trial's number."""
@@ -332,6 +346,9 @@ class Correction(_Sent):
     covariates: dict[str, _Finite | None] | None = Field(
         default=None, description="In the place of those told; left out, those stay."
     )
+    metrics: dict[str, _Finite | None] | None = None
+    n: _Finite | None = None
+    control: _Finite | None = None
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `Study.correct` beside the trial's number."""
@@ -354,6 +371,17 @@ class States(_Returned):
 # Looking
 
 
+class Metric(_Returned):
+    """What a metric is at the recommendation, or about there."""
+
+    name: str
+    mean: float | None
+    sem: float | None
+    n: int
+    limit: str
+    basis: str
+
+
 class Recommendation(_Returned):
     """What to deploy when the study is over, or now."""
 
@@ -363,6 +391,7 @@ class Recommendation(_Returned):
     improvement: Improvement | None
     note: str
     known: str = Field(description="What is known of the improvement, in words.")
+    metrics: list[Metric] = Field(description="What each metric with a limit is there.")
 
 
 class Change(_Returned):

@@ -104,6 +104,20 @@ async def stop_study(
     return await kept(request).change(name, work)
 
 
+@router.post("/{name}:resume", response_model=models.StudyPlan)
+async def resume_study(
+    request: Request, name: StudyName, caller: StudyAdmin, body: models.Reason | None = None
+) -> Any:
+    """Go on with a study that a hard limit has halted."""
+    said = body or models.Reason()
+
+    def work(study: Study) -> Any:
+        study.resume(said.reason, who=said.who or caller.name)
+        return shapes.plan(study)
+
+    return await kept(request).change(name, work)
+
+
 @router.get("/{name}/summary", response_model=Summary)
 async def summary(request: Request, name: StudyName, caller: StudyReader) -> Any:
     """Where the study stands: values, drift, who holds what, what failed, and what to do now."""

@@ -1,6 +1,7 @@
 """A study's objects as the models' data: names and numbers, nothing decided."""
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from driftopt.study import Recommendation, Study, Trial
@@ -20,6 +21,9 @@ _PLAIN = (
     "value",
     "sem",
     "covariates",
+    "metrics",
+    "n",
+    "control",
     "reason",
     "answered_at",
     "story",
@@ -37,7 +41,7 @@ def trial(found: Trial) -> dict[str, Any]:
 def recommendation(found: Recommendation) -> dict[str, Any]:
     """A recommendation, its decision by name."""
     plain = {name: getattr(found, name) for name in ("iterations", "spent", "improvement", "note", "known")}
-    return plain | {"x": found.as_dict}
+    return plain | {"x": found.as_dict, "metrics": [asdict(one) for one in found.metrics]}
 
 
 def plan(study: Study) -> dict[str, Any]:

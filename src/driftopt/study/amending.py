@@ -107,6 +107,18 @@ def extend(session: Session, budget: Any, reason: Any, who: Any) -> None:
     session.write(work, again=True)
 
 
+def resume(session: Session, reason: Any, who: Any) -> None:
+    """A study that is halted goes on. Another one is left alone."""
+    why, by = _reason(reason), str(checks.text("who", who))
+
+    def work(log: Writer) -> None:
+        session.catch_up(log)
+        if session.progress.halted is not None:
+            log.say(None, "resumed", session.clock(), reason=why, who=by)
+
+    session.write(work, again=True)
+
+
 def stop(session: Session, reason: Any, who: Any) -> None:
     """Nothing more is asked for the method. Once is enough."""
     why, by = _reason(reason), str(checks.text("who", who))

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftopt.study import approach, evaluation
-from driftopt.study.errors import BudgetSpent, Holding, NothingToAsk
+from driftopt.study import approach, display, evaluation
+from driftopt.study.errors import BudgetSpent, Halted, Holding, NothingToAsk
 from driftopt.study.log import Request, Writer, as_trial
 from driftopt.study.progress import OpenIteration
 from driftopt.study.session import Session
@@ -118,6 +118,9 @@ def _ask_method(
     spec, progress = session.spec, session.progress
     if progress.stopped is not None:
         raise BudgetSpent(f"the study was stopped ({progress.stopped}): ask for the recommendation")
+    if progress.halted is not None:
+        start = display.decision(spec.names, spec.x0)
+        raise Halted(f"{progress.halted}. Deploy the start again ({start}); `resume` goes on with the study")
     left = progress.budget - spec.reserve - progress.spent
     open = progress.open
     if open is None:

@@ -7,6 +7,7 @@ import numpy as np
 
 from driftopt import checks
 from driftopt.answers import beside
+from driftopt.answers.limits import checked
 from driftopt.space import Space
 from driftopt.study import max_change as limits
 from driftopt.study.spec import Spec, planned
@@ -32,6 +33,8 @@ def specify(
     settle: int,
     guard: float | None,
     covariates: Any,
+    limits: Any,
+    relative_to_control: Any,
 ) -> Spec:
     """The specification of a new study; `decisions` are the arguments of `Space.build` beside x0."""
     from driftopt.rng.seeds import as_seed
@@ -81,6 +84,9 @@ def specify(
         settle=held,
         guard=None if guard is None else float(checks.one_positive("guard", guard)),
         covariates=list(beside.names("covariates", covariates)),
+        limits=checked(limits),
+        relative_to_control=checks.flag("relative_to_control", relative_to_control),
+        precision=True,
         begun=_begun(space, float(built.radius)),
     )
 

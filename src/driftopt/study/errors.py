@@ -25,6 +25,10 @@ class NothingToAsk(StudyError):
         self.holdings = tuple(holdings)
 
 
+class Halted(StudyError):
+    """A hard limit was broken twice in a row: go back to the start, until someone resumes the study."""
+
+
 class BudgetSpent(NothingToAsk):
     """No deployment can be paid for any more: ask for the recommendation."""
 

@@ -24,7 +24,8 @@ _ANSWER = ("asked_at", "expires_at", "answered_at", "value", "sem", "reason", "s
 def rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
     """One flat row a trial; coordinates are columns x:name, and deployed:name where another was deployed.
 
-    What was told beside a value is a column too, covariate:name, where it is known.
+    What was told beside a value is a column too, covariate:name, metric:name, control and n, where there is
+    any.
     """
     table: list[dict[str, Any]] = []
     for trial in trials:
@@ -34,6 +35,8 @@ def rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
         where = [None] * len(trial.names) if trial.x_deployed is None else trial.x_deployed.tolist()
         row |= {f"deployed:{name}": value for name, value in zip(trial.names, where, strict=True)}
         row |= {f"covariate:{name}": value for name, value in trial.covariates.items()}
+        row |= {f"metric:{name}": value for name, value in trial.metrics.items()}
+        row |= {"n": trial.n, "control": trial.control}
         table.append(row)
     return table
 
@@ -77,16 +80,19 @@ def _csv(table: list[dict[str, Any]], spec: Spec) -> bytes:
 
     file = io.StringIO(newline="")
     writer = csv.writer(file)
-    columns = _columns(spec)
+    columns = _columns(spec, table)
     writer.writerow(map(safe, columns))
     writer.writerows([safe(row.get(column)) for column in columns] for row in table)
     return file.getvalue().encode()
 
 
-def _columns(spec: Spec) -> list[str]:
+def _columns(spec: Spec, table: list[dict[str, Any]]) -> list[str]:
     here = [f"x:{name}" for name in spec.names]
     there = [f"deployed:{name}" for name in spec.names]
     beside = [f"covariate:{name}" for name in spec.covariates]
+    beside += [f"metric:{name}" for name in spec.limits]
+    beside += ["control"] if spec.relative_to_control else []
+    beside += ["n"] if any(row["n"] is not None for row in table) else []
     return [*_PLAIN, *here, *_ANSWER, *there, *beside]
 
 
@@ -101,7 +107,7 @@ def _parquet(table: list[dict[str, Any]], spec: Spec) -> bytes:
     def kind(column: str) -> Any:
         return pl.String if column in words else pl.Int64 if column in whole else pl.Float64
 
-    file, columns = io.BytesIO(), _columns(spec)
+    file, columns = io.BytesIO(), _columns(spec, table)
     whole_rows = [{column: row.get(column) for column in columns} for row in table]
     pl.DataFrame(whole_rows, schema={column: kind(column) for column in columns}).write_parquet(file)
     return file.getvalue()

@@ -50,6 +50,9 @@ def next_step(
         what += ", or ask for another meanwhile" if more else ", or say that it failed"
         other = command("ask --new") if more else command("fail", str(first.id), "REASON")
         return NextStep(what, (command("tell", str(first.id), "VALUE"), other))
+    if progress.halted is not None:
+        what = "deploy the start again: a hard limit was broken twice in a row. When that is mended, resume"
+        return NextStep(what, (command("resume"),))
     ended = progress.stopped is not None
     if not ended and _can_ask(spec, progress):
         return NextStep("ask for the next deployment", (command("ask"),))
@@ -68,7 +71,7 @@ def _end(progress: Progress, why: str, command: Callable[..., str]) -> NextStep:
 
 def _can_ask(spec: Spec, progress: Progress) -> bool:
     """Whether `ask` has something to hand out, and can pay for the iteration that it belongs to."""
-    if progress.stopped is not None:
+    if progress.stopped is not None or progress.halted is not None:
         return False
     left = progress.budget - spec.reserve - progress.spent
     open = progress.open

@@ -7,6 +7,7 @@ import numpy as np
 
 from driftopt import averages
 from driftopt.answers.beside import NOTHING, Beside
+from driftopt.answers.limits import limits_of
 from driftopt.study.errors import Holding
 from driftopt.study.log import Asked, Deployed, Happened, Mark, Opened, Reader, Row, Written, as_trial
 from driftopt.study.open_iteration import OpenIteration
@@ -18,8 +19,12 @@ from driftopt.study.trial import AMENDMENTS, FOR_ANOTHER, TAKEN_BACK, Trial
 Step = np.ndarray | int | None
 
 
+TWICE = 2  # answers in a row that break a hard limit halt a study
 # What a checkpoint holds as it is.
-_NUMBERS = ("amended_at", "opened_at", "budget", "stopped", "spent", "since_control", "closed")
+_NUMBERS = (
+    *("amended_at", "opened_at", "budget", "stopped", "spent", "since_control", "closed"),
+    *("halted", "broken", "control"),
+)
 
 
 def _key(draw: OpenIteration) -> tuple[int, int]:
@@ -40,6 +45,7 @@ class Progress:
 
     def __init__(self, spec: Spec, begin: Mark):
         self._spec = spec
+        self._hard = [limit for limit in limits_of(spec.limits) if limit.hard]
         self._begin = begin
         self.restarts = 0  # how often the log was folded anew, because an answer was amended
         self._restart({})
@@ -57,6 +63,9 @@ class Progress:
         self._pending: dict[int, Asked] = {}
         self.budget = self._spec.budget
         self.stopped: str | None = None  # why the study was ended before its budget
+        self.halted: str | None = None  # why nothing is asked until someone resumes
+        self.broken = 0  # answers in a row that break a hard limit
+        self.control: float | None = None  # what control gave last
         self.spent = 0
         self.deployed = Deployed()
         self.since_control: int | None = None  # deployments since the last control; None before the first
@@ -228,7 +237,9 @@ class Progress:
             self._beside[row.id] = row, []
 
     def _of_study(self, row: Happened) -> None:
-        if row.kind == "extended":
+        if row.kind == "resumed":
+            self.halted, self.broken = None, 0
+        elif row.kind == "extended":
             self.budget = int(row.value or 0)
             self.steps.append(self._spec.planned(self.budget))
         else:
@@ -239,6 +250,7 @@ class Progress:
             self._of_study(row)
             return
         self._pending.pop(row.trial_id, None)
+        self._watch(row)
         if row.trial_id in self._beside:
             self._beside[row.trial_id][1].append(row)
         elif row.kind in AMENDMENTS:
@@ -277,9 +289,32 @@ class Progress:
             rest = averages.mean(np.where(void, 0.0, samples)) * (len(samples) / (~void).sum(axis=0))
             samples = np.where(void, rest, samples)
         answers = self._spec.answers
-        told = [NOTHING if row is None else Beside.from_json(row.beside) for row in stand]
+        told = [NOTHING if row is None else self._said(row) for row in stand]
         self._memory, means = answers.take(self._memory, samples, answers.beside(told, shape))
         return means
+
+    def _said(self, row: Happened) -> Beside:
+        """What came with a value; control of its own deployments where none was told beside."""
+        said = Beside.from_json(row.beside)
+        control = self.control if said.control is None else said.control
+        return said._replace(sem=row.sem, control=control)
+
+    def _watch(self, row: Happened) -> None:
+        """Hard limits, and the last control, as the answers now stand."""
+        stands = self._amended.get(row.trial_id or 0, row)
+        if row.kind not in ("complete", "corrected", "accepted") or stands is None:
+            return
+        beside = self._beside.get(row.trial_id or 0)
+        if beside is not None and beside[0].kind == "control":
+            self.control = stands.value
+        told = Beside.from_json(stands.beside).metrics
+        hard = [one for one in self._hard if one.name in told]
+        broken = [one for one in hard if one.excess(told[one.name]) > 0]
+        if hard:
+            self.broken = self.broken + 1 if broken else 0
+        if self.broken >= TWICE and self.halted is None:
+            words = ", ".join(f"{one.name} is {told[one.name]:g} and may be {one.words}" for one in broken)
+            self.halted = f"{words}: twice in a row, at last in trial {row.trial_id}"
 
     def _close(self) -> None:
         """Draws that are over become steps of the method's state."""

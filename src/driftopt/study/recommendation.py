@@ -32,6 +32,26 @@ class Improvement:
     basis: str
 
 
+@dataclass(frozen=True)
+class Metric:
+    """What a metric is at the recommendation, or about there."""
+
+    name: str
+    mean: float | None  # None: it was not told yet
+    sem: float | None
+    n: int
+    limit: str  # in words
+    basis: str
+
+    @property
+    def words(self) -> str:
+        """In words."""
+        if self.mean is None:
+            return f"{self.name}: not told yet; {self.limit}"
+        error = "" if self.sem is None else f" ± {self.sem:.2g}"
+        return f"{self.name}: {self.mean:.4g}{error}, from {self.n} {self.basis}; {self.limit}"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Recommendation:
     """What to deploy when the study is over, or now."""
@@ -42,6 +62,7 @@ class Recommendation:
     spent: int
     improvement: Improvement | None
     note: str
+    metrics: tuple[Metric, ...] = ()  # what else was measured there, where there are limits
 
     @property
     def as_dict(self) -> dict[str, float]:

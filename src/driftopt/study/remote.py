@@ -18,7 +18,7 @@ from driftopt.runtime.files import write_whole
 from driftopt.space import Space
 from driftopt.stationarity import Stationarity
 from driftopt.study.export import SUFFIXES
-from driftopt.study.recommendation import Improvement, Recommendation
+from driftopt.study.recommendation import Improvement, Metric, Recommendation
 from driftopt.study.service_client import ServiceClient, encoded
 from driftopt.study.spec import Spec
 from driftopt.study.status import Status
@@ -164,6 +164,9 @@ class Remote:
         body = {"budget": int(checks.count("budget", budget)), "reason": reason, "who": who or this_process()}
         self._client.post(f"{self._at}:extend", body)
 
+    def resume(self, reason: str = "", *, who: str | None = None) -> None:
+        self._client.post(f"{self._at}:resume", {"reason": reason, "who": who or this_process()})
+
     def stop(self, reason: str = "", *, who: str | None = None) -> None:
         self._client.post(f"{self._at}:stop", {"reason": reason, "who": who or this_process()})
 
@@ -194,7 +197,13 @@ class Remote:
         found = self.request("recommendation")
         x, gain = found["x"], decoded(Improvement | None, found["improvement"])
         return Recommendation(
-            np.array(list(x.values())), tuple(x), found["iterations"], found["spent"], gain, found["note"]
+            np.array(list(x.values())),
+            tuple(x),
+            found["iterations"],
+            found["spent"],
+            gain,
+            found["note"],
+            tuple(Metric(**one) for one in found["metrics"]),
         )
 
     def summary(self) -> Summary:

@@ -14,6 +14,8 @@ from driftopt.plugins import OWN
 from driftopt.space import Space
 from driftopt.study.errors import FormatError
 
+_NEWER = ("guard", "begun", "steps", "covariates", "limits", "relative_to_control", "precision")
+
 
 @dataclass(frozen=True)
 class Spec:
@@ -44,6 +46,9 @@ class Spec:
     settle: int = 1  # periods for which a decision is held; the last one's answer counts
     steps: dict[str, Any] = field(default_factory=dict[str, Any])  # of the space, beside the bounds
     covariates: list[str] = field(default_factory=list[str])  # their names
+    limits: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])  # on metrics
+    relative_to_control: bool = False
+    precision: bool = False  # whether answers are weighed by their sem or n: studies of old did not
 
     @property
     def dim(self) -> int:
@@ -78,17 +83,27 @@ class Spec:
             distance=self.space.astray,
             guard=self.guard,
             covariates=self.covariates,
+            relative_to_control=self.relative_to_control,
+            limits=self.limits,
+            precision=self.precision,
         )
 
     def beside(self, said: Mapping[str, Any]) -> Beside:
         """What is told with an answer, checked: the arguments of `tell` by name."""
-        return Beside(covariates=beside.covariates(said.get("covariates"), self.covariates))
+        if said.get("control") is not None and not self.relative_to_control:
+            raise ValueError("control is told where relative_to_control=True was given at the beginning")
+        return Beside(
+            covariates=beside.covariates(said.get("covariates"), self.covariates),
+            metrics=beside.metrics(said.get("metrics"), list(self.limits)),
+            n=beside.size(said.get("n")),
+            control=beside.control(said.get("control")),
+        )
 
     def as_json(self) -> str:
         stored = asdict(self)
         if self.provider == OWN:  # what driftopt brings itself is not said: older versions read on
             del stored["provider"]
-        for name in ("guard", "begun", "steps", "covariates"):  # nor what studies of old do not have
+        for name in _NEWER:  # nor what studies of old do not have
             if not stored[name]:
                 del stored[name]
         if self.settle == 1:

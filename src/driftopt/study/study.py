@@ -7,6 +7,7 @@ import inspect
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from driftopt.study.creation import specify
 from driftopt.study.errors import NothingToAsk
 from driftopt.study.export import export
 from driftopt.study.log import Database, Log, Request, Row, as_trial, as_trials
+from driftopt.study.metrics import estimates
 from driftopt.study.recommendation import Recommendation, recommend
 from driftopt.study.remote import Remote, this_process
 from driftopt.study.service_client import is_address, no_token
@@ -73,6 +75,8 @@ class Study:
         settle: int = 1,
         guard: float | None = USUAL,
         covariates: Sequence[str] | None = None,
+        limits: Mapping[str, Mapping[str, Any]] | None = None,
+        relative_to_control: bool = False,
         clock: Callable[[], float] = time.time,
         key: str | None = None,
         token: str | None = None,
@@ -114,6 +118,11 @@ class Study:
             covariates: names of what else is known of each deployment, such as ["footfall", "rain"], told
                 with its value. What they explain is taken out of the values before the method sees them. They
                 must be things that **the decision cannot move**: `summary` warns of one that moves with it.
+            limits: how large or small other metrics may become, {"complaints": {"max": 5}}, told with each
+                value; {"max": 5, "hard": True} also halts the study where it is broken twice in a row. A
+                metric without a limit, {"calls": {}}, is only watched.
+            relative_to_control: values count as differences to control: told with each answer where the
+                start's decision is deployed beside, else the last one of `control_every`.
             clock: seconds since the epoch; a server has its own.
             key: a word for this request: the same again gives the study that it made, so that a request whose
                 answer was lost may be repeated.
@@ -147,6 +156,8 @@ class Study:
             settle=settle,
             guard=guard,
             covariates=covariates,
+            limits=limits,
+            relative_to_control=relative_to_control,
         )
         log = Log.create(url, name, spec.as_json(), clock(), request)
         return cls(log, name, Spec.from_json(log.spec), clock)
@@ -263,15 +274,21 @@ class Study:
         x_deployed: Any = None,
         *,
         covariates: Mapping[str, Any] | None = None,
+        metrics: Mapping[str, Any] | None = None,
+        n: Any = None,
+        control: Any = None,
     ) -> str:
         """Answer a trial; returns the state it is in then.
 
         Args:
             id: the trial's number.
             value: what was measured.
-            sem: its standard error, if known.
+            sem: its standard error, if known: answers enter with their weight.
             x_deployed: what was really deployed, where it differs.
             covariates: what else is known, by the names given to `create`; one may be missing, or NaN.
+            metrics: what else was measured, by the names of `limits`.
+            n: how many customers, visits, … the value is a mean of, where its sem is not known.
+            control: what the start's decision gave at the same time, in a second store.
 
         The same answer again is a no-op; another answer raises Conflict and changes nothing. NaN and
         infinity are failures. A value that is far from all others, as a lost decimal point makes it, is
@@ -279,8 +296,9 @@ class Study:
         first answers are judged when a dozen are in. A value measured at `x_deployed`, far from the asked
         point, is kept on record and the point is asked again.
         """
-        said = {"value": value, "sem": sem, "x_deployed": x_deployed, "covariates": covariates}
-        return telling.tell(self._session, id=id, **said)
+        said = {"value": value, "sem": sem, "x_deployed": x_deployed}
+        more = {"covariates": covariates, "metrics": metrics, "n": n, "control": control}
+        return telling.tell(self._session, id=id, **said, **more)
 
     def tell_many(self, answers: Sequence[Mapping[str, Any]]) -> list[str]:
         """Answer several trials in one transaction, all or none; returns the state of each.
@@ -306,6 +324,9 @@ class Study:
         sem: Any = None,
         who: str | None = None,
         covariates: Mapping[str, Any] | None = None,
+        metrics: Mapping[str, Any] | None = None,
+        n: Any = None,
+        control: Any = None,
     ) -> str:
         """Replace a trial's answer; what was said before stays in its history. Returns its state.
 
@@ -318,9 +339,13 @@ class Study:
             reason: why, for those who read the log.
             sem: the value's standard error, if known.
             who: who says so; this process, unless named.
-            covariates: in the place of those told; left out, those stay.
+            covariates: in the place of those told; left out, those stay. So it is with what follows.
+            metrics: what else was measured.
+            n: how many the value is a mean of.
+            control: what control gave.
         """
-        by, more = this_process() if who is None else who, {"covariates": covariates}
+        by = this_process() if who is None else who
+        more = {"covariates": covariates, "metrics": metrics, "n": n, "control": control}
         return amending.correct(self._session, id, value, sem, reason, by, more)
 
     def void(self, id: int, reason: str = "", *, who: str | None = None) -> str:
@@ -366,6 +391,15 @@ class Study:
             who: who says so; this process, unless named.
         """
         amending.stop(self._session, reason, who or this_process())
+
+    def resume(self, reason: str = "", *, who: str | None = None) -> None:
+        """Go on with a study that a hard limit has halted; one that goes on is left alone.
+
+        Args:
+            reason: why it may go on, for those who read the log.
+            who: who says so; this process, unless named.
+        """
+        amending.resume(self._session, reason, who or this_process())
 
     # Looking
 
@@ -423,7 +457,10 @@ class Study:
             x = self._session.state().recommendation()
             progress = self._session.progress
             others = [*progress.beside("control"), *progress.evaluations("confirm")[0]]
-            return recommend(self.spec, x, progress.closed, progress.spent, others)
+            found = recommend(self.spec, x, progress.closed, progress.spent, others)
+            if not self.spec.limits:
+                return found
+            return replace(found, metrics=estimates(self.spec, progress.closed, self._trials()))
 
     def summary(self) -> Summary:
         """Where the study stands: values, drift, who holds what, what failed, and what to do now."""

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from driftopt import averages
+from driftopt.answers.control import ControlReport, RelativeToControl, report
 from driftopt.answers.covariates import Covariates
 from driftopt.answers.effects import Effect, found, noise_left, of_trials
 from driftopt.study import display, words
+from driftopt.study.change_point import ChangePoint, change
 from driftopt.study.errors import Holding
 from driftopt.study.next_step import NextStep, next_step
 from driftopt.study.progress import Progress
@@ -100,8 +102,11 @@ class Summary:
     failures: tuple[Lost, ...]  # the last ones
     next: NextStep
     stopped: str | None = None  # why the study was ended before its budget
+    halted: str | None = None  # why nothing is asked until someone resumes
     covariates: tuple[Effect, ...] = ()
     noise_left: float | None = None  # after covariates: the share of the noise within iterations that is left
+    control: ControlReport | None = None  # what taking control out has done
+    change: ChangePoint | None = None  # of the world, as control shows it
     warnings: tuple[str, ...] = ()
 
     @property
@@ -201,15 +206,18 @@ def summarize(
 
 def _side(spec: Spec, progress: Progress, trials: Sequence[Trial]) -> dict[str, Any]:
     """What is known beside values, and what to be wary of there."""
-    if not spec.covariates:
-        return {}
-    history = of_trials(spec.covariates, trials)
-    effects = tuple(found(spec.answers, progress.memory, history).values())
-    return {
-        "covariates": effects,
-        "noise_left": noise_left(spec.answers.memory_of(progress.memory, Covariates)),
-        "warnings": tuple(one.warning for one in effects if one.moves_with_the_decision),
-    }
+    controls = [t for t in trials if t.kind == "control" and t.state == "complete"]
+    changed = change([t.value for t in controls if t.value is not None])
+    said: dict[str, Any] = {"halted": progress.halted, "change": changed}
+    warnings = [] if changed is None else [changed.words]
+    if spec.covariates:
+        effects = tuple(found(spec.answers, progress.memory, of_trials(spec.covariates, trials)).values())
+        learnt = spec.answers.memory_of(progress.memory, Covariates)
+        said |= {"covariates": effects, "noise_left": noise_left(learnt)}
+        warnings += [one.warning for one in effects if one.moves_with_the_decision]
+    if spec.relative_to_control:
+        said["control"] = report(spec.answers.memory_of(progress.memory, RelativeToControl))
+    return said | {"warnings": tuple(warnings)}
 
 
 def _out(trial: Trial, now: float) -> Out:

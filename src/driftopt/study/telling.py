@@ -16,7 +16,7 @@ from driftopt.study.session import Session
 from driftopt.study.trial import state_of
 
 LONGEST_REASON = 2000
-PARTS = ("id", "value", "sem", "x_deployed", "covariates")  # of an answer
+PARTS = ("id", "value", "sem", "x_deployed", "covariates", "metrics", "n", "control")  # of an answer
 _LONG = ("method", "control")  # the kinds of deployments of which there are many
 
 

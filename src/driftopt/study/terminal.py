@@ -34,6 +34,8 @@ def page(spec: Spec, summary: Summary, recommendation: Recommendation, now: floa
     more.add_column(width=11, no_wrap=True)
     more.add_column()
     more.add_row("improvement", _honesty(recommendation))
+    for one in recommendation.metrics:
+        more.add_row("metric", _name(one.words))
     _open(more, spec, summary, now)
     title = _name(f"{summary.name} · {summary.method} · {summary.direction}")
     panel = Panel(Group(*parts, more), title=title, title_align="left", width=78)
@@ -63,6 +65,8 @@ def _progress(facts: Table, summary: Summary, now: float) -> None:
     if summary.answered or summary.out:
         done += f", {summary.answered} of {summary.size} answers in for the next"
     facts.add_row("iterations", done)
+    if summary.halted is not None:
+        facts.add_row("halted", Text(one_line(summary.halted)))
     if summary.stopped is not None:
         facts.add_row("stopped", _name(summary.stopped or "without a reason"))
     first, last = summary.first_answer, summary.last_answer
@@ -94,6 +98,9 @@ def _side(facts: Table, summary: Summary) -> None:
     _more(facts, len(summary.covariates))
     if summary.noise_left is not None:
         facts.add_row("", f"{significant(100 * summary.noise_left, 3)} % of the noise in pairs is left")
+    if summary.control is not None:
+        removed = f"{significant(100 * summary.control.removed, 2)} % of the noise in pairs removed"
+        facts.add_row("relative", Text(f"{removed}: {summary.control.advice}"))
     for warning in summary.warnings:
         facts.add_row("warning", Text(one_line(warning)))
 

@@ -60,6 +60,9 @@ class Trial:
     covariates: Mapping[str, float] = field(
         default_factory=dict[str, float]
     )  # what was told beside the value, and is known
+    metrics: Mapping[str, float] = field(default_factory=dict[str, float])
+    n: float | None = None
+    control: float | None = None  # the value that the start's decision gave at the same time
     x_deployed: np.ndarray | None = None
     reason: str | None = None
     answered_at: float | None = None

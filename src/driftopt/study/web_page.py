@@ -61,10 +61,10 @@ def _page(
     badges += [Badge(f"{count} {state}", state == "held") for state, count in summary.states.items() if count]
     if summary.stopped is not None:
         badges.append(Badge(f"stopped: {summary.stopped}", warns=True))
+    badges += [] if summary.halted is None else [Badge(f"halted: {summary.halted}", warns=True)]
     badges += [Badge(warning, warns=True) for warning in summary.warnings]
-    decision = Section(
-        "decision", "Recommended", recommendation.known, (), "", 0, [_decision(spec, recommendation)]
-    )
+    tables = [_decision(spec, recommendation), *_metrics(recommendation)]
+    decision = Section("decision", "Recommended", recommendation.known, (), "", 0, tables)
     drawn = Section("picture", "Over the calendar", _course(summary), (), "", 0, (), picture=picture)
     waits = Section(
         "open", "Who holds what, and what went wrong", "", (), "", 0, _open(spec, summary, trials)
@@ -106,6 +106,13 @@ def _decision(spec: Spec, recommendation: Recommendation) -> Table:
     return Table("The decision", ("coordinate", "start", "recommended", "change"), rows)
 
 
+def _metrics(recommendation: Recommendation) -> list[Table]:
+    """What each metric with a limit is there."""
+    rows = [Row(one.name, cells([one.words.removeprefix(f"{one.name}: ")])) for one in recommendation.metrics]
+    table = Table("Metrics and their limits", ("metric", "at the recommendation"), rows, words=_WORDS)
+    return [table] if rows else []
+
+
 def _open(spec: Spec, summary: Summary, trials: Sequence[Trial]) -> list[Table]:
     out = [
         Row(f"{o.id}", cells([o.holder, o.lease, f"{o.kind}: {words.decision(spec, o.x)}"]))
@@ -138,6 +145,8 @@ def _facts(spec: Spec, summary: Summary) -> list[tuple[str, str]]:
         ("Deployments", f"{summary.spent} of {summary.budget}, {summary.reserve} for evaluation"),
         ("Iterations", f"{summary.iterations} complete"),
     ]
+    if summary.control is not None:
+        facts.append(("Relative to control", summary.control.advice))
     if summary.drift is not None:
         facts.append(("At the start", f"{summary.drift.n} values, mean {significant(summary.drift.mean, 4)}"))
     return [*facts, ("Seed", str(spec.seed))]

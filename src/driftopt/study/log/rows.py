@@ -174,7 +174,7 @@ def as_trial(asked: Asked, happened: Sequence[Happened], names: tuple[str, ...],
         row["x_deployed"] = None if told.x_deployed is None else vector_from_json(told.x_deployed)
         now = next((event for event in reversed(happened) if event.kind in AMENDMENTS), told)
         row |= {"value": now.value, "sem": now.sem, "reason": now.reason}
-        row |= Beside.from_json(now.beside)._asdict()
+        row |= Beside.from_json(now.beside)._asdict() | {"sem": now.sem}
     return Trial(**row)
 
 

@@ -1,0 +1,325 @@
+"""What covariates, precision, control and limits are worth, and what they cost where they say nothing or lie.
+
+    python -m benchmarks.side_information            runs what is missing, then prints the tables
+    python -m benchmarks.side_information --write    and writes them into docs/side-information.md
+    python -m benchmarks.side_information --development    other shops, for work on the steps
+
+Six simulated shops in four coordinates, three shapes of f and two sizes of noise, 20 seeds each. All runs are
+of `auto`, and the lanes of a table share their noise: differences are paired. Every part (a kind of
+information at a budget) is kept in results/side_information as soon as it is done, so that a run that was
+stopped goes on. A gain is in per cent of what the best decision would gain over the start.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from driftopt import methods
+from driftopt.answers import Answers, Beside
+from driftopt.drivers.host import with_precision
+from driftopt.rng.seeds import as_key, run_keys
+
+BUDGETS, SEEDS, SHOPS, DIM, RADIUS = (30, 120, 1000), 20, 6, 4, 0.4
+FOLDER, PAGE = Path("results/side_information"), Path("docs/side-information.md")
+MARK = "<!-- benchmarks/side_information.py writes from here -->"
+
+
+@dataclass(frozen=True)
+class Shop:
+    """f with its best decision, and how loud the weeks are."""
+
+    best: np.ndarray
+    slopes: np.ndarray
+    shape: int
+    noise: float
+    explained: float  # the share of the noise's variance that is known beside
+
+    @classmethod
+    def of(cls, number: int, first: int) -> "Shop":
+        rng = np.random.default_rng([first, number])
+        best = rng.normal(size=DIM)
+        best *= rng.uniform(0.8, 1.6) / np.linalg.norm(best)
+        return cls(best, rng.uniform(0.5, 2, DIM), number % 3, (0.5, 1.5)[number // 3], rng.uniform(0.4, 0.9))
+
+    def cost(self, x: np.ndarray) -> Any:
+        """f, of one decision or of several."""
+        apart = x - self.best
+        if self.shape == 0:
+            return (self.slopes * apart**2).sum(axis=-1)
+        if self.shape == 1:
+            return np.abs(self.slopes * apart).sum(axis=-1)
+        return np.sqrt((self.slopes * apart**2).sum(axis=-1) + 0.01)
+
+
+class Week:
+    """One lane's random numbers, drawn in the same order whatever is told."""
+
+    def __init__(self, shop: Shop, seed: int):
+        self.shop, self._rng = shop, np.random.default_rng([17, seed])
+        self._slow = 0.0
+
+    def __call__(self, x: np.ndarray) -> dict[str, float]:
+        """The numbers of a deployment, and what its decision costs."""
+        a, b, c, e, g, u = self._rng.normal(size=6)
+        self._slow = 0.7 * self._slow + np.sqrt(1 - 0.49) * a
+        known = np.sqrt(0.7) * self._slow + np.sqrt(0.3) * b
+        share = self.shop.explained
+        return {
+            "f": float(self.shop.cost(x)),
+            "slow": self._slow,
+            "quick": b,
+            "known": self.shop.noise * np.sqrt(share) * known,
+            "own": self.shop.noise * np.sqrt(1 - share) * c,
+            "other": e,
+            "else": g,
+            "customers": float(np.exp(u)),
+            "moved": float(np.sum(x)),
+        }
+
+
+Say = Callable[[dict[str, float]], tuple[float, Beside]]
+COVARIATES: dict[str, Any] = {"covariates": ["slow", "quick"]}
+CONTROL: dict[str, Any] = {"relative_to_control": True}
+WEIGHTS: dict[str, Any] = {"precision": True}
+
+
+def _value(week: dict[str, float]) -> float:
+    return week["f"] + week["known"] + week["own"]
+
+
+def _by_size(week: dict[str, float]) -> float:
+    return week["f"] + (week["known"] + week["own"]) / np.sqrt(week["customers"])
+
+
+def _pair(one: float, other: float) -> Beside:
+    return Beside({"slow": one, "quick": other})
+
+
+# kind of information → the plain study, and what is told instead
+KINDS: dict[str, tuple[Say, dict[str, tuple[dict[str, Any], Say]]]] = {
+    "covariates": (
+        lambda w: (_value(w), Beside()),
+        {
+            "two that explain 40 to 90 % of the noise": (
+                COVARIATES,
+                lambda w: (_value(w), _pair(w["slow"], w["quick"])),
+            ),
+            "two that explain nothing": (COVARIATES, lambda w: (_value(w), _pair(w["other"], w["else"]))),
+            "one that the decision moves": (
+                COVARIATES,
+                lambda w: (_value(w), _pair(w["moved"] + 0.3 * w["other"], w["else"])),
+            ),
+        },
+    ),
+    "precision": (
+        lambda w: (_by_size(w), Beside()),
+        {
+            "n, where noise falls with it": (WEIGHTS, lambda w: (_by_size(w), Beside(n=w["customers"]))),
+            "n, where noise does not": (WEIGHTS, lambda w: (_value(w), Beside(n=w["customers"]))),
+            "n upside down": (WEIGHTS, lambda w: (_by_size(w), Beside(n=1 / w["customers"]))),
+        },
+    ),
+    "control": (
+        lambda w: (_value(w), Beside()),
+        {
+            "a second store that shares the weeks": (
+                CONTROL,
+                lambda w: (_value(w), Beside(control=w["known"] + 0.3 * w["own"])),
+            ),
+            "a second store with weeks of its own": (
+                CONTROL,
+                lambda w: (_value(w), Beside(control=0.5 * w["other"])),
+            ),
+        },
+    ),
+}
+# Where noise does not fall with n, the plain study is another one.
+PLAIN = {"n, where noise does not": "covariates"}
+
+
+class Lanes:
+    """`auto` in many lanes at once: asked and told by one program each."""
+
+    def __init__(self, count: int, budget: int):
+        with jax.enable_x64(True):
+            method = with_precision(methods.get("auto", radius=RADIUS, budget=budget), jnp.float64)
+            keys = jnp.stack([run_keys(as_key(seed))[0] for seed in range(count)])
+            self._state = jax.vmap(lambda key: method.init(key, jnp.zeros(DIM)))(keys)
+            self._ask = jax.jit(jax.vmap(method.ask))
+            self._tell = jax.jit(jax.vmap(method.tell))
+            self._recommend = jax.jit(jax.vmap(method.recommend))
+
+    def ask(self) -> np.ndarray:
+        with jax.enable_x64(True):
+            return np.asarray(self._ask(self._state))
+
+    def tell(self, values: np.ndarray) -> None:
+        with jax.enable_x64(True):
+            self._state = self._tell(self._state, jnp.asarray(values))
+
+    def recommend(self) -> np.ndarray:
+        with jax.enable_x64(True):
+            return np.asarray(self._recommend(self._state))
+
+
+def run(shops: list[Shop], budget: int, steps: dict[str, Any], say: Say) -> np.ndarray:
+    """(shops, seeds, d): what each lane recommends."""
+    weeks = [Week(shop, seed) for shop in shops for seed in range(SEEDS)]
+    lanes, answers = Lanes(len(weeks), budget), Answers.build(**steps)
+    memories = [answers.begin() for _ in weeks]
+    for _ in range(budget // 2):
+        points, told = lanes.ask(), np.empty((len(weeks), 2))
+        for lane, week in enumerate(weeks):
+            values, beside = zip(*(say(week(x)) for x in points[lane]), strict=True)
+            rows = answers.beside(beside, (1, 2))
+            memories[lane], told[lane] = answers.take(memories[lane], np.array([values]), rows)
+        lanes.tell(told)
+    return lanes.recommend().reshape(len(shops), SEEDS, DIM)
+
+
+def gains(shops: list[Shop], budget: int, steps: dict[str, Any], say: Say) -> list[list[float]]:
+    """Per cent of what can be gained, for each shop and seed."""
+    found = run(shops, budget, steps, say)
+    table: list[list[float]] = []
+    for shop, x in zip(shops, found, strict=True):
+        start, least = shop.cost(np.zeros(DIM)), shop.cost(shop.best)
+        table.append((100 * (start - shop.cost(x)) / (start - least)).tolist())
+    return table
+
+
+def limited(shops: list[Shop], budget: int) -> dict[str, list[list[float]]]:
+    """With a limit on complaints, 10 + 10 n·x, that the best decision would break.
+
+    How far it is broken, in per cent of the limit, and how far the cost is above that of the best decision
+    on the limit, in per cent of its gain.
+    """
+    toward = [shop.best / np.linalg.norm(shop.best) for shop in shops]
+    limits = [10 + 10 * 0.6 * float(np.linalg.norm(shop.best)) for shop in shops]
+    broken: list[list[float]] = []
+    gaps: list[list[float]] = []
+    for shop, way, most in zip(shops, toward, limits, strict=True):
+        start, best = np.zeros(DIM), _on_limit(shop, way, (most - 10) / 10)
+
+        def say(week: dict[str, float], most: float = most) -> tuple[float, Beside]:
+            complaints = 10 + 10 * week["along"] + week["other"]
+            return _value(week), Beside(metrics={"complaints": complaints})
+
+        x = _run_limited(shop, way, budget, {"limits": {"complaints": {"max": most}}}, say)
+        broken.append((100 * np.maximum(10 + 10 * x @ way - most, 0) / most).tolist())
+        gain = shop.cost(start) - shop.cost(best)
+        gaps.append((100 * (shop.cost(x) - shop.cost(best)) / gain).tolist())
+    return {"broken": broken, "gap": gaps}
+
+
+def _run_limited(shop: Shop, way: np.ndarray, budget: int, steps: dict[str, Any], say: Say) -> np.ndarray:
+    weeks = [Week(shop, seed) for seed in range(SEEDS)]
+    lanes, answers = Lanes(SEEDS, budget), Answers.build(**steps)
+    memories = [answers.begin() for _ in weeks]
+    for _ in range(budget // 2):
+        points, told = lanes.ask(), np.empty((SEEDS, 2))
+        for lane, week in enumerate(weeks):
+            said = [say(week(x) | {"along": float(x @ way)}) for x in points[lane]]
+            values, beside = zip(*said, strict=True)
+            memories[lane], told[lane] = answers.take(
+                memories[lane], np.array([values]), answers.beside(beside, (1, 2))
+            )
+        lanes.tell(told)
+    return lanes.recommend()
+
+
+def _on_limit(shop: Shop, way: np.ndarray, height: float) -> np.ndarray:
+    """The best decision with way·x = height, by SciPy."""
+    from scipy.optimize import minimize
+
+    basis = np.linalg.svd(way[None])[2][1:]
+    base = way * height
+    tries = [
+        minimize(lambda z: shop.cost(base + z @ basis), z0, method="Nelder-Mead", options={"maxiter": 9000})
+        for z0 in (np.zeros(DIM - 1), basis @ (shop.best - base))
+    ]
+    found = min(tries, key=lambda one: one.fun)
+    return base + found.x @ basis
+
+
+def part(name: str, folder: Path, work: Callable[[], Any]) -> Any:
+    """What is kept under a name, else what is computed now, and kept."""
+    file = folder / f"{name}.json"
+    if not file.exists():
+        began = time.perf_counter()
+        found = work()
+        folder.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(found))
+        print(f"{name}: {time.perf_counter() - began:.0f} s", flush=True)
+    return json.loads(file.read_text())
+
+
+def _interval(values: np.ndarray) -> str:
+    """The mean over shops and seeds with its 95 % interval over seeds: the shops are what they are."""
+    error = np.sqrt((values.var(axis=1, ddof=1) / values.shape[1]).sum()) / len(values)
+    return f"{values.mean():+.1f} ± {1.96 * error:.1f}"
+
+
+def tables(folder: Path, first: int) -> str:
+    """Run what is missing; all tables as Markdown."""
+    shops = [Shop.of(number, first) for number in range(SHOPS)]
+    lines = [
+        f"| told | {' | '.join(f'{budget:,} deployments' for budget in BUDGETS)} |",
+        "|---|" + "---|" * len(BUDGETS),
+    ]
+    for kind, (plain, told) in KINDS.items():
+        base = {
+            b: np.array(part(f"{kind}-plain-{b}", folder, lambda b=b, p=plain: gains(shops, b, {}, p)))
+            for b in BUDGETS
+        }
+        shown = [f"{values.mean():.1f}" for values in base.values()]
+        lines.append(f"| **{kind}**: the plain study's gain | {' | '.join(shown)} |")
+        for label, (steps, say) in told.items():
+            cells: list[str] = []
+            for budget in BUDGETS:
+                name = f"{kind}-{list(told).index(label)}-{budget}"
+                values = np.array(part(name, folder, lambda b=budget, s=steps, y=say: gains(shops, b, s, y)))
+                other = PLAIN.get(label)
+                against = base[budget]
+                if other is not None:
+                    against = np.array(json.loads((folder / f"{other}-plain-{budget}.json").read_text()))
+                cells.append(_interval(values - against))
+            lines.append(f"| {label} | {' | '.join(cells)} |")
+    budget = max(BUDGETS)
+    found = part(f"limits-{budget}", folder, lambda: limited(shops, budget))
+    broken, gap = np.array(found["broken"]), np.array(found["gap"])
+    lines += ["", f"With a limit that the best decision would break, after {budget:,} deployments:", ""]
+    lines += [
+        "| shop | limit broken by, % of it | cost above the best allowed, % of its gain |",
+        "|---|---|---|",
+    ]
+    for number in range(SHOPS):
+        cells = [
+            f"{v[number].mean():.1f} ± {1.96 * v[number].std(ddof=1) / SEEDS**0.5:.1f}" for v in (broken, gap)
+        ]
+        lines.append(f"| {number + 1} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--development", action="store_true")
+    given = parser.parse_args()
+    folder, first = (FOLDER / "development", 1) if given.development else (FOLDER, 1001)
+    text = tables(folder, first)
+    print(text)
+    if given.write:
+        before = PAGE.read_text(encoding="utf-8").split(MARK)[0]
+        PAGE.write_text(f"{before}{MARK}\n\n{text}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

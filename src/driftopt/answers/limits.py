@@ -1,0 +1,165 @@
+"""Limits on metrics: an exact penalty on the excess, whose weight finds itself.
+
+With e = metric − max (or min − metric) the excess of a metric, the method is told
+
+    y + Σ_j λ_j e_j,        λ = ρ/(1 + exp(−3 ē/s))
+
+where ē is a running mean of e around the walk and s its standard error: the slope of ρ max(ē, 0), which is
+Lipschitz and not smooth, made as round as what is known of ē. ρ begins with the ratio of the usual
+differences of y and of e, and follows
+
+    log ρ ← log ρ + 0.6/√t · tanh(ē/s)
+
+it grows while the limit is broken and falls while there is room. At rest ē = 0: the walk goes along the
+limit.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from driftopt import checks
+from driftopt.answers.beside import Beside
+from driftopt.answers.step import Step, Told
+
+NEAR = 0.12  # ē looks back over about 1/NEAR iterations
+PACE = 0.6
+STEEP = 3.0
+LEAST, MOST = -1.0, 7.0  # log ρ stays between: while there is room λ is 0 anyway, and ρ must soon be back
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How large, or how small, a metric may be."""
+
+    name: str
+    max: float | None = None
+    min: float | None = None
+    hard: bool = False
+
+    def excess(self, value: float) -> float:
+        """How far a value is beyond it; negative while there is room."""
+        if self.max is not None:
+            return value - self.max
+        return -math.inf if self.min is None else self.min - value
+
+    @property
+    def words(self) -> str:
+        """The limit in words."""
+        if self.max is None and self.min is None:
+            return "no limit"
+        side = f"at most {self.max:g}" if self.max is not None else f"at least {self.min:g}"
+        return f"{side}{', hard' if self.hard else ''}"
+
+
+class Weighed(NamedTuple):
+    """What is known of the limits."""
+
+    count: Any  # iterations
+    excess: Any  # (m,) ē
+    square: Any  # (m,) the mean square of excesses around ē
+    spread: Any  # (1 + m,) mean squares of differences: of values, of excesses
+    strength: Any  # (m,) log of ρ in units of the ratio of spreads
+
+
+@dataclass(frozen=True)
+class Limits(Step):
+    """Adds what breaking limits costs to an iteration's values."""
+
+    reads: ClassVar[str] = "metrics"  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    limits: tuple[Limit, ...]
+    sign: float = 1.0  # −1 where values are to become large
+
+    def row(self, beside: Beside) -> Sequence[float]:
+        """The excess of each metric; NaN where it was not told."""
+        told = beside.metrics
+        return [limit.excess(told[limit.name]) if limit.name in told else np.nan for limit in self.limits]
+
+    def begin(self) -> Weighed:
+        m = len(self.limits)
+        return Weighed(np.zeros(()), np.zeros(m), np.zeros(m), np.zeros(1 + m), np.zeros(m))
+
+    def take(self, memory: Weighed, told: Told) -> tuple[Weighed, Told]:
+        given = told.beside.get(self.reads)
+        if given is None:
+            return memory, told
+        with np.errstate(all="ignore"):
+            known = np.isfinite(given)
+            some = known.any(axis=0)
+            mean = np.where(known, given, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+            excess = np.where(some, mean, memory.excess)  # (p, m)
+            values = told.values.mean(axis=0)
+            weights = _weights(memory)
+            after = _after(memory, values, excess, some.any(axis=0))
+            added = self.sign * (excess @ weights)
+        sound = all(np.isfinite(leaf).all() for leaf in after) and bool(np.isfinite(added).all())
+        return (after, Told(told.values + added, told.beside)) if sound else (memory, told)
+
+
+def _weights(memory: Weighed) -> np.ndarray:
+    """λ."""
+    spread = memory.spread
+    ratio = np.where(spread[1:] > 0, np.sqrt(spread[0] / np.where(spread[1:] > 0, spread[1:], 1)), 0)
+    return ratio * np.exp(memory.strength) / (1 + np.exp(-STEEP * _sureness(memory)))
+
+
+def _sureness(memory: Weighed) -> np.ndarray:
+    """ē in units of its standard error, within ±10."""
+    error = np.sqrt(memory.square * NEAR / (2 - NEAR))
+    sure = memory.excess / np.where(error > 0, error, 1)
+    return np.clip(np.where(error > 0, sure, np.sign(memory.excess) * 10), -10, 10)
+
+
+def _after(memory: Weighed, values: np.ndarray, excess: np.ndarray, some: np.ndarray) -> Weighed:
+    count = memory.count + 1
+    middle = excess.mean(axis=0)
+    near = np.where(some, max(1 / count, NEAR), 0)
+    slow = max(1 / count, 0.02)
+    change = middle - memory.excess
+    both = np.concatenate([values[:, None], excess], axis=1)
+    apart = ((both - both.mean(axis=0)) ** 2).mean(axis=0)
+    limit = np.where(memory.spread > 0, 16 * memory.spread, np.inf)
+    after = memory._replace(
+        count=count,
+        excess=memory.excess + near * change,
+        square=memory.square + slow * (np.where(count > 1, change**2, 0) - memory.square),
+        spread=memory.spread + slow * (np.minimum(apart, limit) - memory.spread),
+    )
+    pace = PACE / np.sqrt(count) * np.tanh(_sureness(after))
+    return after._replace(strength=np.clip(memory.strength + pace, LEAST, MOST))
+
+
+def limits_of(given: Mapping[str, Mapping[str, Any]]) -> tuple[Limit, ...]:
+    """From a study's plan."""
+    return tuple(Limit(name, **sides) for name, sides in given.items())
+
+
+def checked(given: Any) -> dict[str, dict[str, Any]]:
+    """The limits as JSON knows them: each metric's name with "max" or "min", and "hard" where it is one.
+
+    >>> checked({"complaints": {"max": 5, "hard": True}, "calls": {}})
+    {'complaints': {'max': 5.0, 'hard': True}, 'calls': {}}
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for name, sides in checks.table("limits", given).items():
+        checks.text("each metric of limits", name, 80)
+        table = checks.table(f"limits[{name!r}]", sides)
+        if unknown := sorted(set(table) - {"max", "min", "hard"}):
+            raise ValueError(f"limits[{name!r}] has {', '.join(unknown)}; it takes max or min, and hard")
+        if "max" in table and "min" in table:
+            raise ValueError(f"limits[{name!r}] has max and min: give one, and the other under another name")
+        one: dict[str, Any] = {}
+        for side in {"max", "min"} & set(table):
+            one[side] = checks.number(f"limits[{name!r}][{side!r}]", table[side]) + 0.0
+            if not math.isfinite(one[side]):
+                raise ValueError(f"limits[{name!r}][{side!r}] must be finite, got {table[side]!r}")
+        if checks.flag(f"limits[{name!r}]['hard']", table.get("hard", False)):
+            if not one:
+                raise ValueError(f"limits[{name!r}] is hard and has no max or min")
+            one["hard"] = True
+        found[name] = one
+    return found
