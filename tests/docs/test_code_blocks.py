@@ -1,5 +1,10 @@
 """Every code block of every page runs, top to bottom, in an empty folder (the README's: test_readme.py)."""
 
+import contextlib
+import os
+import re
+import signal
+import socket
 import sys
 from pathlib import Path
 
@@ -20,6 +25,16 @@ print(json.dumps({{"id": trial["id"], "value": sum(trial["x"].values())}}))
 READERS_OWN = {"studies.md": {"read-till": TILL, "set-prices": "#!/bin/sh\n"}}
 
 
+def with_free_port(page):
+    """The page's text, in which the port of its server is one that is free here."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    text = page.read_text(encoding="utf-8")
+    return (
+        re.sub(r"(127\.0\.0\.1:|--port )8000\b", rf"\g<1>{port}", text) if "driftopt serve" in text else text
+    )
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -35,9 +50,12 @@ def test_every_block_runs(page, tmp_path, monkeypatch):
     before = set(sys.modules)
     runner = Runner(tmp_path, ROOT / "src")
     try:
-        for block in blocks(page):
+        for block in blocks(page, with_free_port(page)):
             runner.run(block)
     finally:
+        if (started := tmp_path / "serve.pid").exists():  # a page whose server was not stopped on the page
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(started.read_text()), signal.SIGTERM)
         # What a page wrote and imported must not be found by the next.
         for name in set(sys.modules) - before:
             if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 NOT_RUN = "not run in the tests: "
-LANGUAGES = {"python", "text", "console", "bash", "toml", "json"}
+LANGUAGES = {"python", "text", "console", "bash", "toml", "json", "javascript"}
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w+-]*) *(?P<rest>[^`]*)$")
 

@@ -117,8 +117,8 @@ def run(server: Server, listening: socket.socket, secret: str | None) -> None:
         listening: its socket.
         secret: a token that was made now, which is printed in the link; one that was given is not shown.
     """
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    logging.getLogger("driftopt").setLevel(logging.INFO)
     link = address(listening, server.config.ssl_certfile is not None)
     _say(f"driftopt serves the studies of {server.label}")
     _say(f"    {link}/docs")
