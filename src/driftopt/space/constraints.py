@@ -16,8 +16,6 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from scipy.linalg import null_space
-from scipy.optimize import linprog, nnls
 
 from driftopt import checks
 from driftopt.space import units
@@ -125,6 +123,8 @@ class Constraints(Step):
         equal = self.lower == self.upper
         origin, basis = self.start / self.sizes, np.eye(dim)
         if equal.any():
+            from scipy.linalg import null_space  # SciPy's solvers load where constraints are given
+
             basis = null_space(scaled[equal])
             missing = self.lower[equal] - scaled[equal] @ origin  # rounding, unless the start was a guess
             origin = origin + np.linalg.lstsq(scaled[equal], missing, rcond=None)[0]
@@ -176,6 +176,8 @@ class Constraints(Step):
         stacked = np.concatenate([self.matrix, -self.matrix])
         limits = np.concatenate([self.upper, -self.lower])
         closed = np.isfinite(limits)
+        from scipy.optimize import linprog
+
         found = linprog(np.zeros(self.start.size), stacked[closed], limits[closed], bounds=sides)
         if found.status == 2:
             raise ValueError("constraints: no decision keeps all of them and the bounds; relax one")
@@ -193,6 +195,8 @@ def _least_distance(rows: np.ndarray, room: np.ndarray) -> np.ndarray:
     With E = −[rowsᵀ; roomᵀ] and f = (0, …, 0, 1), u = argmin ‖E u − f‖ over u ≥ 0 and r = E u − f:
     y = −r_{1…d}/r_{d+1}, and rows with u > 0 are those that hold y back (Lawson and Hanson, chapter 23).
     """
+    from scipy.optimize import nnls
+
     scale = -room.min()  # rows have length 1: no y is shorter than that
     room = room / scale
     dual, _ = nnls(
