@@ -16,8 +16,8 @@ def season(period: float, at: float, name: str = "season") -> dict[str, float]:
     A study that is told them has the covariates `[*season(52, 0)]`; a sharper season wants the half period
     too, `season(26, at, "half")`.
 
-    >>> {name: round(value, 3) for name, value in season(52, 13).items()}
-    {'season cos': 0.0, 'season sin': 1.0}
+    >>> {name: round(value, 3) for name, value in season(52, 8).items()}
+    {'season cos': 0.568, 'season sin': 0.823}
     """
     phase = 2 * math.pi * checks.number("at", at) / checks.one_positive("period", period)
     if not math.isfinite(phase):

@@ -1,4 +1,7 @@
-"""The rows of the log folded, as they come, into what `ask` must know: no SQL, no JAX, no clock."""
+"""The rows of the log folded, as they come, into what `ask` must know: no SQL, no JAX, no clock.
+
+Longer than 300 lines: one fold over the rows, whose parts share everything that it knows.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
