@@ -27,11 +27,45 @@ def run_killing(url, kills):
     return lines[:-1], json.loads(done.stdout.splitlines()[-1])["killed"]
 
 
+# Decisions as they are deployed; the iterations are long here too.
+SETTLING = {
+    **PLAIN,
+    "params": {"radius": 0.3, "batch": 20},
+    "settle": 2,
+    "grid": 0.05,
+    "bounds": [(-2, 2)] * 2,
+    "constraints": {"A": [[1, 1]], "lb": [-1]},
+    "control_every": 7,
+    "guard": 60.0,
+}
+STEPWISE = {
+    "x0": [1.0, -0.5],
+    "method": "auto",
+    "rng": 7,
+    "parallel": 20,
+    "max_change": 0.5,
+    "grid": 0.05,
+    "bounds": [(-2, 2)] * 2,
+    "control_every": 30,
+    "guard": 60.0,
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("store", "kills", "budget"), [("sqlite", 300, 2400), ("postgres", 30, 320)])
-def test_no_kill_loses_or_changes_anything(request, store, kills, budget):
+@pytest.mark.parametrize(
+    ("store", "kills", "budget", "made"),
+    [
+        pytest.param("sqlite", 300, 2400, WIDE, id="sqlite"),
+        pytest.param("postgres", 30, 320, WIDE, id="postgres"),
+        pytest.param("sqlite", 60, 480, SETTLING, id="sqlite-settling"),
+        pytest.param("postgres", 20, 240, SETTLING, id="postgres-settling"),
+        pytest.param("sqlite", 60, 480, STEPWISE, id="sqlite-stepwise"),
+        pytest.param("postgres", 20, 240, STEPWISE, id="postgres-stepwise"),
+    ],
+)
+def test_no_kill_loses_or_changes_anything(request, store, kills, budget, made):
     url = request.getfixturevalue(f"{store}_url")
-    Study.create(url, "crash", budget=budget, **WIDE).close()
+    Study.create(url, "crash", budget=budget, **made).close()
     acknowledged, killed = run_killing(url, kills)
     assert killed >= kills
     study = Study.open(url, "crash")
@@ -50,13 +84,22 @@ def test_no_kill_loses_or_changes_anything(request, store, kills, budget):
     assert len({id for id, _ in asked}) == len(asked)
     assert all(trials[id].x.tobytes().hex() == x for id, x in asked)
 
-    # Nobody but the dead asked, so every deployment was answered once, and the budget is spent to the last.
-    assert [trial.state for trial in trials.values()] == ["complete"] * budget
-    whole = drive(Study.create("sqlite://", "crash", budget=budget, **WIDE))
+    # Nobody but the dead asked: every deployment was answered once, and all are those of a quiet life.
+    whole = drive(Study.create("sqlite://", "crash", budget=budget, **made))
+    assert [life(trial) for trial in trials.values()] == [life(trial) for trial in whole.trials()]
+    assert {trial.state for trial in trials.values()} == {"complete"}
     assert study.recommend().x.tobytes() == whole.recommend().x.tobytes()
+    if made is WIDE:
+        assert len(trials) == budget
+    else:
+        assert {trial.kind for trial in trials.values()} > {"method", "control"}  # the way there, or settling
     if store == "sqlite":
         with study._log.database.engine.connect() as connection:
             assert connection.execute(sa.text("PRAGMA integrity_check")).scalar() == "ok"
+
+
+def life(trial):
+    return trial.kind, trial.iteration, trial.draw, trial.point, trial.sample, trial.x.tobytes(), trial.value
 
 
 def words(lines, kind):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from driftopt.study import Study
+from driftopt.study import Study, words
 from support.study_worlds import PLAIN, bowl, drive
 
 
@@ -42,3 +42,9 @@ def test_a_notebook_shows_tables_and_escapes_names():
         assert "<table>" in html
         assert not any(wrong in html for wrong in ("<b>", "<i>", "<script>"))
     assert "&lt;b&gt;tea" in trial._repr_html_()
+
+
+def test_a_recommendation_is_typed_with_the_digits_that_matter():
+    made = {"x0": [2.2, -1000.0], "budget": 60, "radius": [0.3, 30.0]}
+    spec = Study.create("sqlite://", "a", grid=[0.05, None], **made).spec
+    assert words.as_typed(spec, [2.35, -1012.34567]) == ["2.35", "-1012"]

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from driftopt.study import NothingToAsk, Study, words
+from driftopt.study.log import vector_as_json
 from support.study_worlds import PLAIN, bowl, drive
 
 DAY = 86400.0
@@ -135,3 +136,22 @@ def test_prices_have_the_digits_of_their_grid_or_of_their_change():
 def test_huge_values_make_a_line_too():
     assert words.sparkline([-1.7e308, 0.0, 1.7e308]) == "▁▅█"
     assert words.fold([1e308] * 100, 3) == [1e308] * 3
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_the_way_under_max_change_is_counted(far):
+    """A way that costs more than is left is not advised: neither back to the method, nor to confirm."""
+    made = {"x0": [1.0, -0.5], "method": "zo-o2nc-2pt", "max_change": 0.3, "rng": 7}
+    study = Study.create("sqlite://", "a", budget=10, reserve=6, **made)
+    for verb in ("ask", "ask", "ask --purpose confirm"):
+        study.recommend()
+        at = study._session.progress.deployed.x
+        if far:
+            study._session.progress.deployed.x = vector_as_json(np.array([40.0, 0.0]))
+        advised = study.summary().next.commands[0]
+        assert advised.startswith(f"driftopt study {'recommend' if far else verb} ")
+        study._session.progress.deployed.x = at
+        if verb == "ask":
+            for _ in range(2):
+                trial = study.ask()
+                study.tell(trial.id, bowl(trial))

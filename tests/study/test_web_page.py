@@ -25,6 +25,9 @@ def test_the_page_holds_the_facts_and_fetches_nothing(tmp_path):
                   'src="data:image/png;base64,'):  # fmt: skip
         assert words in page, words
     assert not any(wrong in page for wrong in ("<b>tea", "<i>weekly", "<script>ana"))
+    assert page.count("data:image/png;base64,") == 2  # a light picture and a dark one
+    assert 'media="(prefers-color-scheme: dark)" srcset="data:image/png' in page
+    assert "What was run" not in page
     assert not re.search(r'(src|href)="(?!data:|#)', page)
     with pytest.raises(ValueError, match=r"must end in \.html"):
         study.write_page(tmp_path / "weeks.pdf")

@@ -284,12 +284,13 @@ def show(url: Url, name: Name, *, json: Json = False) -> None:
 @app.command
 def recommend(url: Url, name: Name, *, json: Json = False) -> None:
     """Print the decision to deploy, with what is known of its improvement over the start."""
-    from driftopt.study import Study
+    from driftopt.study import Study, words
 
     with io.exits(json), Study.open(url, name) as study:
         found = io.recommended(study)
         width = max(map(len, found["x"]))
-        lines = [f"{key:<{width}}  {value!r}" for key, value in found["x"].items()]
+        shown = zip(found["x"].items(), words.as_typed(study.spec, found["x"].values()), strict=True)
+        lines = [f"{key:<{width}}  {value}" for (key, _), value in shown]
         gain = found["improvement"]
         known = "" if gain is None else f": {gain['mean']:.6g} ± {gain['sem']:.2g} (standard error)"
         metrics = [f"# {one.words}" for one in study.recommend().metrics]

@@ -55,9 +55,10 @@ class Strip:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture inside the page: a data URL, and what it shows in words."""
+    """A picture inside the page: data URLs for light pages and for dark ones, and what it shows in words."""
 
     data: str
+    dark: str
     words: str
 
 
@@ -88,6 +89,7 @@ class Page:
     sections: Sequence[Section]
     methods: Mapping[str, tuple[str, Style]]  # method → its title and how its curves look
     facts: Sequence[tuple[str, str]]
+    facts_title: str = "What was run"
     notes: Sequence[str] = ()
     selections: Table | None = None
 

@@ -28,6 +28,11 @@ def price(spec: Spec, progress: Progress, x: np.ndarray) -> int:
     return len(_way(spec, progress, x)) + _unsettled(spec, progress, x) + 1
 
 
+def way(spec: Spec, progress: Progress, x: np.ndarray) -> int:
+    """How many deployments lie between what is deployed now and x."""
+    return len(_way(spec, progress, x))
+
+
 def ways(spec: Spec, here: np.ndarray, there: np.ndarray) -> int:
     """How many deployments lie between two decisions."""
     return len(_between(spec, here, there))

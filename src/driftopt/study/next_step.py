@@ -4,6 +4,9 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from driftopt.study import approach
 from driftopt.study.progress import Progress
 from driftopt.study.spec import Spec
 from driftopt.study.trial import Trial
@@ -28,7 +31,8 @@ def next_step(
 ) -> NextStep:
     """The most urgent first: answers that are held, answers that are owed, the next question, the result.
 
-    What `ask` would pay for a way under `max_change` is not counted here: there `ask` has the last word.
+    Under `max_change` a way is counted as one to the method's last deployment: the next is near it, but `ask`
+    knows where, and has the last word.
     """
 
     def command(verb: str, *words: str) -> str:
@@ -46,7 +50,7 @@ def next_step(
         first = out[0]
         over = first.expires_at is not None and first.expires_at <= now
         what = f"tell what trial {first.id} gave" + (", which is overdue" if over else "")
-        more = _can_ask(spec, progress)
+        more = _can_ask(spec, progress, trials)
         what += ", or ask for another meanwhile" if more else ", or say that it failed"
         other = command("ask --new") if more else command("fail", str(first.id), "REASON")
         return NextStep(what, (command("tell", str(first.id), "VALUE"), other))
@@ -54,26 +58,38 @@ def next_step(
         what = "deploy the start again: a hard limit was broken twice in a row. When that is mended, resume"
         return NextStep(what, (command("resume"),))
     ended = progress.stopped is not None
-    if not ended and _can_ask(spec, progress):
+    if not ended and _can_ask(spec, progress, trials):
         return NextStep("ask for the next deployment", (command("ask"),))
-    return _end(progress, "the study is stopped" if ended else "the budget is spent", command)
+    price = _pair(spec, progress, trials)
+    return _end(progress, "the study is stopped" if ended else "the budget is spent", price, command)
 
 
-def _end(progress: Progress, why: str, command: Callable[..., str]) -> NextStep:
+def _last(spec: Spec, trials: Sequence[Trial]) -> np.ndarray:
+    """Where the method stands, but for a step."""
+    return next((trial.x for trial in reversed(trials) if trial.kind == "method"), spec.start)
+
+
+def _pair(spec: Spec, progress: Progress, trials: Sequence[Trial]) -> int:
+    """What it costs to deploy the start and then the recommendation, ways and settling included."""
+    between = approach.ways(spec, spec.start, _last(spec, trials))
+    return approach.price(spec, progress, spec.start) + between + spec.settle
+
+
+def _end(progress: Progress, why: str, price: int, command: Callable[..., str]) -> NextStep:
     left = progress.budget - progress.spent
     told = [trial for trial in progress.evaluations("confirm")[0] if trial.state == "complete"]
-    if left >= 2 and len(told) < 4:
+    if left >= price and len(told) < 4:
         what = f"{why}: measure what the recommendation is worth, {left} deployments are left for it"
         return NextStep(what, (command("ask --purpose confirm"), command("recommend")))
     rest = f", {left} deployments in reserve" if left > 0 else ""
     return NextStep(f"{why}{rest}: ask for the recommendation", (command("recommend"),))
 
 
-def _can_ask(spec: Spec, progress: Progress) -> bool:
+def _can_ask(spec: Spec, progress: Progress, trials: Sequence[Trial]) -> bool:
     """Whether `ask` has something to hand out, and can pay for the iteration that it belongs to."""
     if progress.stopped is not None or progress.halted is not None:
         return False
-    left = progress.budget - spec.reserve - progress.spent
+    left = progress.budget - spec.reserve - progress.spent - approach.way(spec, progress, _last(spec, trials))
     open = progress.open
     if open is None:
         return left >= spec.size * spec.settle and (spec.settle == 1 or not progress.pending)

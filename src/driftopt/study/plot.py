@@ -15,7 +15,14 @@ from driftopt.study.summary import DAY, at_start, drift
 from driftopt.study.trial import ANSWERS, Trial
 
 _COLOURS = {"method": "#9aa5b1", "confirm": "#1b7f4b", "stationarity": "#7a4fa3"}
-_CONTROL, _WRONG, _HELD, _ASKED, _BOUND = "#2266aa", "#c0392b", "#d98e00", "#9aa5b1", "#444444"
+_CONTROL, _WRONG, _HELD, _ASKED, _BOUND = "#2266aa", "#c0392b", "#d98e00", "#9aa5b1", "#777777"
+_GROUND, _INK = "#1c1f25", "#c9ccd1"  # of a dark page
+_BRIGHT = {  # what is dark in the light picture
+    _CONTROL: "#6fa8dc",
+    _COLOURS["confirm"]: "#5fc793",
+    _COLOURS["stationarity"]: "#b79ad6",
+    _WRONG: "#f28b82",
+}
 _PANELS = 12
 _ACROSS = 3
 
@@ -58,6 +65,26 @@ def draw(name: str, spec: Spec, trials: Sequence[Trial], x: np.ndarray, budget: 
         rest = spec.dim - len(shown)
         figure.supxlabel(f"the {len(shown)} coordinates that moved most; {rest} more are not shown", size=8)
     return figure
+
+
+def darken(figure: Any) -> None:
+    """The picture for a dark page."""
+    from matplotlib.colors import to_hex
+
+    figure.set_facecolor(_GROUND)
+    for axes in figure.axes:
+        axes.set_facecolor(_GROUND)
+        axes.tick_params(colors=_INK)
+        for part in (*axes.spines.values(), axes.yaxis.label, axes.title, axes.xaxis.get_offset_text()):
+            part.set_color(_INK)
+        legend = axes.get_legend()
+        handles = [] if legend is None else legend.legend_handles
+        for text in () if legend is None else legend.get_texts():
+            text.set_color(_INK)
+        for line in (*axes.lines, *(one for one in handles if hasattr(one, "get_color"))):
+            line.set_color(_BRIGHT.get(to_hex(line.get_color()), line.get_color()))
+    if figure.get_supxlabel():
+        figure.supxlabel(figure.get_supxlabel(), size=8, color=_INK)
 
 
 def _dates(trials: Sequence[Trial]) -> list[Any]:

@@ -5,6 +5,7 @@ import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from driftopt import checks
 from driftopt.report.numbers import significant
@@ -13,7 +14,7 @@ from driftopt.report.page import Badge, Finding, Page, Picture, Section, render
 from driftopt.report.table import Row, Table, cells
 from driftopt.runtime.files import write_whole
 from driftopt.study import words
-from driftopt.study.plot import draw
+from driftopt.study.plot import darken, draw
 from driftopt.study.recommendation import Recommendation
 from driftopt.study.spec import Spec
 from driftopt.study.summary import Summary
@@ -42,12 +43,17 @@ def write_page(
 def _picture(
     spec: Spec, summary: Summary, recommendation: Recommendation, trials: Sequence[Trial]
 ) -> Picture:
-    file = io.BytesIO()
     figure = draw(summary.name, spec, trials, recommendation.x, summary.budget)
-    figure.savefig(file, format="png", dpi=120, metadata={"Software": None})
-    data = base64.b64encode(file.getvalue()).decode("ascii")
+    light = _as_url(figure)
+    darken(figure)
     told = "Values told, values at the start, and each coordinate, over the calendar"
-    return Picture(f"data:image/png;base64,{data}", told)
+    return Picture(light, _as_url(figure), told)
+
+
+def _as_url(figure: Any) -> str:
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=120, metadata={"Software": None})
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
 
 
 def _page(
@@ -79,6 +85,7 @@ def _page(
         sections=[decision, drawn, *([waits] if waits.tables else [])],
         methods={},
         facts=_facts(spec, summary),
+        facts_title="The study",
     )
 
 

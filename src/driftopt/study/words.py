@@ -2,7 +2,7 @@
 
 import datetime
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -122,6 +122,13 @@ def price(value: float, places: int, *, sign: bool = False) -> str:
     ('2.50', '−0.25', '3e+20')
     """
     return significant(value, 6) if abs(value) >= _LONG else fixed(value, places, sign=sign)
+
+
+def as_typed(spec: Spec, x: Iterable[float]) -> list[str]:
+    """Each coordinate with the digits that matter, as one would type it."""
+    values = list(x)
+    shown = zip(values, decimals(spec, values), strict=True)
+    return [price(value, places).replace("−", "-") for value, places in shown]
 
 
 def most_changed(spec: Spec, x: Any, most: int) -> list[int]:
