@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import contextmanager
 
 import pytest
 
@@ -20,8 +21,8 @@ FLAGS = (
 )
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
+@contextmanager
+def chromium(folder):
     """Selenium's driver, logging what the page says and fetches; skipped where there is no browser."""
     if CHROMIUM is None or DRIVER is None:
         pytest.skip(
@@ -30,12 +31,21 @@ def browser(tmp_path_factory):
     webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium")
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+    for flag in (*FLAGS, f"--user-data-dir={folder / 'profile'}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """A browser for all tests of a module."""
+    with chromium(tmp_path_factory.mktemp("browser")) as driver:
+        yield driver
 
 
 def resize(browser, width, height, *, dark=False):

@@ -30,6 +30,8 @@ ROLES = {
     "GET /v1/studies/{name}/verification": "read",
     "GET /v1/studies/{name}/export": "read",
     "GET /v1/studies/{name}/changes": "read",
+    "GET /v1/studies/{name}/course": "read",
+    "GET /v1/caller": "read",
     "GET /v1/studies/{name}/events": "read",
     "GET /v1/studies/{name}/trials": "read",
     "GET /v1/studies/{name}/trials/{id}": "read",
@@ -54,11 +56,11 @@ def settings(url, **more):
 
 
 @contextmanager
-def serving(told, **how):
+def serving(told, port=0, **how):
     """A server that runs: (its address, itself)."""
     from driftopt.service import server
 
-    ready, listening = server.build(told, **how), server.listen("127.0.0.1", 0)
+    ready, listening = server.build(told, **how), server.listen("127.0.0.1", port)
     thread = threading.Thread(target=ready.run, args=([listening],))
     thread.start()
     try:

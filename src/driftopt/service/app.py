@@ -17,6 +17,7 @@ from driftopt.service import (
     errors,
     events,
     models,
+    routes_page,
     routes_service,
     routes_studies,
     routes_trials,
@@ -86,12 +87,14 @@ def build(settings: Settings) -> FastAPI:
         (routes_studies.router, {}),
         (routes_trials.router, _ASKING),
         (events.router, {}),
+        (routes_page.router, {}),
     ):
         app.include_router(router, responses=_responses(_REFUSALS | more))
     app.include_router(
         routes_service.router, responses=_responses({503: _REFUSALS[503], 401: _REFUSALS[401]})
     )
     routes_service.serve_files(app)
+    routes_page.serve_page(app)
     _refuse(app, settings)
     _allow_origins(app, settings)
     app.add_middleware(Gate, settings=settings, metrics=service.metrics)

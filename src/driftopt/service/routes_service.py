@@ -12,9 +12,9 @@ from starlette.staticfiles import StaticFiles
 from driftopt.packages import package
 from driftopt.service import models
 from driftopt.service.access import Reader, whole_database
+from driftopt.service.routes_page import PAGE
 
 router = APIRouter(tags=["server"])
-PAGE = Path(str(files("driftopt.service"))) / "page"
 DESCRIPTION = Path(str(files("driftopt.service"))) / "docs_page"
 _READY_WITHIN = 5.0  # seconds
 
@@ -60,15 +60,12 @@ async def docs() -> Response:
 
 @router.get("/", response_class=HTMLResponse, include_in_schema=False)
 async def start() -> Response:
-    """The page, or, where it is not installed, where the interface is."""
-    own = PAGE / "index.html"
-    return HTMLResponse((own if own.exists() else DESCRIPTION / "start.html").read_text(encoding="utf-8"))
+    """The page."""
+    return HTMLResponse((PAGE / "index.html").read_text(encoding="utf-8"))
 
 
 def serve_files(app: FastAPI) -> None:
-    """The page's and the description's files, from this machine alone."""
+    """The description's files, from this machine alone."""
     viewer = package("swagger_ui_bundle", "serve", "driftopt serve").swagger_ui_path
     app.mount("/docs/viewer", StaticFiles(directory=str(viewer)), name="viewer")
     app.mount("/docs/files", StaticFiles(directory=str(DESCRIPTION)), name="description")
-    if PAGE.is_dir():
-        app.mount("/page", StaticFiles(directory=str(PAGE)), name="page")

@@ -10,8 +10,9 @@ import numpy as np
 from driftopt.report.escaping import plot as as_written
 from driftopt.report.picture import write_picture
 from driftopt.study import words
+from driftopt.study.drift_band import drift_band
 from driftopt.study.spec import Spec
-from driftopt.study.summary import DAY, at_start, drift
+from driftopt.study.summary import at_start
 from driftopt.study.trial import ANSWERS, Trial
 
 _COLOURS = {"method": "#9aa5b1", "confirm": "#1b7f4b", "stationarity": "#7a4fa3"}
@@ -132,30 +133,18 @@ def _legend(axes: Any, spec: Spec) -> None:
 
 
 def _control(axes: Any, trials: Sequence[Trial]) -> None:
-    """Values at the start, the line through them, and two standard errors of the line to either side.
-
-    At the time t these are 2 √(s²/n + se_b² (t − t̄)²), with s² = se_b² Σ(t − t̄)², the residuals' variance.
-    """
+    """Values at the start, the line through them, and two standard errors of the line to either side."""
     told = [t for t in trials if at_start(t) and t.state == "complete"]
     if not told:
         return
     axes.plot(_dates(told), [t.value for t in told], "s", ms=4.5, color=_CONTROL, label="at the start")
-    found = drift(trials)
-    if found is None or found.slope is None or found.slope_sem is None:
+    band = drift_band(trials)
+    if band is None:
         return
-    days = np.array([t.asked_at for t in told]) / DAY
-    centred = days - days.mean()
-    along = np.linspace(centred.min(), centred.max(), 50)
-    dates = [words.moment(at * DAY) for at in (along + days.mean()).tolist()]
-    with np.errstate(over="ignore", invalid="ignore"):
-        level = found.mean + found.slope * along
-        error = 2 * abs(found.slope_sem) * np.sqrt(centred @ centred / len(told) + along**2)
-        low, high = level - error, level + error
-    axes.plot(
-        dates, level, "--", color=_CONTROL, lw=1, label=f"drift {found.slope:.3g} a day\n± 2 standard errors"
-    )
-    if np.isfinite([low, high]).all():
-        axes.fill_between(dates, low, high, color=_CONTROL, alpha=0.13, lw=0)
+    dates = [words.moment(at) for at in band.at]
+    label = f"drift {band.slope:.3g} a day\n± 2 standard errors"
+    axes.plot(dates, band.level, "--", color=_CONTROL, lw=1, label=label)
+    axes.fill_between(dates, band.low, band.high, color=_CONTROL, alpha=0.13, lw=0)
 
 
 def _amended(axes: Any, trials: Sequence[Trial]) -> None:

@@ -1,0 +1,142 @@
+"""A study's course as the page draws it: deployments, control with its band, coordinates, what it costs.
+
+Facts are those of `driftopt.study`; here they are put in columns.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftopt import averages
+from driftopt.space.grid import Grid
+from driftopt.study import Study, Trial, words
+from driftopt.study.drift_band import DriftBand, drift_band
+from driftopt.study.spec import Spec
+from driftopt.study.summary import at_start
+from driftopt.study.trial import ANSWERS
+
+MOST = 2000  # deployments in one course, the newest
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """One deployment of the course."""
+
+    id: int
+    at: float  # when it was asked for
+    kind: str
+    state: str
+    value: float | None
+    sem: float | None
+    start: bool  # whether the start was deployed
+    first: float | None  # what was said at first, where it was taken back
+
+
+@dataclass(frozen=True)
+class SearchCost:
+    """What the search gave less than the start would have, in the study's direction: negative is a gain.
+
+    What the deployments gave is known; what the start would have given is n times the mean of the control,
+    so that the error is n times that mean's.
+    """
+
+    deployments: int
+    controls: int
+    total: float
+    error: float | None
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """One coordinate of the decision."""
+
+    name: str
+    start: float
+    recommended: float
+    places: int  # decimals with which it is read
+    low: float | None
+    high: float | None
+    step: float | None  # of the grid
+
+
+@dataclass(frozen=True)
+class Path:
+    """What was asked of one coordinate, in the order of the deployments."""
+
+    coordinate: int
+    asked: list[float]
+
+
+@dataclass(frozen=True)
+class Course:
+    """Everything that the page draws of a study."""
+
+    deployments: list[Deployed]
+    left_out: int  # older deployments that are not among them
+    band: DriftBand | None
+    cost: SearchCost | None
+    coordinates: list[Coordinate]
+    order: list[int]  # the coordinates, those that changed most first where they are many
+    paths: list[Path]
+
+
+def course(study: Study, skip: int, count: int) -> Course:
+    """The course of a study, with the paths of `count` coordinates after the first `skip` of the order."""
+    trials, x, spec = study.trials(), study.recommend().x, study.spec
+    few = words.most_changed(spec, x, 12)
+    order = [*few, *(i for i in range(spec.dim) if i not in few)]
+    drawn = trials[-MOST:]
+    return Course(
+        [_deployed(trial) for trial in drawn],
+        len(trials) - len(drawn),
+        drift_band(trials),
+        search_cost(spec, trials),
+        _coordinates(spec, x),
+        order,
+        [Path(i, [float(trial.x[i]) for trial in drawn]) for i in order[skip : skip + count]],
+    )
+
+
+def _deployed(trial: Trial) -> Deployed:
+    first = None
+    if trial.amended:
+        first = next((event.value for event in trial.history if event.kind in ANSWERS), None)
+    return Deployed(
+        trial.id,
+        trial.asked_at,
+        trial.kind,
+        trial.state,
+        trial.value,
+        trial.sem,
+        at_start(trial),
+        first if first != trial.value else None,
+    )
+
+
+def search_cost(spec: Spec, trials: Sequence[Trial]) -> SearchCost | None:
+    """What the method's own deployments cost; None where no control, or none of them, was told."""
+    told = [t for t in trials if t.state == "complete" and t.value is not None]
+    own = np.array([t.value for t in told if t.kind == "method"], dtype=np.float64)
+    control = np.array([t.value for t in told if at_start(t)], dtype=np.float64)
+    if not own.size or not control.size:
+        return None
+    sign = 1.0 if spec.direction == "minimize" else -1.0
+    with np.errstate(over="ignore"):
+        less = sign * own.size * averages.within_range(averages.mean(own) - averages.mean(control))
+        total = float(averages.within_range(less))
+        error = None
+        if control.size > 1:
+            error = float(averages.within_range(own.size * averages.standard_error(control)))
+    return SearchCost(int(own.size), int(control.size), total, error)
+
+
+def _coordinates(spec: Spec, x: np.ndarray) -> list[Coordinate]:
+    places = words.decimals(spec, x)
+    grid = next((step for step in spec.space.steps if isinstance(step, Grid)), None)
+    found: list[Coordinate] = []
+    for i, name in enumerate(spec.names):
+        low, high = (None, None) if spec.bounds is None else spec.bounds[i]
+        step = float(grid.steps[i]) if grid is not None and grid.steps[i] > 0 else None
+        found.append(Coordinate(name, spec.x0[i], float(x[i]), places[i], low, high, step))
+    return found

@@ -1,0 +1,128 @@
+// The interface under /v1, with the token of this window. The token is in no address, no cookie and no log.
+
+const KEPT = "driftopt-token";
+const WHO = "driftopt-person";
+
+export class Refusal extends Error {
+  constructor(status, problem) {
+    super(problem.detail ?? "The server refused, and did not say why.");
+    this.status = status;
+    this.kind = problem.kind ?? "";
+    this.title = problem.title ?? "";
+  }
+}
+export class Unreachable extends Error {}
+
+// From the link that the server printed, /#token=…: kept for this window alone, and taken out of the address.
+export function takeToken() {
+  const given = /^#token=([^&]+)/.exec(location.hash);
+  if (!given) return false;
+  try { keepToken(decodeURIComponent(given[1])); } catch { /* no token that a server made */ }
+  history.replaceState(null, "", `${location.pathname}#/`);
+  return true;
+}
+export const token = () => sessionStorage.getItem(KEPT);
+export const keepToken = secret => sessionStorage.setItem(KEPT, secret);
+export const forgetToken = () => sessionStorage.removeItem(KEPT);
+
+// Who sits here, for the log; no secret.
+export const person = () => localStorage.getItem(WHO) ?? "";
+export const keepPerson = name => localStorage.setItem(WHO, name);
+
+export function key() {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map(byte => byte.toString(16).padStart(2, "0")).join("");
+}
+
+async function send(path, { method = "GET", body, headers = {}, signal } = {}) {
+  const told = { Authorization: `Bearer ${token() ?? ""}`, ...headers };
+  if (body !== undefined) told["Content-Type"] = "application/json";
+  let answer;
+  try {
+    answer = await fetch(path, {
+      method, headers: told, signal, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-store", credentials: "omit",
+    });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Unreachable("The server does not answer.");
+  }
+  if (!answer.ok) throw new Refusal(answer.status, await answer.json().catch(() => ({})));
+  return answer;
+}
+
+async function json(path, how) {
+  const answer = await send(path, how);
+  try { return await answer.json(); } catch { throw new Unreachable("The server's answer was cut off."); }
+}
+
+export const caller = () => json("/v1/caller");
+export const studies = async () => (await json("/v1/studies")).studies;
+export const create = (plan, once) => json("/v1/studies", { method: "POST", body: plan, headers: { "Idempotency-Key": once } });
+
+// Everything of one study.
+export function study(name) {
+  const at = `/v1/studies/${encodeURIComponent(name)}`;
+  const post = (path, body, headers) => json(at + path, { method: "POST", body: body ?? {}, headers });
+  const who = () => person() || undefined;
+  return {
+    plan: () => json(at),
+    summary: () => json(`${at}/summary`),
+    recommendation: () => json(`${at}/recommendation`),
+    stationarity: () => json(`${at}/stationarity`),
+    course: (skip, many) => json(`${at}/course?skip=${skip}&count=${many}`),
+    trials: (limit, after) => json(`${at}/trials?order=newest&limit=${limit}${after ? `&after=${after}` : ""}`),
+    trial: id => json(`${at}/trials/${id}`),
+    changes: after => json(`${at}/changes?after=${after}`),
+    ask: (body, once) => post("/trials:ask", body, { "Idempotency-Key": once }),
+    tell: (id, body) => post(`/trials/${id}:tell`, body),
+    fail: (id, reason) => post(`/trials/${id}:fail`, { reason, who: who() }),
+    correct: (id, value, sem, reason) => post(`/trials/${id}:correct`, { value, ...(sem === null ? {} : { sem }), reason, who: who() }),
+    void: (id, reason) => post(`/trials/${id}:void`, { reason, who: who() }),
+    accept: (id, reason) => post(`/trials/${id}:accept`, { reason, who: who() }),
+    extend: (budget, reason) => post(":extend", { budget, reason, who: who() }),
+    stop: reason => post(":stop", { reason, who: who() }),
+    remove: () => json(`${at}?confirm=${encodeURIComponent(name)}`, { method: "DELETE" }),
+    file: async format => (await send(`${at}/export?format=${format}`)).blob(),
+    events: (after, signal) => send(`${at}/events?after=${after}`, { signal }),
+  };
+}
+
+// What happens in a study, for as long as `signal` lets it: `heard(change)` for each change, `state(true or
+// false)` when the stream begins and ends. It begins again after the last row heard, so nothing is missed.
+export async function follow(one, after, heard, state, signal) {
+  for (let wait = 1000; !signal.aborted; wait = Math.min(2 * wait, 15000)) {
+    try {
+      const answer = await one.events(after, signal);
+      wait = 1000;
+      state(true);
+      for await (const event of events(answer.body)) {
+        if (event.kind === "deleted") { heard(event); return; }
+        const change = JSON.parse(event.data);
+        after = change.row;
+        heard(change);
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof Refusal && [401, 403, 404].includes(error.status)) { state(false, error); return; }
+    }
+    if (signal.aborted) return;
+    state(false);
+    await new Promise(done => { setTimeout(done, wait); signal.addEventListener("abort", done, { once: true }); });
+  }
+}
+
+async function* events(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    text += value;
+    const blocks = text.split("\n\n");
+    text = blocks.pop();
+    for (const block of blocks) {
+      const parts = Object.fromEntries(block.split("\n").filter(line => line.includes(": ") && !line.startsWith(":"))
+        .map(line => [line.slice(0, line.indexOf(": ")), line.slice(line.indexOf(": ") + 2)]));
+      if (parts.data !== undefined) yield { kind: parts.event, data: parts.data };
+    }
+  }
+}

@@ -1,0 +1,65 @@
+// A table of today's prices as spreadsheets write it: name, value, and perhaps low, high and step.
+
+import { decimal } from "./dialogs.js";
+
+const HEADS = {
+  name: ["name", "product", "article", "item", "coordinate"],
+  value: ["value", "price", "today", "now", "start", "x0"],
+  low: ["low", "min", "minimum", "least", "lower"],
+  high: ["high", "max", "maximum", "most", "upper"],
+  step: ["step", "grid", "increment"],
+};
+const COLUMNS = Object.keys(HEADS);
+export const MOST = 10000;
+
+// Lines of cells: commas, semicolons or tabs, cells in quotation marks.
+export function cells(text) {
+  const first = text.split(/\r?\n/, 1)[0];
+  const mark = ["\t", ";", ","].find(one => first.includes(one)) ?? ",";
+  const lines = [[""]];
+  let quoted = false;
+  for (let i = 0; i < text.length; i++) {
+    const sign = text[i], line = lines.at(-1);
+    if (quoted) {
+      if (sign !== '"') line[line.length - 1] += sign;
+      else if (text[i + 1] === '"') { line[line.length - 1] += '"'; i++; } else quoted = false;
+    } else if (sign === '"' && line.at(-1).trim() === "") { line[line.length - 1] = ""; quoted = true; }
+    else if (sign === mark) line.push("");
+    else if (sign === "\n") lines.push([""]);
+    else if (sign !== "\r") line[line.length - 1] += sign;
+  }
+  if (quoted) throw new Error("a quotation mark is not closed");
+  return lines.map(line => line.map(cell => cell.trim()));
+}
+
+// [{ name, value, low, high, step }], null where a cell is empty; an Error says which line is wrong.
+export function prices(text) {
+  const lines = cells(text.replace(/^\ufeff/, "")).map((line, i) => [i + 1, line]).filter(([, line]) => line.some(Boolean));
+  if (!lines.length) throw new Error("the table is empty: one line for each coordinate, name and value");
+  const heads = lines[0][1].map(cell => COLUMNS.find(column => HEADS[column].includes(cell.toLowerCase())));
+  const titled = heads.includes("name") || heads.includes("value");
+  const columns = titled ? heads : COLUMNS;
+  if (titled && !(heads.includes("name") && heads.includes("value"))) throw new Error("line 1: the columns name and value are needed; low, high and step may follow");
+  const found = lines.slice(titled ? 1 : 0).map(([number, line]) => row(number, line, columns));
+  if (!found.length) throw new Error("below its first line the table is empty");
+  if (found.length > MOST) throw new Error(`${found.length} lines are more than ${MOST}`);
+  const seen = new Map();
+  for (const one of found) {
+    if (seen.has(one.name)) throw new Error(`line ${one.line}: ${one.name} stands in line ${seen.get(one.name)} already`);
+    seen.set(one.name, one.line);
+  }
+  return found;
+}
+
+function row(number, line, columns) {
+  const made = { line: number, name: "", value: null, low: null, high: null, step: null };
+  columns.forEach((column, i) => {
+    const text = line[i] ?? "";
+    if (!column || text === "") return;
+    if (column === "name") { made.name = text; return; }
+    try { made[column] = decimal(text); } catch (error) { throw new Error(`line ${number}, ${column}: ${error.message}`); }
+  });
+  if (made.name === "") throw new Error(`line ${number}: the name is missing`);
+  if (made.value === null) throw new Error(`line ${number}: the value of ${made.name} is missing`);
+  return made;
+}

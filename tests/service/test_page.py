@@ -1,0 +1,283 @@
+"""The service's page in a real browser: two people, a month of a shop, and whatever names they choose."""
+
+import sqlite3
+from contextlib import ExitStack
+from urllib.parse import quote
+
+import pytest
+
+from driftopt.study import Study
+from support.browser import chromium, complaints, requested, resize
+from support.servers import OTHERS, SECRET, client, serving, settings
+from support.study_worlds import PLAIN, bowl
+from support.windows import Window, faults
+
+DAY = 86400.0
+
+
+@pytest.fixture(scope="module")
+def clock():
+    """The server's time, which tests move: [seconds]."""
+    return [1.79e9]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory, clock):
+    """A server whose clock the tests move: (its address, its database)."""
+    database = tmp_path_factory.mktemp("page") / "shop.db"
+    with serving(settings(database, clock=lambda: clock[0])) as (address, _):
+        yield address, database
+
+
+@pytest.fixture
+def window(browser, served):
+    """The page, with a token that may do everything."""
+    return Window(browser, served[0])
+
+
+@pytest.fixture
+def create(served, clock, request):
+    """A study named after the test, made without the page."""
+
+    def make(name=None, **more):
+        return Study.create(
+            served[1], name or request.node.name, **{"budget": 40} | PLAIN | more, clock=lambda: clock[0]
+        )
+
+    return make
+
+
+def shop(prices):
+    """What a day gives: most at tea 2.8 and oil 10.5."""
+    tea, oil = prices
+    return round(100 - 60 * (tea - 2.8) ** 2 - 8 * (oil - 10.5) ** 2, 3)
+
+
+PRICES = "name;value;low;high;step\ntea;2,50;2,00;3,20;0,05\nolive oil;9,90;8,50;12,00;0,10\n"
+
+
+def test_a_month_of_a_shop_by_two_people_at_once(browser, served, clock, tmp_path):
+    """Ana begins it from a table of prices; she and Ben ask and tell in turn; each sees the other."""
+    name = "prices of June"
+    with ExitStack() as stack:
+        ana = Window(browser, served[0])
+        ben = Window(stack.enter_context(chromium(tmp_path)), served[0], OTHERS["till"][0])
+        for window, person in ((ana, "Ana"), (ben, "Ben")):
+            window.run("document.getElementById('person').click()")
+            window.fill("Name", person)
+            window.press("Keep", "dialog")
+            window.closed()
+        ana.run("location.hash = '#/new'")
+        ana.fill("Name", name)
+        ana.fill("A table: name and value, and where wanted low, high and step", PRICES)
+        ana.fill("Deployments in all", "30")
+        ana.fill("Method", "zo-o2nc-2pt")
+        ana.fill("First guess of a change", "0.3")
+        ana.says("2 coordinates")
+        ana.press("Begin the study")
+        ana.says("Nothing was asked yet.")
+        ben.open(name)
+
+        people, told = (ana, ben), 0
+        for day in range(15):
+            clock[0] += 2 * DAY
+            window, other = people[day % 2], people[1 - day % 2]
+            id, prices = window.ask()
+            other.until("document.querySelector('#out').innerText.includes(given[0])", f"Trial {id} ")
+            window.tell(id, shop(prices))
+            told += 1
+            state = "document.querySelector(`#trials tr[data-trial='${given[0]}'] .state`)?.textContent"
+            other.until(f"{state} === 'complete'", id)
+        study = Study.open(served[1], name)
+        found = study.trials()
+        assert [trial.holder for trial in found] == ["Ana", "Ben"] * 7 + ["Ana"]
+        assert [trial.value for trial in found] == [shop(trial.x.round(6)) for trial in found]
+        assert study.summary().spent == told == 15
+
+        # Ben types a value without its decimal point; it is held, and Ana puts it right.
+        id, prices = ben.ask()
+        ben.tell(id, 1000 * shop(prices))
+        ana.says("1 answer is held")
+        ana.press("Correct it", "#now")
+        ana.fill("What was truly measured", str(shop(prices)))
+        ana.fill("Reason", "the point was lost")
+        ana.press("Correct", "dialog")
+        ana.closed()
+        ben.says("the point was lost")
+        assert study.trial(id).value == shop(prices)
+        assert study.trial(id).history[-1].who == "Ana"
+
+        ana.press("Stop the study", "#manage")
+        ana.says("for ever: this cannot be undone", "document.querySelector('dialog')")
+        ana.fill("Reason", "June is over")
+        ana.press("Stop for ever", "dialog")
+        ben.says("stopped: June is over")
+        ben.until("![...document.querySelectorAll('#now button')].some(one => one.textContent === 'Ask')")
+        assert study.summary().stopped == "June is over"
+        assert [
+            alien for alien in requested(browser) if alien.startswith("http") and served[0] not in alien
+        ] == []
+        for window in people:
+            assert faults(window.driver) == []
+
+
+def test_every_deed_says_what_it_will_do_and_can_be_undone(window, create):
+    study = create()
+    window.open(study.name)
+    window.press("Ask")
+    window.says("It uses one deployment of the budget: 0 of 40 are used", "document.querySelector('dialog')")
+    window.press("Cancel", "dialog")
+    assert study.trials() == []
+    id, _ = window.ask()
+    window.tell(id, 2.5)
+    window.says(f"Trial {id} was told 2.5", "document.getElementById('said')")
+    window.press("Undo", "#said")
+    window.says("was taken back", "document.getElementById('said')")
+    assert study.trial(id).state == "voided"
+    window.press("Correct", f"#trials tr[data-trial='{id}']")
+    window.fill("What was truly measured", "3,5")
+    window.press("Correct", "dialog")
+    window.closed()
+    assert study.trial(id).value == 3.5
+    id, _ = window.ask()
+    window.press("Failed", f"[data-trial='{id}']")
+    window.says("Its point is asked again", "document.querySelector('dialog')")
+    window.fill("Reason", "the shelf was empty")
+    window.press("It failed", "dialog")
+    window.closed()
+    assert (study.trial(id).state, study.trial(id).reason) == ("failed", "the shelf was empty")
+
+
+def test_a_conflict_is_told_in_the_dialog_and_changes_nothing(window, create):
+    study = create()
+    window.open(study.name)
+    id, _ = window.ask()
+    window.press("Tell", f"[data-trial='{id}']")
+    study.tell(id, 1.0)  # somebody else is quicker
+    window.fill("Value", "2")
+    window.press("Tell", "dialog")
+    window.says(f"trial {id} was already told 1.0; it cannot also be 2.0", "document.querySelector('dialog')")
+    window.press("Cancel", "dialog")
+    assert study.trial(id).value == 1.0
+    complaints(window.driver)  # the browser's own, of the status 409
+
+
+NAMES = [
+    "<img src=x onerror=\"document.title='broken'\">",
+    "أسعار المتجر (الرياض)",
+    "x" * 199,
+    "a/../b?c#d&e=%2F",
+    "{{7*7}}${8*8}<b>",
+]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=["markup", "right to left", "long", "address", "template"])
+def test_names_are_text_whatever_they_hold(window, create, name):
+    study = create(name, names=["<script>alert(1)</script>", name])
+    trial = study.ask(holder=name)
+    study.fail(trial.id, name)
+    study.ask(holder=name)
+    window.open(name)
+    assert window.run("return document.querySelector('h1').textContent") == name
+    assert window.run("return document.querySelectorAll('main img, main script, main b b').length") == 0
+    window.until("document.querySelectorAll('.panel .main-svg').length")
+    assert window.run("return document.querySelector('.panel + .panel h3').textContent") == name
+    for width in (390, 1280):
+        resize(window.driver, width, 900)
+        assert window.run("return document.documentElement.scrollWidth") <= width
+    window.press("Show", "#out")
+    assert window.until("[...document.querySelectorAll('dialog th bdi')].map(one => one.textContent)") == [
+        "<script>alert(1)</script>",
+        name,
+    ]
+    window.press("Close", "dialog")
+    window.closed()
+    window.run("location.hash = '#/'")
+    window.until(
+        "[...document.querySelectorAll('.study h2')].some(one => one.textContent === given[0])", name
+    )
+    assert window.run("return document.querySelectorAll('main img').length") == 0
+    assert faults(window.driver) == []
+
+
+def test_the_token_is_taken_out_of_the_address_and_kept_for_the_window_alone(window, served):
+    assert SECRET not in window.run("return location.href")
+    assert window.run("return document.cookie + JSON.stringify(localStorage)").count(SECRET) == 0
+    assert window.run("return Object.values(sessionStorage)") == [SECRET]
+    assert not [address for address in requested(window.driver) if SECRET in address and "#" not in address]
+
+
+def test_a_wrong_token_is_refused_with_a_field_for_a_right_one(window):
+    window.run("sessionStorage.clear(); location.hash = '#/nowhere'")
+    window.says("A token is needed")
+    window.fill("Token", "no-such-token-is-known-here")
+    window.press("Come in")
+    window.says("this token is not known")
+    window.fill("Token", SECRET)
+    window.press("Come in")
+    window.until("document.querySelector('h1')?.textContent === 'Studies' && document.querySelector('.lead')")
+    complaints(window.driver)  # the browser's own, of the status 401
+
+
+def test_a_study_that_is_damaged_says_so(window, create, served):
+    study = create()
+    for _ in range(3):
+        trial = study.ask()
+        study.tell(trial.id, bowl(trial))
+    with sqlite3.connect(served[1]) as base:
+        base.execute("update driftopt_events set value = 77 where trial_id = ?", (trial.id,))
+    window.run("location.hash = '#/study/' + encodeURIComponent(arguments[0])", study.name)
+    window.until("document.querySelector('.broken')?.innerText.includes('Nothing was changed')")
+    window.run("location.hash = '#/'")
+    window.until("[...document.querySelectorAll('.study .badge')].some(one => one.textContent === 'broken')")
+    complaints(window.driver)
+
+
+def test_who_may_only_look_has_nothing_to_press(browser, served, create):
+    study = create()
+    study.ask(holder="Ana")
+    looking = Window(browser, served[0], OTHERS["looker"][0])
+    looking.open(study.name)
+    looking.says("Trial")
+    words = looking.run("return [...document.querySelectorAll('main button')].map(one => one.textContent)")
+    assert set(words) <= {"Show", "Copy the recommendation", "Export csv", "Export json"}
+    Window(browser, served[0])
+
+
+def test_the_page_says_when_the_server_is_gone_and_comes_back_by_itself(browser, tmp_path):
+    told = settings(tmp_path / "gone.db")
+    study = Study.create(told.url, "gone", budget=12, **PLAIN)
+    with serving(told) as (address, _):
+        window = Window(browser, address)
+        window.open("gone")
+        window.says("Follows the study")
+    window.until("!document.getElementById('trouble').hidden")
+    assert "The server does not answer" in window.run("return document.getElementById('trouble').innerText")
+    assert window.run("return document.querySelector('h1').textContent") == "gone"
+    port = int(address.rsplit(":", 1)[1])
+    study.ask(holder="somebody else")
+    with serving(told, port=port):
+        window.says("somebody else", "document.querySelector('#out')")
+        window.until("document.getElementById('trouble').hidden")
+    complaints(browser)
+
+
+def test_numbers_beside_the_charts_are_those_of_python(window, create, served, clock):
+    study = create(control_every=3, reserve=8)
+    for _ in range(16):
+        clock[0] += DAY
+        trial = study.ask()
+        study.tell(trial.id, bowl(trial))
+    window.open(study.name)
+    window.until("document.querySelector('#values .main-svg') && document.querySelector('#cost')")
+    with client(served[0]) as http:
+        course = http.get(f"/v1/studies/{quote(study.name, safe='')}/course").json()
+    drawn = window.run("return document.querySelector('#values .drawing').data.map(one => [one.name, one.y])")
+    start = [trial.value for trial in study.trials() if trial.kind == "control"]
+    own = [trial.value for trial in study.trials() if trial.kind == "method"]
+    assert dict(drawn)["at the start"] == start
+    assert dict(drawn)["search"] == own
+    assert dict(drawn)["drift of the start"] == course["band"]["level"]
+    assert course["cost"]["total"] == pytest.approx(sum(own) - len(own) * sum(start) / len(start))
+    x = study.recommend().x
+    assert [one["recommended"] for one in course["coordinates"]] == x.tolist()
