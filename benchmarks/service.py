@@ -241,7 +241,7 @@ def _at_rest(url: str) -> Iterator[dict[str, Any]]:
     yield row("service: memory when idle", f"{used:.0f} MB", "", None, "", None)
 
 
-def _killed(url: str, kills: int, answers: int = 4000, clients: int = 8) -> Iterator[dict[str, Any]]:
+def _killed(url: str, kills: int, answers: int = 1500, clients: int = 8) -> Iterator[dict[str, Any]]:
     """Kill the server again and again under load; whoever was told 'recorded' must find it recorded."""
     token = _token()
     plan = {**PLAN, "parallel": 50}

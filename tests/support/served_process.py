@@ -10,7 +10,7 @@ import sys
 import threading
 from contextlib import contextmanager
 
-from driftopt.study import BudgetSpent, NothingToAsk, Study
+from driftopt.study import BudgetSpent, NothingToAsk, Study, service_client
 from support.study_worlds import bowl
 
 
@@ -90,6 +90,8 @@ def kill_under_load(url, token, name, kills, clients, seed=0):
     rng = random.Random(seed)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
+    # A server that is killed as soon as it is there may be missed for long.
+    service_client.GIVE_UP_AFTER, usual = 3600.0, service_client.GIVE_UP_AFTER
     crowd, killed = Clients(f"http://127.0.0.1:{port}", name, clients), 0
     crowd.start()
     while crowd.alive:
@@ -100,4 +102,5 @@ def kill_under_load(url, token, name, kills, clients, seed=0):
                 killed += 1
             else:
                 crowd.join()
+    service_client.GIVE_UP_AFTER = usual
     return crowd.told, crowd.errors, killed

@@ -12,8 +12,6 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.optimize import Bounds as Sides
-from scipy.optimize import LinearConstraint, milp
 
 from driftopt import checks
 from driftopt.space import units
@@ -169,6 +167,9 @@ class Grid(Step):
         ends = [np.full(2 * dim, -np.inf), np.append(-offset, offset)]
         within: list[Any] = [np.append(first, np.zeros(dim)), np.append(last, np.full(dim, np.inf))]
         limits: list[Any] = [np.append(*both) for both in zip(sides, ends, strict=True)]
+        from scipy.optimize import Bounds as Sides  # loaded where a grid meets constraints
+        from scipy.optimize import LinearConstraint, milp
+
         solved = milp(
             np.append(np.zeros(dim), np.ones(dim)),
             integrality=np.append(self._whole, np.zeros(dim)),
