@@ -19,7 +19,7 @@ test: $(VENV)/.ready  ## every test
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-quick: $(VENV)/.ready  ## a minute: every room, without what takes longer than a second (tests/support/quick_loop.py)
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+	JAX_COMPILATION_CACHE_DIR=$(CURDIR)/.pytest_cache/programs $(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 check: lint types  ## lint, format and types
 

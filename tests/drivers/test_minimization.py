@@ -139,7 +139,7 @@ def test_the_history_is_what_the_function_saw_and_said(batch):
 
 def test_it_can_be_watched_operation_by_operation():
     """`jax.disable_jit` is how a method is debugged."""
-    run = {"budget": 20, "radius": 0.3, "rng": 0}
+    run = {"budget": 20, "radius": 0.3, "rng": 0, "method": "zo-sph", "params": {"step": 0.05}}
     compiled = driftopt.minimize(lambda x: ((x - 1) ** 2).sum(), np.zeros(2), **run)
     with jax.disable_jit():
         watched = driftopt.minimize(lambda x: ((x - 1) ** 2).sum(), np.zeros(2), **run)

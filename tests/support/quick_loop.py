@@ -1,6 +1,6 @@
 """What `make test-quick` leaves out: what takes more than about a second and has something cheaper beside it.
 
-Every room stays in: each method once against its transcription, and of the other shared tests three methods.
+Every room stays in, and of the tests that all methods share three methods.
 Costs are seconds of the processor; `pytest --durations=30` names what has grown.
 """
 
@@ -27,6 +27,7 @@ LONG_FILES = (
     "drivers/test_minimization.py",
     "drivers/test_simulation.py",
     "methods/test_auto.py",
+    "methods/test_auto_parallel.py",
     "methods/test_estimators.py",
     "methods/test_field_answers.py",
     "paper/test_reproduction.py",
@@ -52,41 +53,72 @@ LONG_FILES = (
 
 # Single tests of other files.
 LONG_TESTS = (
+    "answers/test_guard.py::test_of_honest_answers_with_heavy_tails_fewer_than_one_in_10000_is_held",
+    "cli/test_study.py::test_export_plot_and_stationarity",
+    "cli/test_study.py::test_show_fits_eighty_columns",
+    "docs/test_architecture.py::test_the_walk_of_a_study",
     "docs/test_architecture.py::test_the_walk_of_minimize",
     "docs/test_architecture.py::test_the_walk_of_reproduce",
     "docs/test_architecture.py::test_the_walk_of_simulate_many",
+    "drivers/test_contract.py::test_planted_faults_of_the_law_are_found",
+    "drivers/test_contract.py::test_problems_without_fields_stack_as_many_as_they_are",
+    "drivers/test_contract.py::test_the_right_method_passes",
     "drivers/test_contract.py::test_the_right_problem_passes",
     "drivers/test_contract.py::test_what_comes_with_driftopt_keeps_its_promises",
+    "drivers/test_drivers_agree.py::test_a_window_of_another_size_changes_nothing_but_memory",
     "drivers/test_drivers_agree.py::test_asking_twice_is_asking_once",
     "drivers/test_drivers_agree.py::test_simulate_and_minimize_walk_the_same_path",
     "drivers/test_drivers_agree.py::test_the_quick_host_is_the_host_to_rounding",
+    "drivers/test_late_queries.py::test_a_run_that_cannot_know_says_so",
+    "drivers/test_late_queries.py::test_auto_reports_f_at_x_or_a_little_more",
+    "drivers/test_late_queries.py::test_every_method_reports_an_unbiased_mean_of_f_where_it_asked_last",
+    "drivers/test_late_queries.py::test_scipy_users_find_a_number_that_they_can_compare",
     "drivers/test_memory.py::test_a_world_with_memory_moves_one_deployment_after_the_other",
     "drivers/test_memory.py::test_settle_holds_each_decision_and_looks_at_the_last",
+    "drivers/test_minimization_failures.py::test_a_bad_value_names_its_query_and_loses_nothing",
     "drivers/test_observed.py::test_a_world_that_forgets_at_once_is_walked_as_one_without_memory",
     "drivers/test_observed.py::test_every_lane_equals_its_single_run",
+    "drivers/test_observed.py::test_maximize_with_a_formula_is_minimize_of_its_negative",
+    "drivers/test_observed.py::test_minimize_with_a_formula_is_the_simulation",
+    "drivers/test_observed.py::test_mistakes_with_a_formula_are_named",
     "drivers/test_observed.py::test_the_formula_is_reflected_where_queries_are",
+    "drivers/test_simulation_door.py::test_a_problem_may_hold_no_numbers",
     "drivers/test_trace.py::test_a_grid_runs_every_combination_in_order",
+    "drivers/test_trace.py::test_a_sweep_has_one_column_a_parameter",
+    "drivers/test_trace.py::test_the_frame_has_one_row_a_run",
     "drivers/test_trace.py::test_the_result_of_minimize_prints_short_and_travels",
     "methods/test_directions.py::test_moments",
     "methods/test_directions.py::test_the_same_directions_in_either_precision",
     "methods/test_field_identities.py::test_a_pair_sees_the_same_noise_and_zo_sgd_does_not",
+    "methods/test_field_identities.py::test_dfo_that_holds_nothing_is_the_one_point_method_with_decaying_numbers",
     "methods/test_field_identities.py::test_gfm_plus_with_period_one_is_gfm",
     "methods/test_field_identities.py::test_guided_with_free_directions_and_flat_numbers_is_zo_ga",
+    "methods/test_field_identities.py::test_guided_without_a_guide_is_the_companion_with_shorter_directions",
+    "methods/test_field_identities.py::test_holding_for_an_epoch_is_settling",
     "methods/test_field_identities.py::test_same_sample_o2nc_with_fresh_samples_and_a_reset_is_option_one",
+    "methods/test_learners.py::test_random_block_is_uniform",
+    "methods/test_solvers.py::test_the_minimum_is_found",
     "methods/test_solvers.py::test_the_value_never_rises",
+    "methods/test_transcription.py::test_a_slightly_wrong_number_is_noticed",
     "outside/test_outside.py::test_a_library_keeps_the_budget_repeats_itself_and_stays_inside",
     "outside/test_outside.py::test_a_sweep_settles_as_a_simulation_does",
+    "outside/test_outside.py::test_another_seed_is_another_run",
     "outside/test_outside.py::test_the_oracle_is_the_simulators",
+    "outside/test_outside.py::test_they_are_tuned_and_judged_beside_ours",
     "paper/test_real_data.py::test_published_weeks",
     "paper/test_real_data.py::test_the_start_scores_146_on_every_split",
     "problems/test_credit_shift.py::test_methods_that_retrain_come_to_the_stable_point",
+    "problems/test_credit_shift.py::test_the_optimum_is_lower_than_everything_near_it",
     "problems/test_credit_shift.py::test_the_stable_point_is_where_exact_retraining_rests",
     "problems/test_memory_and_models.py::test_a_fitted_family_draws_what_the_problem_draws",
     "problems/test_memory_and_models.py::test_a_world_that_forgets_at_once_is_the_problem_without_memory",
     "problems/test_memory_and_models.py::test_prices_that_are_held_bring_the_demand_to_its_law_at_rest",
     "problems/test_memory_and_models.py::test_what_was_not_taken_does_not_count",
+    "problems/test_on_grid.py::test_a_walk_finds_its_way_on_a_grid_as_coarse_as_the_radius",
     "report/test_formats.py::test_foreign_text_becomes_harmless",
+    "report/test_picture.py::test_a_full_disk_leaves_the_old_picture",
     "report/test_statistics.py::test_a_true_difference_is_seen",
+    "report/test_statistics.py::test_the_bootstrap_interval_covers_the_mean_of_small_normal_samples",
     "report/test_statistics.py::test_the_test_of_averages_keeps_its_level",
     "report/test_statistics.py::test_welch_keeps_its_level_with_unequal_variances",
     "rng/test_threefry.py::test_normal_numbers_are_the_quantiles_of_their_cells",
@@ -94,23 +126,50 @@ LONG_TESTS = (
     "runtime/test_reachable_code.py::test_another_process_finds_the_same",
     "runtime/test_reachable_code.py::test_closures_defaults_attributes_and_state_are_seen",
     "runtime/test_traced_code.py::test_another_process_finds_the_same",
+    "space/test_constraints.py::test_minimize_keeps_them_and_finds_the_constrained_optimum",
+    "space/test_grid.py::test_constraints_hold_on_the_grid",
+    "space/test_grid.py::test_minimize_on_a_grid_as_coarse_as_the_radius_reaches_nine_tenths_of_the_continuous_gain",
+    "space/test_units.py::test_a_method_that_sees_more_than_values_keeps_its_own_units",
+    "space/test_units.py::test_a_run_in_other_units_is_the_same_run",
+    "space/test_units.py::test_equal_widths_are_one_radius_and_unequal_ones_are_units",
     "study/test_amending.py::test_every_method_can_be_put_right",
+    "study/test_amending.py::test_history_is_kept_and_shown",
     "study/test_amending.py::test_nothing_is_averaged_over_an_iteration_that_was_passed_over",
+    "study/test_conformance_policies.py::test_control_watches_the_world_and_moves_nothing",
+    "study/test_conformance_policies.py::test_improvement_is_measured_by_fresh_deployments",
+    "study/test_conformance_policies.py::test_stationarity_of_the_recommendation",
     "study/test_damage.py::test_no_byte_changes_what_a_study_says_in_silence",
+    "study/test_decisions.py::test_a_decision_on_the_asked_cell_is_no_failure",
+    "study/test_decisions.py::test_a_shop_with_tags_reaches_what_the_tidy_one_does",
+    "study/test_decisions.py::test_every_asked_point_and_the_recommendation_can_be_deployed",
+    "study/test_display.py::test_a_long_decision_is_folded",
+    "study/test_doors.py::test_a_value_too_large_to_compute_with_is_a_failure_and_the_study_goes_on",
+    "study/test_doors.py::test_names_of_every_tongue_are_let_in",
+    "study/test_extend.py::test_every_method_goes_on",
     "study/test_extend.py::test_the_plan_follows_from_where_it_was_extended",
     "study/test_finite.py::test_the_improvement_over_any_start_is_finite",
+    "study/test_guard.py::test_a_tidy_walk_downhill_is_not_held",
+    "study/test_guard.py::test_on_the_command_line_exit_code_6",
+    "study/test_plot.py::test_of_many_coordinates_those_that_moved_most_are_drawn",
     "study/test_replay.py::test_a_live_study_walks_like_a_simulation",
+    "study/test_replay.py::test_a_resumed_study_equals_the_uninterrupted_one",
+    "study/test_replay.py::test_a_server_of_format_1_is_brought_to_the_present_one",
+    "study/test_show.py::test_any_name_fits_and_its_command_is_one_word",
+    "study/test_show.py::test_what_it_says_to_ask_for_can_be_asked",
     "study/test_trouble.py::test_who_may_only_read_can_look",
     "sweep/test_reuse.py::test_a_callback_to_what_cannot_be_seen_is_never_reused",
     "sweep/test_reuse.py::test_a_class_made_in_a_notebook_is_known_by_what_it_computes",
     "sweep/test_reuse.py::test_a_global_that_a_problem_reads_is_part_of_the_work",
     "sweep/test_reuse.py::test_a_method_of_somebody_else_is_known_by_what_it_computes",
     "sweep/test_reuse.py::test_a_second_process_reuses_what_the_first_kept",
+    "sweep/test_reuse.py::test_metrics_are_part_of_the_work",
+    "test_instances.py::test_an_instance_works_wherever_a_name_does",
+    "test_instances.py::test_the_radius_is_given_once",
     "test_plugins.py::test_an_installed_package_is_at_home_in_every_entry",
+    "theory/test_field_plans.py::test_guided_keeps_its_promise_on_a_valley",
 )
 
 THREE_METHODS = ("auto", "zo-o2nc-2pt", "gzo-hs")  # two that see values, one that sees ξ
-EVERY_METHOD_ONCE = "methods/test_transcription.py::test_method_equals_its_transcription"
 
 
 def below(path: Path, names: tuple[str, ...]) -> bool:
@@ -120,13 +179,8 @@ def below(path: Path, names: tuple[str, ...]) -> bool:
 
 def mark_long(items: list[pytest.Item]) -> None:
     """Mark as slow what the quick loop leaves out."""
-    once: set[str] = set()
     for item in items:
-        name, asked = _function(item), _methods_of(item)
-        if name == EVERY_METHOD_ONCE and asked - once:
-            once |= asked
-            continue
-        another_method = asked - set(THREE_METHODS)
+        name, another_method = _function(item), _methods_of(item) - set(THREE_METHODS)
         if below(item.path, LONG_FILES) or name in LONG_TESTS or another_method or "postgres" in item.nodeid:
             item.add_marker(pytest.mark.slow)
 

@@ -129,12 +129,12 @@ def _side_by_side(problem: Problem, seed: int) -> str:
     x = problem.x0[:, None] + jnp.asarray(
         np.random.default_rng(seed).normal(0, 0.1, (problem.dim, lanes)), jnp.float32
     )
-    noise = problem.noise(as_key(seed))
-    alone = jax.vmap(lambda x: problem.observe(noise, x), 1)(x)
+    noise = jax.jit(problem.noise)(as_key(seed))
+    alone = jax.jit(jax.vmap(problem.observe, (None, 1)))(noise, x)
     wide = jax.tree.map(lambda leaf: jnp.asarray(leaf)[..., None], problem)
     shared = jax.tree.map(lambda leaf: leaf[..., None], noise)
     try:
-        together = wide.observe(shared, x)
+        together = jax.jit(lambda problem, noise, x: problem.observe(noise, x))(wide, shared, x)
     except (TypeError, ValueError) as error:
         raise ValueError(f"broadcasts is set, but runs side by side fail: {error}") from None
     if jnp.shape(together) != (lanes,) or not np.allclose(together, alone, rtol=1e-3, atol=1e-4):
