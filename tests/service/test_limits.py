@@ -1,12 +1,15 @@
 """Rates, streams and logs; and what a server refuses to be: open in the clear, or under any name."""
 
 import logging
+import threading
 
 import pytest
 
 from driftopt.service import hosts
 from driftopt.service import server as servers
+from driftopt.service.kept_studies import KeptStudy
 from driftopt.service.limits import Rate, Streams, TooMany
+from driftopt.study import DatabaseRefused
 from support.servers import SECRET, client, serving, settings
 
 
@@ -93,3 +96,24 @@ def test_a_token_may_send_so_many_requests(tmp_path, tighter):
     assert refused
     assert refused[0].headers["retry-after"] == "1"
     assert "sends more requests than it may" in refused[0].json()["detail"]
+
+
+def test_answers_that_wait_for_a_database_that_is_away_are_refused_at_once():
+    """Each by itself would wait as long again as all of them have."""
+    calls = []
+
+    class Away:
+        def tell_many(self, answers):
+            calls.append(len(answers))
+            raise DatabaseRefused("the server does not answer")
+
+    kept = KeptStudy(Away())
+    gate = threading.Event()
+    kept.change(lambda _: gate.wait())
+    told = [kept.tell({"id": number, "value": 1.0}) for number in range(3)]
+    gate.set()
+    for one in told:
+        with pytest.raises(DatabaseRefused):
+            one.result()
+    kept.close()
+    assert calls == [3]

@@ -132,11 +132,13 @@ class Gate:
             async with asyncio.timeout(limits.body_seconds):
                 while True:
                     message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return problem(400, "the connection was closed before the body was here", "Gone")
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > limits.body_bytes:
                         return too_large
-                    if message["type"] != "http.request" or not message.get("more_body", False):
+                    if not message.get("more_body", False):
                         break
         except TimeoutError:
             return problem(408, f"the body was not here within {limits.body_seconds:g} s", "TooSlow")

@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from driftopt import study as studies
-from driftopt.study import Listed, NoSuchStudy, Study
+from driftopt.study import DatabaseRefused, Listed, NoSuchStudy, Study
 from driftopt.study.log import Database
 
 T = TypeVar("T")
@@ -49,6 +49,10 @@ class KeptStudy:
         if len(waiting) > 1:
             try:
                 states = self.study.tell_many([answer for answer, _ in waiting])
+            except DatabaseRefused as error:  # each by itself would wait as long again
+                for _, told in waiting:
+                    told.set_exception(error)
+                return
             except Exception:
                 pass  # none of them was recorded
             else:
