@@ -144,6 +144,7 @@ LONG_TESTS = (
     "study/test_amending.py::test_every_method_can_be_put_right",
     "study/test_amending.py::test_history_is_kept_and_shown",
     "study/test_amending.py::test_nothing_is_averaged_over_an_iteration_that_was_passed_over",
+    "study/test_change_point.py::test_false_alarms_are_rare",
     "study/test_checkpoint.py::test_any_history_is_the_same_with_a_checkpoint_and_without",
     "study/test_checkpoint.py::test_every_method_goes_on_from_its_numbers",
     "study/test_checkpoint.py::test_one_that_does_not_fit_is_replaced_by_the_replay",

@@ -44,7 +44,7 @@ class ChangePoint:
 def change(values: Sequence[float]) -> ChangePoint | None:
     """The first change of control values, in their order; None: there is no sign of one.
 
-    >>> steady = [1.0, 1.2, 0.9, 1.1, 1.0, 0.8, 1.1, 0.9, 1.0, 1.1]
+    >>> steady = [1.0, 1.2, 0.9, 1.1, 1.0, 0.8, 1.1, 1.0, 1.1, 0.9]
     >>> change(steady) is None
     True
     >>> change([*steady, *(value + 1 for value in steady)]).began
