@@ -15,38 +15,6 @@ from support.windows import Window, faults
 DAY = 86400.0
 
 
-@pytest.fixture(scope="module")
-def clock():
-    """The server's time, which tests move: [seconds]."""
-    return [1.79e9]
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory, clock):
-    """A server whose clock the tests move: (its address, its database)."""
-    database = tmp_path_factory.mktemp("page") / "shop.db"
-    with serving(settings(database, clock=lambda: clock[0])) as (address, _):
-        yield address, database
-
-
-@pytest.fixture
-def window(browser, served):
-    """The page, with a token that may do everything."""
-    return Window(browser, served[0])
-
-
-@pytest.fixture
-def create(served, clock, request):
-    """A study named after the test, made without the page."""
-
-    def make(name=None, **more):
-        return Study.create(
-            served[1], name or request.node.name, **{"budget": 40} | PLAIN | more, clock=lambda: clock[0]
-        )
-
-    return make
-
-
 def shop(prices):
     """What a day gives: most at tea 2.8 and oil 10.5."""
     tea, oil = prices
@@ -121,8 +89,8 @@ def test_a_month_of_a_shop_by_two_people_at_once(browser, served, clock, tmp_pat
             assert faults(window.driver) == []
 
 
-def test_every_deed_says_what_it_will_do_and_can_be_undone(window, create):
-    study = create()
+def test_every_deed_says_what_it_will_do_and_can_be_undone(window, begin):
+    study = begin()
     window.open(study.name)
     window.press("Ask")
     window.says("It uses one deployment of the budget: 0 of 40 are used", "document.querySelector('dialog')")
@@ -148,8 +116,8 @@ def test_every_deed_says_what_it_will_do_and_can_be_undone(window, create):
     assert (study.trial(id).state, study.trial(id).reason) == ("failed", "the shelf was empty")
 
 
-def test_a_conflict_is_told_in_the_dialog_and_changes_nothing(window, create):
-    study = create()
+def test_a_conflict_is_told_in_the_dialog_and_changes_nothing(window, begin):
+    study = begin()
     window.open(study.name)
     id, _ = window.ask()
     window.press("Tell", f"[data-trial='{id}']")
@@ -172,8 +140,8 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES, ids=["markup", "right to left", "long", "address", "template"])
-def test_names_are_text_whatever_they_hold(window, create, name):
-    study = create(name, names=["<script>alert(1)</script>", name])
+def test_names_are_text_whatever_they_hold(window, begin, name):
+    study = begin(name, names=["<script>alert(1)</script>", name])
     trial = study.ask(holder=name)
     study.fail(trial.id, name)
     study.ask(holder=name)
@@ -219,8 +187,8 @@ def test_a_wrong_token_is_refused_with_a_field_for_a_right_one(window):
     complaints(window.driver)  # the browser's own, of the status 401
 
 
-def test_a_study_that_is_damaged_says_so(window, create, served):
-    study = create()
+def test_a_study_that_is_damaged_says_so(window, begin, served):
+    study = begin()
     for _ in range(3):
         trial = study.ask()
         study.tell(trial.id, bowl(trial))
@@ -233,8 +201,8 @@ def test_a_study_that_is_damaged_says_so(window, create, served):
     complaints(window.driver)
 
 
-def test_who_may_only_look_has_nothing_to_press(browser, served, create):
-    study = create()
+def test_who_may_only_look_has_nothing_to_press(browser, served, begin):
+    study = begin()
     study.ask(holder="Ana")
     looking = Window(browser, served[0], OTHERS["looker"][0])
     looking.open(study.name)
@@ -262,8 +230,8 @@ def test_the_page_says_when_the_server_is_gone_and_comes_back_by_itself(browser,
     complaints(browser)
 
 
-def test_numbers_beside_the_charts_are_those_of_python(window, create, served, clock):
-    study = create(control_every=3, reserve=8)
+def test_numbers_beside_the_charts_are_those_of_python(window, begin, served, clock):
+    study = begin(control_every=3, reserve=8)
     for _ in range(16):
         clock[0] += DAY
         trial = study.ask()

@@ -24,6 +24,7 @@ ROLES = {
     "DELETE /v1/studies/{name}": "admin",
     "POST /v1/studies/{name}:extend": "admin",
     "POST /v1/studies/{name}:stop": "admin",
+    "POST /v1/studies/{name}:resume": "admin",
     "GET /v1/studies/{name}/summary": "read",
     "GET /v1/studies/{name}/recommendation": "read",
     "GET /v1/studies/{name}/stationarity": "read",

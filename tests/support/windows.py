@@ -1,7 +1,9 @@
 """A window of the service's page, as one person uses it."""
 
+import pytest
+
 from support.browser import complaints
-from support.servers import SECRET
+from support.servers import SECRET, serving, settings
 
 
 class Window:
@@ -56,6 +58,10 @@ class Window:
             value,
         )
 
+    def keys(self, keys):
+        """Press keys, wherever the keyboard is."""
+        self.driver.switch_to.active_element.send_keys(keys)
+
     def closed(self):
         """Wait until no dialog is open; what it complains of is an error here."""
         open = "document.querySelector('dialog')"
@@ -84,3 +90,38 @@ class Window:
 def faults(driver):
     """What the console complains of, but for a style of plotly's, for maps, that the policy refuses."""
     return [said for said in complaints(driver) if "/charts/plotly" not in said]
+
+
+@pytest.fixture(scope="module")
+def clock():
+    """The server's time, which tests move: [seconds]."""
+    return [1.79e9]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory, clock):
+    """A server whose clock the tests move: (its address, its database)."""
+    database = tmp_path_factory.mktemp("page") / "shop.db"
+    with serving(settings(database, clock=lambda: clock[0])) as (address, _):
+        yield address, database
+
+
+@pytest.fixture
+def window(browser, served):
+    """The page, with a token that may do everything."""
+    return Window(browser, served[0])
+
+
+@pytest.fixture
+def begin(served, clock, request):
+    """A study named after the test, made without the page."""
+
+    from driftopt.study import Study
+    from support.study_worlds import PLAIN
+
+    def make(name=None, **more):
+        return Study.create(
+            served[1], name or request.node.name, **{"budget": 40} | PLAIN | more, clock=lambda: clock[0]
+        )
+
+    return make

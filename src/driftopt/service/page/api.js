@@ -79,6 +79,7 @@ export function study(name) {
     void: (id, reason) => post(`/trials/${id}:void`, { reason, who: who() }),
     accept: (id, reason) => post(`/trials/${id}:accept`, { reason, who: who() }),
     extend: (budget, reason) => post(":extend", { budget, reason, who: who() }),
+    resume: reason => post(":resume", { reason, who: who() }),
     stop: reason => post(":stop", { reason, who: who() }),
     remove: () => json(`${at}?confirm=${encodeURIComponent(name)}`, { method: "DELETE" }),
     file: async format => (await send(`${at}/export?format=${format}`)).blob(),

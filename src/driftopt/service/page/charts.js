@@ -15,13 +15,15 @@ export function load(address) {
 const HOW = { displayModeBar: false, responsive: true, doubleClick: "reset" };
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
+const text = () => Math.round(0.75 * parseFloat(getComputedStyle(document.documentElement).fontSize)); // larger on a wall
+
 function layout(height, more = {}) {
-  const axis = { gridcolor: colour("line"), zeroline: false, linecolor: colour("line"), tickfont: { size: 12 }, automargin: true, fixedrange: false };
+  const axis = { gridcolor: colour("line"), zeroline: false, linecolor: colour("line"), tickfont: { size: text() }, automargin: true, fixedrange: false };
   return {
     height, margin: { l: 48, r: 12, t: 8, b: 28 }, autosize: true, hovermode: "closest", dragmode: "zoom",
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("soft") },
-    hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("ink"), size: 12 } },
+    font: { family: getComputedStyle(document.body).fontFamily, size: text(), color: colour("soft") },
+    hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("ink"), size: text() } },
     xaxis: { ...axis, type: "date", nticks: 6 }, yaxis: { ...axis }, showlegend: false,
     ...more,
   };
@@ -76,11 +78,12 @@ export function path(place, one, asked, deployments) {
   const [low, high] = inPlace(Math.min(...seen), Math.max(...seen));
   const level = (value, look) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: value, y1: value, layer: "below", line: look });
   const shapes = [];
-  // A grid too fine to be seen would be a grey sheet.
-  if (one.step && (high - low) / one.step <= 24)
-    for (let k = Math.ceil((low - one.start) / one.step); one.start + k * one.step <= high; k++) shapes.push(level(one.start + k * one.step, { color: colour("line"), width: 1 }));
   const near = bound => bound !== null && bound >= low - (high - low) && bound <= high + (high - low);
   const bounds = [one.low, one.high].filter(near);
+  const [bottom, top] = inPlace(Math.min(low, ...bounds), Math.max(high, ...bounds));
+  const fine = !one.step || (top - bottom) / one.step > 40; // a finer grid would be a grey sheet
+  if (!fine)
+    for (let k = Math.ceil((bottom - one.start) / one.step); one.start + k * one.step <= top; k++) shapes.push(level(one.start + k * one.step, { color: colour("line"), width: 1 }));
   shapes.push(...bounds.map(bound => level(bound, { color: colour("bound"), width: 1.5, dash: "dot" })));
   shapes.push(level(one.start, { color: colour("control"), width: 1.5, dash: "dash" }));
   shapes.push(level(one.recommended, { color: colour("kind-confirm"), width: 2.5 }));
@@ -88,9 +91,9 @@ export function path(place, one, asked, deployments) {
   const how = layout(180, { shapes });
   how.xaxis.nticks = 4;
   how.yaxis.nticks = 4;
-  how.yaxis.showgrid = !one.step || (high - low) / one.step > 24;
-  how.yaxis.range = inPlace(Math.min(low, ...bounds), Math.max(high, ...bounds));
-  if (!x.length) how.xaxis.showticklabels = false;
+  how.yaxis.showgrid = fine;
+  how.yaxis.range = [bottom, top];
+  if (!x.length) Object.assign(how.xaxis, { showticklabels: false, showgrid: false });
   return window.Plotly.react(place, traces, how, HOW);
 }
 

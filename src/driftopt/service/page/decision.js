@@ -1,7 +1,7 @@
 // A decision on a few lines: as a table, as a sentence, and to be copied.
 
 import { button, element, named, say, table } from "./dom.js";
-import { change, price } from "./words.js";
+import { change, price, short } from "./words.js";
 
 const FEW = 12;
 
@@ -12,7 +12,7 @@ export function sentence(x, known, most = 4) {
   const entries = Object.entries(x);
   const far = ([name, value]) => { const one = known.get(name); return one ? -Math.abs(value - one.start) / (one.step ?? (Math.abs(one.start) || 1)) : 0; };
   const shown = entries.length <= most ? entries : [...entries].sort((a, b) => far(a) - far(b)).slice(0, most);
-  const parts = shown.map(([name, value], i) => [i ? ", " : "", named(name), ` ${price(value, known.get(name)?.places ?? 3)}`]);
+  const parts = shown.map(([name, value], i) => [i ? ", " : "", named(short(name)), ` ${price(value, known.get(name)?.places ?? 3)}`]);
   return element("span", {}, parts, entries.length > most ? ` … and ${entries.length - most} more` : "");
 }
 

@@ -46,13 +46,32 @@ export function show(seen, trial) {
 const VALUE = { name: "value", label: "Value", kind: "number", required: true };
 const ERROR = { name: "sem", label: "Its standard error, if known", kind: "number" };
 
+// What else the study wants to know of a deployment: metrics with a limit, covariates, the start's own value.
+function beside(spec) {
+  return [
+    ...Object.keys(spec.limits ?? {}).map(name => ({ part: "metrics", name, label: `Metric: ${name}` })),
+    ...(spec.covariates ?? []).map(name => ({ part: "covariates", name, label: `Known: ${name}` })),
+    ...(spec.relative_to_control ? [{ part: "control", name: "control", label: "What the start gave at the same time, if known" }] : []),
+  ].map((one, i) => ({ ...one, wanted: one.name, name: `beside-${i}`, kind: "number" }));
+}
+function answer(fields, { value, sem, ...rest }) {
+  const told = { value, ...(sem === null ? {} : { sem }) };
+  for (const { part, name, wanted } of fields) {
+    if (rest[name] === null) continue;
+    if (part === "control") told.control = rest[name];
+    else (told[part] ??= {})[wanted] = rest[name];
+  }
+  return told;
+}
+
 export async function tell(seen, trial) {
+  const more = beside(seen.plan.spec);
   const done = await dialog({
     title: `What did trial ${trial.id} give?`,
     says: ["The answer is recorded, and the study goes on from it. A value far from all others is held until somebody accepts it."],
-    fields: [VALUE, ERROR],
+    fields: [VALUE, ERROR, ...more],
     deed: "Tell",
-    act: async ({ value, sem }) => ({ value, ...(await seen.one.tell(trial.id, { value, ...(sem === null ? {} : { sem }) })) }),
+    act: async values => ({ value: values.value, ...(await seen.one.tell(trial.id, answer(more, values))) }),
   });
   if (!done) return;
   const held = done.state === "held" ? " It is far from all others and held: accept it if it is true." : "";
@@ -120,6 +139,17 @@ export async function extend(seen) {
     act: ({ budget, reason }) => seen.one.extend(budget, reason),
   });
   if (done) say(`The budget is now ${count(done.budget, "deployment")}.`);
+}
+
+export async function resume(seen) {
+  const done = await dialog({
+    title: "Go on",
+    says: [`The study is halted: ${seen.summary.halted}.`, "Go on when what broke the limit is mended: the next deployment can be asked for then, and the study halts again if the limit is broken again."],
+    fields: [REASON],
+    deed: "Go on",
+    act: ({ reason }) => seen.one.resume(reason),
+  });
+  if (done) say("The study goes on.");
 }
 
 export async function stop(seen) {

@@ -76,16 +76,16 @@ export function needs({ summary, error }) {
   if (error) return [error.message];
   const held = summary.held.filter(one => one.waits).length;
   const late = summary.out.filter(one => one.lease.endsWith("overdue")).length;
-  const tripped = (summary.guardrails ?? []).filter(one => one.tripped || one.state === "tripped");
   return [
     held && `${count(held, "answer is", "answers are")} held: accept or correct`,
     late && `${count(late, "trial is", "trials are")} overdue`,
-    ...tripped.map(one => `a guardrail tripped: ${one.name ?? one.what ?? ""}`),
+    summary.halted && `a guardrail tripped: ${summary.halted}`,
   ].filter(Boolean);
 }
 
 export function state(summary) {
   if (summary.stopped !== null) return ["stopped", "over"];
+  if (summary.halted) return ["halted", "warn"];
   if (summary.held.some(one => one.waits)) return ["held", "warn"];
   if (summary.next.what.startsWith("the budget is spent")) return ["budget spent", "over"];
   if (summary.spent === 0) return ["not begun", "new"];

@@ -44,6 +44,7 @@ export async function study(place, name, caller, signal) {
     refill(places.head, [
       element("h1", {}, named(name)),
       element("div", { className: "badges" }, badge(...state(summary)), badge(`${summary.method}, ${summary.direction}`), badge(count(summary.dim, "coordinate")),
+        summary.halted ? badge(`halted: ${summary.halted}`, "warn") : null,
         summary.stopped !== null ? badge(`stopped: ${summary.stopped || "no reason given"}`, "warn") : null),
       bar(summary.spent, summary.budget, summary.reserve), live,
     ]);
@@ -78,8 +79,8 @@ export async function study(place, name, caller, signal) {
   function broken(error) {
     if (error instanceof api.Unreachable) { trouble(`${error.message} What is shown may be old; the page tries again.`); setTimeout(() => { if (!signal.aborted) refresh(); }, 3000); return; }
     place.replaceChildren(element("h1", {}, named(name)), element("div", { className: "card broken", role: "alert" },
-      element("h2", {}, error.title || "This study cannot be shown"), element("p", {}, error.message),
-      error.status === 500 ? element("p", {}, "Nothing was changed. A copy of the database, or an export, from before the damage is where to begin; driftopt study verify says which row it is.") : null,
+      element("h2", {}, error.kind === "DamagedLog" ? "The log of this study is damaged" : error.title || "This study cannot be shown"), element("p", {}, `${error.message}.`),
+      error.status === 500 ? element("p", {}, "Nothing was changed, and nothing can be asked or told here until that is mended.") : null,
       element("p", {}, element("a", { href: "#/" }, "All studies"))));
   }
 

@@ -25,10 +25,12 @@ export function now(seen, wants) {
       act("Correct it", `correct-held-${one.id}`, withTrial(seen, one.id, deeds.correct))) : null));
   return section("now", "Now", element("div", { className: `card now ${wants.length ? "wants" : ""}` },
     wants.map(text => element("p", { className: "need" }, text)),
+    (summary.warnings ?? []).map(text => element("p", { className: "caution", dir: "auto" }, text)),
     element("p", {}, `${summary.next.what[0].toUpperCase()}${summary.next.what.slice(1)}.`),
     held.length ? element("ul", { className: "held" }, held) : null,
     may.operate ? element("div", { className: "deeds" },
-      ended ? null : act("Ask", "ask", () => deeds.ask(seen), "main"),
+      summary.halted && may.admin ? act("Go on", "resume", () => deeds.resume(seen), "main") : null,
+      ended || summary.halted ? null : act("Ask", "ask", () => deeds.ask(seen), "main"),
       left && summary.iterations > 0 ? act("Confirm the recommendation", "confirm", () => deeds.ask(seen, "confirm")) : null,
       left && summary.iterations > 0 ? act("Measure the certificate", "certificate", () => deeds.ask(seen, "stationarity")) : null) : null));
 }
@@ -59,7 +61,7 @@ export function decision(seen) {
 
 function certified(found) {
   if (!found) return element("p", { className: "soft" }, "Certificate: not measured. “Measure the certificate” deploys points around the recommendation.");
-  if (found.error) return element("p", { className: "soft" }, `Certificate: ${found.error.message}.`);
+  if (found.error) return element("p", { className: "soft" }, `Certificate: ${found.error.message.replace(/: ask with purpose=.*/, "")}.`);
   const level = `at ${number(100 * found.confidence, 4)} % confidence, from ${count(found.pairs, "pair")}`;
   if (found.epsilon === null) return element("p", {}, `Certificate: no bound ${level}: ${found.caution}.`);
   return element("p", {}, "Certificate: ", element("b", {}, `(${number(found.radius, 4)}, ${number(found.epsilon, 4)})-Goldstein stationary`), ` ${level}${found.caution ? `, if that can be trusted: ${found.caution}` : ""}.`);
@@ -75,11 +77,13 @@ function cost(found, summary) {
     `, ${each > 0 ? "a cost" : "a gain"} of ${plusMinus(Math.abs(found.total), found.error)} in all over ${count(found.deployments, "deployment")}, against ${count(found.controls, "deployment")} of the start.`);
 }
 
+// What else is measured and has a limit; `halted` says that a hard one was broken.
 export function guardrails(seen) {
-  const rails = seen.summary.guardrails ?? [];
-  if (!rails.length) return null;
-  const rows = rails.map(one => [named(String(one.name ?? one.what ?? "guardrail")), one.tripped || one.state === "tripped" ? element("b", { className: "bad" }, "tripped") : "kept", String(one.words ?? one.reason ?? one.detail ?? "")]);
-  return section("guardrails", "Guardrails", table("Guardrails", ["what is guarded", "state", ""], rows, { words: [1, 2] }));
+  const rails = seen.recommendation?.metrics ?? [], { halted } = seen.summary;
+  if (!rails.length && !halted) return null;
+  const rows = rails.map(one => [named(one.name), one.mean === null ? "not told yet" : plusMinus(one.mean, one.sem), one.limit, one.mean === null ? "" : `${one.n} ${one.basis}`]);
+  return section("guardrails", "Guardrails", halted ? element("p", { className: "need" }, `Halted: ${halted}`) : null,
+    rows.length ? table("What has a limit", ["metric", "at the recommendation", "limit", "from"], rows, { words: [2, 3] }) : null);
 }
 
 export function trials(seen, more) {
@@ -105,7 +109,7 @@ export function trials(seen, more) {
 const HAPPENED = {
   opened: "a new iteration begins", asked: "was asked for", complete: "was told", failed: "failed", held: "was told, and is held", corrected: "was corrected to",
   voided: "was taken back", doubted: "is doubted, and held", accepted: "was accepted", superseded: "is no longer needed", expired: "expired", late: "was answered too late",
-  extended: "the budget was extended", stopped: "the study was stopped",
+  halted: "the study was halted", resumed: "the study goes on", extended: "the budget was extended", stopped: "the study was stopped",
 };
 
 export function log(seen, more) {

@@ -12,7 +12,12 @@ export function number(value, digits = 6) {
 }
 
 export const price = (value, places) => (Math.abs(value) >= 1e9 ? number(value) : signed(value.toFixed(places)));
-export const change = (from, to, places) => (from === to ? "0" : (to > from ? "+" : "") + price(to - from, places));
+export function change(from, to, places) {
+  if (from === to) return "0";
+  const text = price(to - from, places);
+  return (to > from ? "+" : "") + (/[1-9]/.test(text) ? text : number(to - from, 2)); // a small change is no zero
+}
+export const short = (name, most = 24) => (name.length <= most ? name : `${name.slice(0, most - 1)}…`);
 export const plusMinus = (value, error) => (error === null || error === undefined ? number(value, 4) : `${number(value, 4)} ± ${number(error, 2)}`);
 export const count = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
