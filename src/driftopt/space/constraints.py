@@ -109,6 +109,24 @@ class Constraints(Step):
     def toward(self, here: np.ndarray, point: np.ndarray) -> np.ndarray:
         return self.deploy(self.box.toward(here, point))
 
+    @cached_property
+    def _tightens(self) -> np.ndarray:
+        """A row for each side that is there, by how much a coordinate's growth uses it up."""
+        return np.concatenate([self.matrix[np.isfinite(self.upper)], -self.matrix[np.isfinite(self.lower)]])
+
+    @property
+    def one_way(self) -> bool:
+        """Whether every move of one coordinate uses up all sides that it touches, or frees them all.
+
+        Then there is a way between any two decisions, one coordinate at a time: first the moves that free,
+        from where the first decision stands, then those that use up, as far as the second does.
+        """
+        return bool(((self._tightens >= 0).all(axis=0) | (self._tightens <= 0).all(axis=0)).all())
+
+    def freeing(self, here: np.ndarray, there: np.ndarray) -> np.ndarray:
+        """From `here` only those moves on the way to `there` that use up no side."""
+        return np.where((self._tightens * (there - here) <= 0).all(axis=0), there, here)
+
     def given_others(self, free: np.ndarray, decision: np.ndarray) -> "Constraints":
         """What they ask of the coordinates where `free` holds, the others being those of the decision."""
         taken = self.matrix[:, ~free] @ decision[~free]

@@ -183,13 +183,26 @@ class Grid(Step):
 
     def toward(self, here: np.ndarray, point: np.ndarray) -> np.ndarray:
         """As many whole steps as fit into the move of each coordinate."""
-        counts = np.rint((here - self.origin) / self._divisor) + np.trunc((point - here) / self._divisor)
-        return self._values(counts, point)
+        moves = (point - here) / self._divisor
+        near = np.rint(moves)
+        whole = np.where(np.abs(moves - near) <= _ON_GRID, near, np.trunc(moves))
+        return self._values(np.rint((here - self.origin) / self._divisor) + whole, point)
+
+    def detour(self, here: np.ndarray, there: np.ndarray, point: np.ndarray) -> np.ndarray | None:
+        """Where whole steps on the straight line break a constraint: the moves that only free it, first."""
+        if self.constraints is None or self.constraints.allows(point):
+            return None
+        return self.constraints.freeing(here, there)
 
     def settled(self, asked: np.ndarray, deployed: np.ndarray) -> np.ndarray:
         """Within half a step of the asked grid point is on it."""
         same = np.abs(deployed - asked) <= self.steps / 2 * (1 + _ON_GRID)
         return np.where(self._whole & same, asked, deployed)
+
+    @property
+    def stride(self) -> Any:
+        """A step; infinite where no way of single steps is sure to keep the constraints."""
+        return self.steps if self.constraints is None or self.constraints.one_way else np.inf
 
     @property
     def slack(self) -> Any:

@@ -167,10 +167,18 @@ class Space(Plain):
     def toward(self, here: np.ndarray, there: np.ndarray, limit: float) -> np.ndarray:
         """A decision on the straight way to another that is farther off, within `limit` of the first.
 
-        On a grid there is one if the limit is more than the `slack`.
+        On a grid there is one if the limit is more than the `stride`; with constraints, it may be beside the
+        straight way.
         """
-        share = limit / self.distance(here, there) * (1 - 1e-9)
-        point = here + share * (there - here)
+        point = self._part(here, there, limit)
+        for step in self._way:
+            if (first := step.detour(here, there, point)) is not None:
+                return self._part(here, first, limit)
+        return point
+
+    def _part(self, here: np.ndarray, there: np.ndarray, limit: float) -> np.ndarray:
+        away = self.distance(here, there)
+        point = there if away <= limit else here + limit / away * (1 - 1e-9) * (there - here)
         for step in self._way:
             point = step.toward(here, point)
         return point
@@ -180,6 +188,11 @@ class Space(Plain):
         for step in self._way:
             deployed = step.settled(asked, deployed)
         return self.distance(deployed, asked)
+
+    @property
+    def stride(self) -> float:
+        """From any decision the next on the way to any other is at most so far off; infinite: not surely."""
+        return float(sum(np.linalg.norm(step.stride / self._units) for step in self._way))
 
     @property
     def slack(self) -> float:

@@ -73,9 +73,18 @@ class Step(Plain, ABC):
         """A point on the straight line from the decision `here` to another, as a decision not farther off."""
         return point
 
+    def detour(self, here: np.ndarray, there: np.ndarray, point: np.ndarray) -> np.ndarray | None:
+        """Where to go first from `here` to `there` if `point` between cannot be deployed; None: it can."""
+        return None
+
     def settled(self, asked: np.ndarray, deployed: np.ndarray) -> np.ndarray:
         """What was deployed, with every coordinate that counts as the asked one replaced by it."""
         return deployed
+
+    @property
+    def stride(self) -> Any:
+        """How far the next decision is at most, in each coordinate; infinite where no next one is sure."""
+        return 0.0
 
     @property
     def slack(self) -> Any:

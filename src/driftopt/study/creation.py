@@ -156,11 +156,17 @@ def _promised(radius: Any, numbers: dict[str, Any], max_change: float, space: Sp
 
 def _room(max_change: float, space: Space) -> float:
     """What is left of `max_change` beside rounding to a grid."""
-    room = max_change - space.slack
+    if np.isinf(space.stride):
+        raise ValueError(
+            "max_change with a grid needs constraints that leave a way of single steps: each coordinate must "
+            "use up all sides of the rows it is in, or free them all, as in a budget or with one price above "
+            "another; leave lb or ub of a row out, or the grid"
+        )
+    room = max_change - space.stride
     if not room > 0:
         raise ValueError(
-            f"max_change must be more than {space.slack:.6g}, by which rounding to the grid may part two "
-            f"deployments{' that keep constraints' if np.isinf(space.slack) else ''}; got {max_change:g}"
+            f"max_change must be more than {space.stride:.6g}, by which rounding to the grid may part two "
+            f"deployments; got {max_change:g}"
         )
     return room
 
