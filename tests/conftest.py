@@ -39,7 +39,13 @@ hypothesis.settings.register_profile("search", deadline=None)
 hypothesis.settings.register_profile("same", deadline=None, derandomize=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
-pytest_plugins = ["support.browser", "support.servers", "support.stores", "support.windows"]
+pytest_plugins = [
+    "support.as_always",
+    "support.browser",
+    "support.servers",
+    "support.stores",
+    "support.windows",
+]
 
 
 # Where arrays have no lanes behind their own axes, a silent cast or a broadcast between ranks is a mistake.

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from driftopt import sweep
-from driftopt.drivers import compiler_options
 from driftopt.problems.synthetic import kink
 from driftopt.sweep import grid
 from driftopt.sweep.kept_parts import Store
@@ -19,9 +18,8 @@ CALL = {"problems": [kink(2, rng=1)], "budget": 80, "seeds": [1, 2], "progress":
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("optimised_as_always")  # as the workers, which are processes of their own
 def test_a_killed_worker_changes_nothing(tmp_path, monkeypatch):
-    # The workers are processes of their own and optimise as always: so must this one.
-    monkeypatch.setitem(compiler_options.OPTIONS["cpu"], "xla_backend_optimization_level", 1)
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50

@@ -1,8 +1,9 @@
 """Grids of hyper-parameters × seeds × problem instances → a tidy table; selection on development runs."""
 
 from driftopt.methods.grids import Grid, grid
+from driftopt.sweep.job_queue import JobQueue
 from driftopt.sweep.kept_parts import ResultsError
 from driftopt.sweep.table import Runs
 from driftopt.sweep.tuning import Selection, Tuned, run, select, tune
 
-__all__ = ["Grid", "ResultsError", "Runs", "Selection", "Tuned", "grid", "run", "select", "tune"]
+__all__ = ["Grid", "JobQueue", "ResultsError", "Runs", "Selection", "Tuned", "grid", "run", "select", "tune"]

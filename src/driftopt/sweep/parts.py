@@ -1,11 +1,7 @@
-"""A sweep cut into parts: each one call of one compiled program, whole on its own, and picklable.
-
-Configurations that differ in numbers alone share a program. They are grouped by their static structure (the
-number of directions sets an array's shape) and, on CPUs, by batch: lanes of one batch share their noise.
-"""
+"""A part of a sweep: one call of one compiled program, whole on its own, and picklable."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any
@@ -14,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from driftopt.drivers.plan import affordable, first_step
 from driftopt.drivers.simulation import simulate, simulate_many
 from driftopt.drivers.stack import Stack, stack
 from driftopt.method import Method
@@ -212,69 +207,6 @@ def _measure(code: str) -> Any:
 def _metrics(problems: Any, x: np.ndarray, code: str) -> dict[str, np.ndarray]:
     measured = _measure(code)(problems, jnp.asarray(x))
     return {name: np.asarray(value, np.float64) for name, value in measured._asdict().items()}
-
-
-def feasible(method: Method | Outside, dim: int, budget: int, settle: int = 1) -> bool:
-    """Whether the budget pays for the first iteration that can move the iterate."""
-    if isinstance(method, Outside):
-        return method.batch * settle <= budget
-    return first_step(method.for_budget(budget // settle), dim) * settle <= budget
-
-
-def cut(
-    grid: Grid,
-    source: Source,
-    settings: Settings,
-    seeds: Sequence[int],
-    chosen: Sequence[int] | None = None,
-) -> Iterator[Part]:
-    """The parts of a grid's feasible configurations on all instances, or of one chosen for each instance."""
-    everywhere = range(len(source.names))
-    groups: dict[Any, list[int]] = {}
-    for member in range(len(grid)) if chosen is None else everywhere:
-        method = grid.candidate(member if chosen is None else chosen[member])
-        if feasible(method, source.dim, settings.budget, settings.settle):
-            # Lanes of one batch share noise; a single configuration has nobody to share with. Outside
-            # optimisers run one after the other: each configuration is a part.
-            alone = chosen is not None or jax.default_backend() != "cpu"
-            batch = None if alone else int(np.asarray(method.batch))
-            outside = isinstance(method, Outside) and not alone
-            shared = member if outside else (jax.tree.structure(method), batch)
-            groups.setdefault(shared, []).append(member)
-    for members in groups.values():
-        if chosen is not None:
-            rows = tuple((chosen[k],) for k in members)
-            yield _part(grid, source, settings, seeds, rows, tuple(members))
-            continue
-        width = source.width(len(everywhere), len(seeds))
-        for part in np.array_split(np.array(members), -(-len(members) // width)):
-            row = tuple(int(i) for i in part)
-            yield _part(grid, source, settings, seeds, (row,) * len(everywhere), tuple(everywhere))
-
-
-def _part(
-    grid: Grid,
-    source: Source,
-    settings: Settings,
-    seeds: Sequence[int],
-    configurations: tuple[tuple[int, ...], ...],
-    instances: tuple[int, ...],
-) -> Part:
-    built = [grid.candidate(i) for row in configurations for i in row]
-    each = [_spends(method, source.dim, settings) for method in built]
-    # An optimiser of somebody else's may ask for fewer points at a time than it said, and so for more in all.
-    limits = (settings.budget if isinstance(one, Outside) else n for one, n in zip(built, each, strict=True))
-    spent, most = sum(each) * len(seeds), sum(limits) * len(seeds)
-    task = source.task(grid, configurations, instances, seeds, settings)
-    return Part(grid.label, configurations, instances, tuple(seeds), spent, most, task)
-
-
-def _spends(method: Method | Outside, dim: int, settings: Settings) -> int:
-    """What a run is expected to spend: whole iterations within the budget."""
-    budget, settle = settings.budget, settings.settle
-    if isinstance(method, Outside):
-        return budget // (method.batch * settle) * method.batch * settle
-    return affordable(method.for_budget(budget // settle), dim, budget // settle).queries * settle
 
 
 def _fields(method: Any) -> set[str]:

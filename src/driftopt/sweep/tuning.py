@@ -26,9 +26,10 @@ from driftopt.methods.grids import Grid
 from driftopt.problem import Problem
 from driftopt.runtime.forks import refuse_after_fork
 from driftopt.sweep.arguments import check_grids, check_seeds, check_source, check_version
+from driftopt.sweep.cutting import cut, feasible
 from driftopt.sweep.execution import execute
 from driftopt.sweep.kept_parts import Store
-from driftopt.sweep.parts import Part, Settings, Simulated, Source, cut, feasible
+from driftopt.sweep.parts import Part, Settings, Simulated, Source
 from driftopt.sweep.progress import Progress
 from driftopt.sweep.table import Runs, assemble
 
@@ -74,6 +75,7 @@ def run(
     chosen: Mapping[tuple[str, str], int] | None = None,
     version: str | None = None,
     settle: int = 1,
+    parts: int | None = None,
 ) -> Runs:
     """Every configuration × seed × instance, or with `chosen` one configuration a method and instance.
 
@@ -82,6 +84,11 @@ def run(
     step costs more than the budget is a row with the objective +inf. `metrics` adds what the problem's
     `metrics(x)` says of the reported decisions. `settle` holds every decision for so many deployments and
     looks at the last, for worlds with memory; all of them are queries.
+
+    `executor` is any of `concurrent.futures`, of Dask or, through `sweep.JobQueue`, of submitit. By default
+    the work is cut into the fewest parts, which is quickest on one machine; `parts` is the least number, for
+    a cluster four times its workers, say. The same cut gives the same bits on every executor, and its parts
+    are found again in the folder; another cut gives the same table to rounding.
 
     Results are found again by everything they depend on, your own code included. What no code shows, a file
     or a service, is named by `version`: change the text when that changes.
@@ -103,20 +110,23 @@ def run(
     queries = checks.one_count("budget", budget)
     held = checks.shape("settle", settle)
     settings = Settings(queries, start, evaluate_every, metrics, held, check_version(version))
-    parts: list[Part] = []
+    whole = sum(len(one) if chosen is None else 1 for one in grids) * len(source.names) * len(seeds)
+    wanted = None if parts is None else checks.one_count("parts", parts)
+    most = None if wanted is None else max(1, whole // wanted)
+    pieces: list[Part] = []
     for one in grids:
         picked = None if chosen is None else [chosen[one.label, name] for name in source.names]
-        parts += cut(one, source, settings, seeds, picked)
-    with Progress(title, sum(part.queries for part in parts), show=progress) as shown:
+        pieces += cut(one, source, settings, seeds, picked, most)
+    with Progress(title, sum(part.queries for part in pieces), show=progress) as shown:
         began = time.monotonic()
-        done, reused = execute(parts, Store(folder, shown.note, fresh=fresh), executor, shown)
+        done, reused = execute(pieces, Store(folder, shown.note, fresh=fresh), executor, shown)
         seconds = time.monotonic() - began
-    runs = assemble(grids, source, seeds, chosen, parts, done)
+    runs = assemble(grids, source, seeds, chosen, pieces, done)
     manifest = describe(grids, source, settings, seeds) | {
         "queries": int(runs.columns["queries"].sum()),
         "queries_run_now": int(shown.done),
         "duration_s": round(seconds, 3),
-        "parts": len(parts),
+        "parts": len(pieces),
         "parts_found_finished": reused,
     }
     return Runs(runs.columns, runs.x, runs.curves, manifest)
@@ -141,6 +151,7 @@ def tune(
     together: bool = False,
     version: str | None = None,
     settle: int = 1,
+    parts: int | None = None,
 ) -> Tuned:
     """The paper's protocol: run the grids on development seeds, select, run the selected on held-out seeds.
 
@@ -148,7 +159,7 @@ def tune(
     must not share a seed: a configuration chosen on the noise it is judged by looks better than it is.
 
     `together` runs every configuration on both lists of seeds at once: more runs but half the compilations,
-    which pays for small grids. The outcome is the same. `version` and `settle` are those of `run`.
+    which pays for small grids. The outcome is the same. `version`, `settle` and `parts` are those of `run`.
     """
     development, held_out = check_seeds("development", development), check_seeds("held_out", held_out)
     if common := sorted(set(development) & set(held_out)):
@@ -165,6 +176,7 @@ def tune(
         "progress": progress,
         "version": version,
         "settle": settle,
+        "parts": parts,
     }
     recorded: dict[str, Any] = {"evaluate_every": evaluate_every, "metrics": metrics}
     if checks.flag("together", together):
