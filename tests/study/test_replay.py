@@ -173,6 +173,18 @@ def test_databases_of_every_format_still_open(tmp_path, version):
         study.ask()
 
 
+def test_studies_with_side_information_still_open(tmp_path):
+    """Covariates, metrics, control, precision: the replay leads to what was asked, and to equal effects."""
+    shutil.copy(GOLDEN / "study-side.sqlite", tmp_path / "study.db")
+    expected = np.load(GOLDEN / "study-side.npz")
+    study = Study.open(tmp_path / "study.db", "golden")
+    assert study.verify() > 0
+    np.testing.assert_allclose(study.recommend().x, expected["x"], rtol=1e-5, atol=1e-6)
+    effects = [one.effect for one in study.summary().covariates]
+    np.testing.assert_allclose(effects, expected["effects"], rtol=1e-5, atol=1e-6)
+    assert study.recommend().metrics[0].mean == pytest.approx(float(expected["complaints"]))
+
+
 def test_studies_with_rules_for_decisions_still_open(tmp_path):
     """Units, grid, constraints, settling and limited steps: the replay leads to what was asked."""
     shutil.copy(GOLDEN / "study-decisions.sqlite", tmp_path / "study.db")

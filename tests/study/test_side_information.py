@@ -272,6 +272,29 @@ def test_control_of_the_study_itself_is_taken_out(tmp_path):
     assert study.summary().control.removed_of_changes > 0
 
 
+def steps(study):
+    """What the method was told."""
+    study.recommend()
+    return np.array(study._session.progress.steps)
+
+
+def test_a_corrected_control_corrects_what_it_was_taken_out_of(tmp_path):
+    """Told wrongly and corrected is, to the bit, told rightly at once; the log is still verified."""
+    how = {**PLAIN, "control_every": 2, "relative_to_control": True}
+    right, wrong = (Study.create(tmp_path / "a.db", name, budget=60, **how) for name in ("right", "wrong"))
+    for turn in range(9):
+        for study in (right, wrong):
+            trial = study.ask()
+            study.tell(trial.id, bowl(trial) + (5.0 if turn == 3 and study is wrong else 0.0))
+    control = wrong.trials(kind="control")[1]
+    assert not np.array_equal(steps(wrong), steps(right))
+    wrong.correct(control.id, bowl(control))
+    np.testing.assert_array_equal(steps(wrong), steps(right))
+    again = Study.open(tmp_path / "a.db", "wrong")
+    np.testing.assert_array_equal(steps(again), steps(right))
+    assert again.verify() > 0
+
+
 def test_a_world_that_changes_is_noticed(tmp_path):
     study = Study.create(tmp_path / "a.db", "a", budget=120, **PLAIN, control_every=1)
     rng = np.random.default_rng(1)

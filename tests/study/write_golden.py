@@ -1,5 +1,6 @@
 """Write the golden database of the present format: `python tests/study/write_golden.py`, once a format;
-with the word `decisions`, the one of studies with units, a grid, constraints, settling and limited steps.
+with the word `decisions`, the one of studies with units, a grid, constraints, settling and limited steps;
+with `side`, the one of what is told beside a value.
 
 It is committed and never written again: later code must still open it.
 """
@@ -136,5 +137,44 @@ def decisions():
     far.close()
 
 
+def side():
+    """A study with all that can be told beside a value, of the first version that knew it."""
+    path = FOLDER / "study-side.sqlite"
+    if path.exists():
+        raise SystemExit(f"{path} exists: a golden database is written once")
+    study = Study.create(
+        path,
+        "golden",
+        x0=[1.0, -0.5],
+        radius=0.3,
+        budget=60,
+        rng=3,
+        covariates=["crowd", "rain"],
+        limits={"complaints": {"max": 5.0, "hard": True}, "calls": {}},
+        relative_to_control=True,
+        control_every=6,
+        clock=Clock(),
+    )
+    rng = np.random.default_rng(0)
+    for turn in range(44):
+        trial, crowd = study.ask(), float(rng.normal())
+        more = {"control": crowd} if turn % 3 else {}
+        study.tell(
+            trial.id,
+            bowl(trial) + 2 * crowd,
+            covariates={"crowd": crowd} if turn % 5 else {"crowd": crowd, "rain": 1.0},
+            metrics={"complaints": 4 + float(trial.x[0]), "calls": float(turn)},
+            n=1 + turn % 4,
+            **more,
+        )
+    study.correct(study.trials()[7].id, 1.25, covariates={"crowd": 0.5}, metrics={"complaints": 4.5})
+    found = study.recommend()
+    effects = [one.effect for one in study.summary().covariates]
+    numbers = {"x": found.x, "effects": effects, "complaints": found.metrics[0].mean}
+    np.savez(path.with_suffix(".npz"), **numbers)
+    print(effects, found)
+    study.close()
+
+
 if __name__ == "__main__":
-    main() if sys.argv[1:] != ["decisions"] else decisions()
+    {(): main, ("decisions",): decisions, ("side",): side}[tuple(sys.argv[1:])]()

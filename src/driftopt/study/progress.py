@@ -57,7 +57,7 @@ class Progress:
         """Forget everything, but for what answers were amended to: each trial's value as it now stands."""
         self._amended = dict(amended)
         self._seen = self._begin
-        self.amended_at = 0  # the last row that amends an answer to the method
+        self.amended_at = 0  # the last row that amends what the method's state depends on
         self.opened_at = 0  # the row that opened the last closed iteration
         self._draws: dict[tuple[int, int], OpenIteration] = {}
         self._draw_of: dict[int, tuple[OpenIteration, int]] = {}  # a trial's draw and slot
@@ -156,9 +156,10 @@ class Progress:
         self._fold(rows, seen)
 
     def _reaches_back(self, amended: Mapping[int, Happened | None], rows: Sequence[Row]) -> bool:
-        """Whether an answer was amended that is in the method's state already."""
+        """Whether an answer was amended that is in the method's state already, or that may have halted it."""
         asked = {row.id for row in rows if isinstance(row, Asked)} if amended else set[int]()
-        return any(id not in asked and id not in self._draw_of and id not in self._beside for id in amended)
+        before = [id for id in amended if id not in asked]
+        return any(self._hard or (id not in self._draw_of and self._moves(id)) for id in before)
 
     def begin_anew(self) -> None:
         """Forget everything: what is followed next is the whole log."""
@@ -256,7 +257,7 @@ class Progress:
         self._watch(row)
         if row.trial_id in self._beside:
             self._beside[row.trial_id][1].append(row)
-        elif row.kind in AMENDMENTS:
+        if row.kind in AMENDMENTS and self._moves(row.trial_id):
             self.amended_at = row.row
         found = self._draw_of.get(row.trial_id)
         if found is None:
@@ -275,6 +276,11 @@ class Progress:
             # By trial, not by who holds the slot now: a process that reads the log at once, late, must
             # count what one that watched it counted, and a trial that expired and then failed is one.
             draw.lost[slot].add(row.trial_id)
+
+    def _moves(self, trial: int) -> bool:
+        """Whether the method's state depends on a trial's answer."""
+        beside = self._beside.get(trial)
+        return beside is None or (self._spec.relative_to_control and beside[0].kind == "control")
 
     def _told(self, draw: OpenIteration) -> np.ndarray:
         """The (p,) values for the method.
