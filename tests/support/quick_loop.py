@@ -38,6 +38,8 @@ LONG_FILES = (
     "report/test_page.py",
     "runtime/test_executable_cache.py",
     "runtime/test_forks.py",
+    "service/test_page.py",
+    "service/test_page_looks.py",
     "service/test_schema.py",
     "service/test_schema.py",
     "service/test_server.py",

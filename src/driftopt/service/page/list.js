@@ -95,7 +95,7 @@ export function state(summary) {
 export const badge = (text, look = "") => element("span", { className: `badge ${look}` }, text);
 
 export function bar(spent, budget, reserve = 0) {
-  const text = `${count(spent, "deployment")} of ${budget.toLocaleString("en")}${reserve ? `, ${reserve} of them for evaluation` : ""}`;
+  const text = `${spent.toLocaleString("en")} of ${count(budget, "deployment")}${reserve ? `, ${reserve} for evaluation` : ""}`;
   return element("div", { className: "budget" }, element("progress", { max: Math.max(budget, 1), value: Math.min(spent, budget), "aria-label": text }), element("small", {}, text));
 }
 
