@@ -1,4 +1,7 @@
-"""What is told beside a value: through the store, replay, corrections, files, pages and the command line."""
+"""What is told beside a value: through the store, replay, corrections, files, pages and the command line.
+
+Longer than 300 lines: four kinds of it, which share their world.
+"""
 
 import json
 
