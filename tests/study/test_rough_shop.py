@@ -2,13 +2,14 @@
 
 Price tags in steps of 5 cents; prices from 1 to 15, each in its own unit; a promotion that binds two of them;
 a typo nobody puts right, one answer late, one told twice; a job that runs twice every Monday and opens the
-database anew each time.
+database anew each time; a server that is restarted while one process holds the study open.
 """
 
 import numpy as np
 import pytest
 
 from driftopt.study import BudgetSpent, Conflict, Study
+from support.postgres_server import restart
 
 DAY = 86400.0
 COST = np.array([0.5, 2.0, 4.0, 7.0])
@@ -81,8 +82,14 @@ class Rough:
         return study.ask(holder="till")
 
     def year(self):
+        watcher = Study.open(self.url, self.name, clock=self.clock)
         for week in range(2 * WEEKS):
             self.now = 7 * DAY * week
+            if week == 51:
+                before = watcher.recommend().x.tobytes()
+                restart(self.url)
+                assert watcher.recommend().x.tobytes() == before
+                watcher.close()
             try:
                 first, again = self.monday(week), self.monday(week)
             except BudgetSpent:

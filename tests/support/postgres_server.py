@@ -41,3 +41,10 @@ def postgres_server(options: str = "") -> Generator[str]:
     finally:
         _run("pg_ctl", "-D", str(data), "-m", "fast", "-w", "stop")
         shutil.rmtree(folder)
+
+
+def restart(url):
+    """Stop and start the PostgreSQL server behind a URL; an SQLite file has none."""
+    if url.startswith("postgresql"):
+        folder = Path(url.rsplit("host=", 1)[1])
+        _run("pg_ctl", "-D", str(folder / "data"), "-m", "fast", "-w", "-l", str(folder / "log"), "restart")

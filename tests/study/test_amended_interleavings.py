@@ -1,0 +1,105 @@
+"""Any interleaving of answers with correct, void, accept, extend and stop, by two processes, is one study."""
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from driftopt.study import NothingToAsk, Study, checkpoint, exact_json
+from driftopt.study.session import Session
+from support.study_worlds import PLAIN, bowl
+
+WHO, WHICH = st.integers(0, 1), st.integers(0, 40)
+
+
+class Amendments(RuleBasedStateMachine):
+    """Two views of one study in a shared database; either may be a process begun anew at any time."""
+
+    @initialize(settle=st.sampled_from([1, 2]))
+    def create(self, settle):
+        plan = {"budget": 30, "control_every": 5, "reserve": 2, "max_failures": 2, "guard": 10.0}
+        first = Study.create("sqlite://", "a", clock=lambda: 0.0, settle=settle, **plan, **PLAIN)
+        self.log = first._log
+        self.views = [first, Study(self.log, "a", first.spec, lambda: 0.0)]
+        self.budget, self.stopped = 30, False
+        for _ in range(14):  # the guard judges from the twelfth answer on
+            self.answer(0, "right")
+
+    def answer(self, who, how):
+        try:
+            trial = self.views[who].ask()
+        except NothingToAsk:
+            return
+        assert not self.stopped
+        study = self.views[1 - who]  # asked by the one, told by the other
+        if how == "failed":
+            assert study.fail(trial.id) == "failed"
+        else:
+            assert study.tell(trial.id, 1e6 if how == "typo" else bowl(trial)) in ("complete", "held")
+
+    @rule(who=WHO, how=st.sampled_from(["right", "right", "typo", "failed"]))
+    def week(self, who, how):
+        self.answer(who, how)
+
+    @rule(who=WHO, which=WHICH, how=st.sampled_from(["correct", "void", "accept"]))
+    def amend(self, who, which, how):
+        """What is refused changes nothing; what is not shows in the trial."""
+        trials = self.views[who].trials()
+        trial, rows = trials[which % len(trials)], self.views[who]._session.progress.rows
+        try:
+            state = getattr(self.views[who], how)(trial.id, *([2.5] if how == "correct" else []))
+        except ValueError:
+            self.views[who]._session.follow()
+            assert self.views[who]._session.progress.rows == rows
+            return
+        now = self.views[1 - who].trials()[which % len(trials)]
+        assert now.state == state == ("voided" if how == "void" else "complete")
+        assert now.value == {"correct": 2.5, "void": None}.get(how, trial.value)
+
+    @rule(who=WHO, more=st.integers(1, 3))
+    def extend(self, who, more):
+        try:
+            self.views[who].extend(self.budget + more)
+        except ValueError:
+            assert self.stopped
+            return
+        assert not self.stopped
+        self.budget += more
+
+    @rule(who=WHO, really=st.integers(0, 4))
+    def stop(self, who, really):
+        if really == 0:
+            self.views[who].stop("enough")
+            self.stopped = True
+
+    @rule(who=WHO)
+    def crash(self, who):
+        self.views[who] = Study(self.log, "a", self.views[who].spec, lambda: 0.0)
+
+    @rule(who=WHO)
+    def keep(self, who):
+        session = self.views[who]._session
+        session.follow()
+        assert checkpoint.keep(self.log, session.progress, session.state().as_data())
+
+    @invariant()
+    def everybody_knows_the_same(self):
+        """The two that watched, and one that reads the whole log at once."""
+        spec = self.views[0].spec
+        sessions = [*(view._session for view in self.views), Session(self.log, spec, lambda: 0.0, False)]
+        for session in sessions:
+            session.follow()
+        known = [exact_json.dumps([s.progress.as_data(), s.state().as_data()]) for s in sessions]
+        assert known[0] == known[1] == known[2]
+        assert sessions[2].progress.budget == self.budget
+        assert (sessions[2].progress.stopped is not None) == self.stopped
+        assert sessions[2].progress.spent <= self.budget
+
+
+TestAmendments = Amendments.TestCase
+TestAmendments.settings = settings(
+    max_examples=15,
+    stateful_step_count=20,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
