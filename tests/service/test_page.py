@@ -24,7 +24,7 @@ def shop(prices):
 PRICES = "name;value;low;high;step\ntea;2,50;2,00;3,20;0,05\nolive oil;9,90;8,50;12,00;0,10\n"
 
 
-def test_a_month_of_a_shop_by_two_people_at_once(browser, served, clock, tmp_path):
+def test_a_month_of_a_shop_by_two_people_at_once(browser, served, server_time, tmp_path):
     """Ana begins it from a table of prices; she and Ben ask and tell in turn; each sees the other."""
     name = "prices of June"
     with ExitStack() as stack:
@@ -48,7 +48,7 @@ def test_a_month_of_a_shop_by_two_people_at_once(browser, served, clock, tmp_pat
 
         people, told = (ana, ben), 0
         for day in range(15):
-            clock[0] += 2 * DAY
+            server_time[0] += 2 * DAY
             window, other = people[day % 2], people[1 - day % 2]
             id, prices = window.ask()
             other.until("document.querySelector('#out').innerText.includes(given[0])", f"Trial {id} ")
@@ -230,10 +230,10 @@ def test_the_page_says_when_the_server_is_gone_and_comes_back_by_itself(browser,
     complaints(browser)
 
 
-def test_numbers_beside_the_charts_are_those_of_python(window, begin, served, clock):
+def test_numbers_beside_the_charts_are_those_of_python(window, begin, served, server_time):
     study = begin(control_every=3, reserve=8)
     for _ in range(16):
-        clock[0] += DAY
+        server_time[0] += DAY
         trial = study.ask()
         study.tell(trial.id, bowl(trial))
     window.open(study.name)

@@ -12,11 +12,11 @@ DAY = 86400.0
 
 
 @pytest.fixture
-def running(begin, clock):
+def running(begin, server_time):
     """A study with answers, one of them corrected, one out and one held."""
     study = begin(control_every=4, reserve=4)
     for _ in range(14):
-        clock[0] += DAY
+        server_time[0] += DAY
         trial = study.ask()
         study.tell(trial.id, bowl(trial))
     study.correct(trial.id, 1.5, "counted twice", who="Ana")

@@ -93,16 +93,16 @@ def faults(driver):
 
 
 @pytest.fixture(scope="module")
-def clock():
+def server_time():
     """The server's time, which tests move: [seconds]."""
     return [1.79e9]
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory, clock):
+def served(tmp_path_factory, server_time):
     """A server whose clock the tests move: (its address, its database)."""
     database = tmp_path_factory.mktemp("page") / "shop.db"
-    with serving(settings(database, clock=lambda: clock[0])) as (address, _):
+    with serving(settings(database, clock=lambda: server_time[0])) as (address, _):
         yield address, database
 
 
@@ -113,7 +113,7 @@ def window(browser, served):
 
 
 @pytest.fixture
-def begin(served, clock, request):
+def begin(served, server_time, request):
     """A study named after the test, made without the page."""
 
     from driftopt.study import Study
@@ -121,7 +121,10 @@ def begin(served, clock, request):
 
     def make(name=None, **more):
         return Study.create(
-            served[1], name or request.node.name, **{"budget": 40} | PLAIN | more, clock=lambda: clock[0]
+            served[1],
+            name or request.node.name,
+            **{"budget": 40} | PLAIN | more,
+            clock=lambda: server_time[0],
         )
 
     return make
