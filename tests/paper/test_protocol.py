@@ -10,7 +10,7 @@ from driftopt.paper import (
     published,
 )
 from driftopt.paper.scope import Scope
-from driftopt.sweep import parts
+from driftopt.sweep import cutting
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_only_coordinate_differences_with_batch_100_cannot_run_on_prices(full):
         dim = experiment.problems[0].dim
         found = {}
         for grid in experiment.grids:
-            able = [parts.feasible(grid.method(i), dim, experiment.budget) for i in range(len(grid))]
+            able = [cutting.feasible(grid.method(i), dim, experiment.budget) for i in range(len(grid))]
             if not all(able):
                 found[grid.label] = able.count(False)
         assert found == dear
