@@ -79,9 +79,9 @@ def _end(progress: Progress, why: str, price: int, command: Callable[..., str]) 
     left = progress.budget - progress.spent
     told = [trial for trial in progress.evaluations("confirm")[0] if trial.state == "complete"]
     if left >= price and len(told) < 4:
-        what = f"{why}: measure what the recommendation is worth, {left} deployments are left for it"
+        what = f"{why}: measure what the recommendation is worth; {left} deployments are left"
         return NextStep(what, (command("ask --purpose confirm"), command("recommend")))
-    rest = f", {left} deployments in reserve" if left > 0 else ""
+    rest = f", {left} deployment{'s' * (left > 1)} in reserve" if left > 0 else ""
     return NextStep(f"{why}{rest}: ask for the recommendation", (command("recommend"),))
 
 

@@ -68,7 +68,7 @@ class Progress:
         self.stopped: str | None = None  # why the study was ended before its budget
         self.halted: str | None = None  # why nothing is asked until someone resumes
         self.broken = 0  # answers in a row that break a hard limit
-        self.control: float | None = None  # what control gave last
+        self.control: float | None = None  # what control gave last, where values are relative to it
         self.spent = 0
         self.deployed = Deployed()
         self.since_control: int | None = None  # deployments since the last control; None before the first
@@ -314,7 +314,7 @@ class Progress:
         if row.kind not in ("complete", "corrected", "accepted") or stands is None:
             return
         beside = self._beside.get(row.trial_id or 0)
-        if beside is not None and beside[0].kind == "control":
+        if self._spec.relative_to_control and beside is not None and beside[0].kind == "control":
             self.control = stands.value
         told = Beside.from_json(stands.beside).metrics
         hard = [one for one in self._hard if one.name in told]
