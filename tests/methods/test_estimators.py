@@ -204,9 +204,9 @@ def _option_two(method, problem):
     return jax.lax.map(run, jax.random.split(jax.random.key(5), RUNS), batch_size=50_000)
 
 
-def correlations(method, problem=PROBLEM):
+def correlations(method, problem=PROBLEM, runs=_option_two):
     """z-scores of E[(g − ∇f_δ(y)) φ] for φ = 1 and every known quantity, standardised; and ‖g‖²."""
-    g, truth, known = (np.asarray(a, np.float64) for a in _option_two(method, problem))
+    g, truth, known = (np.asarray(a, np.float64) for a in runs(method, problem))
     weights = np.column_stack([np.ones(len(known)), (known - known.mean(axis=0)) / known.std(axis=0)])
     error = g - truth
     return zscores((error[:, :, None] * weights[:, None, :]).reshape(len(g), -1)), (g**2).sum(axis=1)
@@ -244,7 +244,9 @@ PLANTED = {"frozen": {"kind": FrozenDirection}, "inflated": {"estimator": Inflat
 
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED.keys())
 def test_option_two_with_a_planted_bias_is_noticed(planted):
-    assert alarm(correlations(option_two(**planted))[0])
+    # A program of its own: in a process with thousands behind it JAX once gave back the honest one's.
+    own = optimised(lambda method, problem: _option_two.__wrapped__(method, problem))
+    assert alarm(correlations(option_two(**planted), runs=own)[0])
 
 
 @pytest.mark.parametrize(("problem", "step"), [(PROBLEM, 0.003), (LOUD, 1e-8)], ids=["quiet", "loud"])
