@@ -105,15 +105,19 @@ def test_a_token_in_the_address_is_not_taken(server):
         assert http.get("/v1/studies", params={"token": SECRET}).status_code == 401
 
 
-def test_guessing_is_slowed_down(server):
+def test_guessing_is_slowed_down_and_locks_nobody_out(server, monkeypatch):
+    refusals = server[1]._service.refusals
+    monkeypatch.setattr(refusals, "_clock", lambda: 1e9)  # no time goes by, however slow the machine
     try:
         with client(server[0], "a guess that is long enough") as guesser:
             statuses = [guesser.get("/v1/studies").status_code for _ in range(30)]
             assert statuses[0] == 401
             assert statuses[-1] == 429
             assert guesser.get("/v1/studies").headers["retry-after"] == "1"
+        with client(server[0], SECRET) as known:
+            assert known.get("/v1/studies").status_code == 200
     finally:
-        server[1]._service.refusals._buckets.clear()
+        refusals._buckets.clear()
 
 
 def test_secrets_are_long_and_kept_as_hashes():
@@ -149,3 +153,15 @@ def test_a_file_of_tokens(tmp_path):
         from_file(path)
     path.write_text(SECRET + "\n")
     assert from_file(path).find(SECRET).role == "admin"
+
+
+def test_a_token_of_one_study_learns_of_no_other(server):
+    """Its own does not exist: whoever may see all is told what there is, and this one is not."""
+    with client(server[0], SECRET) as admin:
+        admin.delete("/v1/studies/another", params={"confirm": "another"})
+    for secret, told in ((OTHERS["shelf"][0], False), (OTHERS["looker"][0], True)):
+        with client(server[0], secret) as http:
+            answer = http.get("/v1/studies/another")
+        assert answer.status_code == 404
+        assert ("it holds" in answer.json()["detail"]) == told
+        assert ("sqlite" in answer.json()["detail"]) == told

@@ -16,7 +16,7 @@ _bearer = HTTPBearer(auto_error=False, description="A token of this server: `Aut
 def study_name(
     name: Annotated[
         str,
-        Path(description="The study's name, percent-encoded once.", examples=["prices"], max_length=2000),
+        Path(description="The study's name, percent-encoded once.", examples=["prices"], max_length=2400),
     ],
 ) -> str:
     """The study in the path: routes are found in the path as it was sent, and names decoded afterwards, once.
@@ -33,14 +33,19 @@ StudyName = Annotated[str, Depends(study_name)]
 
 
 def _caller(request: Request, credentials: HTTPAuthorizationCredentials | None) -> Token:
-    """Whose token it is. Wrong ones are counted by address, right ones by token."""
+    """Whose token it is. Wrong ones are counted by address, right ones by token.
+
+    A right one passes however many wrong ones came from its address: else whoever shares it, on one machine
+    or behind one proxy, could lock everybody out. Secrets are too long to be guessed at any speed.
+    """
     service: Any = request.app.state.service
     address = request.client.host if request.client else "unknown"
-    if service.refusals.left(address) < 1:
-        raise TooMany("too many wrong tokens came from this address", 1 / service.limits.refusals_a_second)
     found = None if credentials is None else service.settings.tokens.find(credentials.credentials)
     if found is None:
         wrong = credentials is not None
+        if wrong and service.refusals.left(address) < 1:
+            wait = 1 / service.limits.refusals_a_second
+            raise TooMany("too many wrong tokens came from this address", wait)
         if wrong:
             service.refusals.take(address)
         what = "this token is not known" if wrong else "no token was sent"
@@ -51,6 +56,7 @@ def _caller(request: Request, credentials: HTTPAuthorizationCredentials | None) 
             "Unauthorized",
             {"WWW-Authenticate": "Bearer"},
         )
+    request.state.caller = found
     if wait := service.rate.take(found.name):
         raise TooMany(f"token {found.name!r} sends more requests than it may", wait)
     return found

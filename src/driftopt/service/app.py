@@ -115,8 +115,9 @@ def _responses(refusals: dict[int, str]) -> dict[int | str, dict[str, Any]]:
 def _refuse(app: FastAPI, settings: Settings) -> None:
     """Exceptions become problem+json; what nobody expected goes on to the gate."""
 
-    def refused(_: Request, error: Exception) -> JSONResponse:
-        return errors.answer(error, settings.clock())
+    def refused(request: Request, error: Exception) -> JSONResponse:
+        caller = getattr(request.state, "caller", None)
+        return errors.answer(error, settings.clock(), caller is not None and caller.study is not None)
 
     for kind in (StudyError, ValueError, TimeoutError, TooMany, MissingPackage):
         app.add_exception_handler(kind, refused)

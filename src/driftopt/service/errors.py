@@ -82,8 +82,8 @@ def problem(
     return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA)
 
 
-def answer(error: Exception, now: float) -> JSONResponse:
-    """The refusal for an exception of a study, or of this room."""
+def answer(error: Exception, now: float, for_one_study: bool = False) -> JSONResponse:
+    """The refusal for an exception of a study, or of this room; a token for one study learns of no other."""
     status = next(status for kind, status in _STATUSES if isinstance(error, kind))
     more: dict[str, Any] = {}
     headers: dict[str, str] = {}
@@ -93,7 +93,13 @@ def answer(error: Exception, now: float) -> JSONResponse:
         ]
     if status in (423, 429, 503):
         headers["Retry-After"] = str(_wait(error, now))
-    return problem(status, str(error), type(error).__name__, headers, **more)
+    return problem(status, _sentence(error, for_one_study), type(error).__name__, headers, **more)
+
+
+def _sentence(error: Exception, for_one_study: bool) -> str:
+    """The exception's own, unless it names the database and all that it holds to one who may not know."""
+    hidden = for_one_study and isinstance(error, NoSuchStudy)
+    return "the server holds no study of that name" if hidden else str(error)
 
 
 def _wait(error: Exception, now: float) -> int:

@@ -23,21 +23,25 @@ export function deployment(x, known, caption = "The decision to deploy") {
     const one = known.get(name);
     return [named(name), one ? price(one.start, one.places) : "–", element("b", {}, price(value, one?.places ?? 3)), one ? change(one.start, value, one.places) : "–"];
   });
-  return long(table(caption, ["coordinate", "start", "deploy", "change"], rows));
+  return long(table(caption, ["coordinate", "start", "deploy", "change"], rows), caption);
 }
 
 export function recommended(course) {
   const rows = course.order.map(i => course.coordinates[i]).map(one =>
     [named(one.name), price(one.start, one.places), element("b", {}, price(one.recommended, one.places)), change(one.start, one.recommended, one.places)]);
-  return long(table("The decision", ["coordinate", "start", "recommended", "change"], rows));
+  return long(table("The decision", ["coordinate", "start", "recommended", "change"], rows), "The decision");
 }
 
+const unfolded = new Set(); // tables that somebody asked to see whole: they stay so when they are drawn anew
+
 // A long table shows its first lines, and the rest on demand.
-function long(made) {
+function long(made, caption) {
   const rows = [...made.querySelectorAll("tbody tr")];
-  if (rows.length <= FEW + 3) return made;
+  const place = `${location.hash} ${caption}`;
+  if (rows.length <= FEW + 3 || unfolded.has(place)) return made;
   rows.slice(FEW).forEach(row => { row.hidden = true; });
-  const more = button(`Show all ${rows.length}`, () => { rows.forEach(row => { row.hidden = false; }); more.remove(); }, { className: "quiet", "data-focus": "all" });
+  const unfold = () => { unfolded.add(place); rows.forEach(row => { row.hidden = false; }); more.remove(); };
+  const more = button(`Show all ${rows.length}`, unfold, { className: "quiet", "data-focus": "all" });
   made.append(element("p", { className: "more" }, more));
   return made;
 }
