@@ -87,6 +87,23 @@ def test_what_is_careless_is_refused_with_a_sentence(tmp_path, monkeypatch, caps
     assert sentence in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("url", ["nowhere/a.db", "sqlite:///nowhere/a.db"])
+def test_a_folder_that_is_not_there_is_no_shop_without_studies(tmp_path, monkeypatch, url):
+    from driftopt.service.server import check_folder
+
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"there is no folder nowhere for the database a\.db"):
+        check_folder(url)
+    for there in (
+        "a.db",
+        "sqlite:///a.db",
+        str(tmp_path / "a.db"),
+        f"sqlite:///{tmp_path}/a.db",
+        "postgresql://h/a",
+    ):
+        check_folder(there)
+
+
 def test_a_port_that_is_taken_is_said(server):
     from driftopt.service import server as servers
 

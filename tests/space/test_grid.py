@@ -157,3 +157,10 @@ def test_minimize_on_a_grid_as_coarse_as_the_radius_reaches_nine_tenths_of_the_c
                 assert on_grid(result.history["x"], step).all()
                 assert on_grid(result.x, step).all()
     assert np.mean(gains[0.5]) >= 0.9 * np.mean(gains[None])
+
+
+@pytest.mark.parametrize("start", [5.5, 6.0])
+def test_bounds_between_two_grid_points_are_refused(start):
+    with pytest.raises(ValueError, match=r"no point within the bounds of coordinate 1, 5.5 to 7.*step is 5"):
+        Space.build([0.0, start], grid=5, bounds=[(-10, 10), (5.5, 7)])
+    Space.build([0.0, 5.0], grid=5, bounds=[(-10, 10), (5, 7)])  # one point is a decision that is fixed

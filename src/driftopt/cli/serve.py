@@ -56,6 +56,7 @@ def serve(
     if proxy_address and not behind_proxy:
         raise ValueError("--proxy-address needs --behind-proxy")
     server.check_exposure(host, certfile, behind_proxy, allow_host or ())
+    server.check_folder(database)
     known, secret = tokens.from_environment() if token_file is None else tokens.from_file(token_file), None
     if known is None:
         known, secret = tokens.made()

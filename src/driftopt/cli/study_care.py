@@ -163,7 +163,7 @@ def trials(
     name: Name,
     *,
     state: str | None = None,
-    kind: Literal["method", "control", "confirm", "stationarity"] | None = None,
+    kind: Literal["method", "control", "confirm", "stationarity", "way", "settle"] | None = None,
     holder: str | None = None,
     json: Json = False,
 ) -> None:

@@ -56,6 +56,13 @@ def check_exposure(host: str, certfile: Path | None, behind_proxy: bool, allowed
         )
 
 
+def check_folder(url: str) -> None:
+    """Refuse an SQLite file in a folder that is not there: it would look like a shop without studies."""
+    path = url.removeprefix("sqlite:///") if url.startswith("sqlite:///") or "://" not in url else ""
+    if path and not Path(path).parent.is_dir():
+        raise ValueError(f"there is no folder {Path(path).parent} for the database {Path(path).name}")
+
+
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens there; ValueError where another process does."""
     if not 0 <= port < 2**16:

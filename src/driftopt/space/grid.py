@@ -62,8 +62,19 @@ class Grid(Step):
             next((step for step in before if isinstance(step, Bounds)), Bounds(-wide, wide)),
             next((step for step in before if isinstance(step, Constraints)), None),
         )
+        made._check_room()
         made._check_start(start)
         return made
+
+    def _check_room(self) -> None:
+        """Refuse bounds between two neighbours of the grid: a decision there could only be off it."""
+        first, last = self._range
+        if (none := np.flatnonzero(self._whole & (first > last))).size:
+            i = int(none[0])
+            raise ValueError(
+                f"grid has no point within the bounds of coordinate {i}, {self.box.lower[i]:g} to "
+                f"{self.box.upper[i]:g}: its step is {self.steps[i]:g}; widen the bounds or take a finer step"
+            )
 
     @property
     def given(self) -> list[Any]:

@@ -12,6 +12,8 @@ from driftopt.space import Space
 from driftopt.study import max_change as limits
 from driftopt.study.spec import Spec, planned
 
+UNEVEN = 10.0  # times as wide as another: no one length is right for both
+
 
 def specify(
     *,
@@ -125,8 +127,11 @@ def _method(
             raise ValueError(f"{name} cannot be widened: parallel must be 1, or choose auto")
         if numbers.setdefault("directions", parallel) != parallel:
             raise ValueError(f"parallel={parallel} sets directions: leave {numbers['directions']} out")
+    sized = defaults.sized(name, space, radius)
     if max_change is None or radius is not None:
-        space, radius = defaults.sized(name, space, radius)
+        space, radius = sized
+    else:
+        _check_widths(space, sized[0])
     plan: dict[str, Any] = {"dim": space.dim, "budget": budget, "params": numbers}
     if max_change is not None and "max_radius" in methods.entry(name).parameters:
         radius = _promised(radius, numbers, max_change, space)
@@ -136,6 +141,16 @@ def _method(
         radius = _limited(name, radius, shape, max_change, space)
     method, numbers = defaults.resolve(name, radius=radius, start=space.start, **plan)
     return space, method, _plain(numbers)
+
+
+def _check_widths(space: Space, sized: Space) -> None:
+    """Refuse one length for coordinates of very different width: the widest would be moved nowhere."""
+    widths = np.asarray(sized.given["units"], float) if sized is not space else np.ones(1)
+    if widths.max() > UNEVEN * widths.min():
+        raise ValueError(
+            "max_change is one length for all coordinates, and the widths of the bounds differ: give radius, "
+            "a number for each coordinate in which max_change is then measured, or one number for all"
+        )
 
 
 def _promised(radius: Any, numbers: dict[str, Any], max_change: float, space: Space) -> float:
