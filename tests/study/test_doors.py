@@ -145,3 +145,14 @@ def test_a_sqlite_url_with_a_user_or_a_host_is_a_sentence_without_the_password()
     with pytest.raises(ValueError, match="three slashes") as refused:
         Study.create("sqlite://me:hunter2@here/file.db", "a", budget=12, **PLAIN)
     assert "hunter2" not in str(refused.value)
+
+
+def test_max_change_and_bounds_of_different_widths_need_a_radius():
+    """Else trials as small as the narrowest width would move the widest coordinate nowhere, in silence."""
+    plan = {"x0": [2.0, 200.0], "bounds": [(1, 3), (100, 500)], "max_change": 2.0, "budget": 60, "rng": 0}
+    with pytest.raises(ValueError, match="widths of the bounds differ: give radius"):
+        Study.create("sqlite://", "a", **plan)
+    assert Study.create("sqlite://", "a", **plan, radius=[0.3, 60.0]).spec.space.given["units"]
+    assert Study.create("sqlite://", "a", **plan, radius=0.5).spec.radius == 0.5
+    even = {**plan, "bounds": [(1, 3), (199, 201)]}
+    assert Study.create("sqlite://", "a", **even).spec.radius > 0

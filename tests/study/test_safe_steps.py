@@ -289,14 +289,3 @@ def test_the_default_method_needs_a_radius_alone():
     study = drive(Study.create("sqlite://", "a", **plain, control_every=3))
     assert study.spec.params["budget"] == 48  # control takes a quarter
     assert np.isfinite(study.recommend().x).all()
-
-
-def test_max_change_and_bounds_of_different_widths_need_a_radius():
-    """Else trials as small as the narrowest width would move the widest coordinate nowhere, in silence."""
-    plan = {"x0": [2.0, 200.0], "bounds": [(1, 3), (100, 500)], "max_change": 2.0, "budget": 60, "rng": 0}
-    with pytest.raises(ValueError, match="widths of the bounds differ: give radius"):
-        Study.create("sqlite://", "a", **plan)
-    assert Study.create("sqlite://", "a", **plan, radius=[0.3, 60.0]).spec.space.given["units"]
-    assert Study.create("sqlite://", "a", **plan, radius=0.5).spec.radius == 0.5
-    even = {**plan, "bounds": [(1, 3), (199, 201)]}
-    assert Study.create("sqlite://", "a", **even).spec.radius > 0
