@@ -30,6 +30,8 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+# From a refused client so many times the largest body is read, and for no longer than this.
+_DISCARDED_BODIES, _DISCARD_SECONDS = 8, 2.0
 _METHODS = ("GET", "HEAD", "POST", "DELETE", "OPTIONS")
 _log = logging.getLogger("driftopt.service")
 
@@ -92,14 +94,43 @@ class Gate:
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         # As it was sent: an encoded slash is no slash when routes are looked for.
         scope["path"] = (scope.get("raw_path") or scope["path"].encode()).split(b"?")[0].decode("latin-1")
+        headers, more = Headers(scope=scope), True
+
+        async def arriving() -> Message:
+            nonlocal more
+            message = await receive()
+            more = message.get("more_body", False)
+            return message
+
         refusal = self._refusal(scope)
         if refusal is None:
-            body = await self._body(Headers(scope=scope), receive)
+            body = await self._body(headers, arriving)
             if isinstance(body, bytes):
                 await self._app(scope, _with_body(body, receive), send)
                 return
             refusal = body
+        # A client that asked whether to send at all (Expect) has sent nothing yet.
+        if more and "expect" not in headers:
+            await self._discard(receive)
         await refusal(scope, receive, send)
+
+    async def _discard(self, receive: Receive) -> None:
+        """Reads on for a while what a refused client still sends, and keeps none of it.
+
+        A connection closed on bytes that nobody read is reset, and takes the refusal with it before the
+        client has seen it.
+        """
+        limits = self._settings.limits
+        left = _DISCARDED_BODIES * limits.body_bytes
+        try:
+            async with asyncio.timeout(min(_DISCARD_SECONDS, limits.body_seconds)):
+                while left > 0:
+                    message = await receive()
+                    left -= len(message.get("body", b""))
+                    if not message.get("more_body", False):
+                        return
+        except TimeoutError:
+            return
 
     def _refusal(self, scope: Scope) -> JSONResponse | None:
         """What is wrong with a request's head, if something is."""
