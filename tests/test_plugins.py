@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 
 import driftopt
-from driftopt import methods, plugins, problems
+from driftopt import methods, plugins, problems, sweep
+from driftopt.cli import app
 from driftopt.methods import registry as methods_registry
 from driftopt.problems import registry as problems_registry
 from support.tiny_package import install
@@ -176,6 +178,91 @@ def test_a_builder_that_makes_something_else_is_refused(forgotten):
     methods.register("nothing", lambda radius: None)
     with pytest.raises(ValueError, match="method must be a Method"):
         methods.get("nothing", radius=1)
+
+
+def gainful(radius: Any, gain: Any) -> methods.Method:
+    """A method with a number that no example is known of."""
+    return methods.get("zo-sph", radius=radius, step=0.02 * gain)
+
+
+def moody(radius: Any, step: Any = 0.02) -> methods.Method:
+    """A method whose builder refuses what driftopt would try."""
+    if radius > 0.2:
+        raise RuntimeError("the moon is full")
+    return methods.get("zo-sph", radius=radius, step=step)
+
+
+@pytest.mark.parametrize(("build", "given"), [(gainful, {"gain": 1.0}), (moody, {"step": 0.02})])
+def test_what_a_method_sees_is_asked_with_the_numbers_of_its_user(build, given, tmp_path, capsys, forgotten):
+    methods.register("mine", build)
+    twin = {"method": "zo-sph", "params": {"step": 0.02}}
+    mine = {"method": "mine", "params": given}
+    runs = [
+        driftopt.minimize(lambda x: float(x @ x), [1.0], budget=20, radius=0.1, rng=0, **one)
+        for one in (mine, twin)
+    ]
+    np.testing.assert_array_equal(runs[0].x, runs[1].x)
+    create = {"x0": [1.0], "budget": 10, "radius": 0.1, "rng": 0}
+    asked = [
+        driftopt.Study.create(tmp_path / f"{one['method']}.db", "s", **create, **one).ask().x
+        for one in (mine, twin)
+    ]
+    np.testing.assert_array_equal(*asked)
+    grids = [sweep.grid("mine", radius=0.1, **given), sweep.grid("zo-sph", radius=0.1, step=0.02)]
+    table = sweep.run(grids, [problems.kink(2)], budget=40, seeds=[1], progress=False)
+    assert len(set(table.columns["objective"])) == 1
+    for arguments in (["methods"], ["methods", "mine"], ["methods", "--json"], ["methods", "mine", "--json"]):
+        app(arguments, exit_on_error=False, result_action="return_value")
+    said = capsys.readouterr().out
+    assert "sees what it says once its numbers are given; finds an optimum" in said
+    assert '"name": "mine"' in said
+
+
+def test_a_number_that_was_left_out_is_named(tmp_path, forgotten):
+    methods.register("mine", gainful)
+    with pytest.raises(ValueError, match="mine needs gain"):
+        driftopt.minimize(lambda x: float(x @ x), [1.0], budget=20, method="mine", radius=0.1)
+    with pytest.raises(ValueError, match="mine needs gain"):
+        driftopt.Study.create(tmp_path / "s.db", "s", x0=[1.0], budget=10, method="mine", radius=0.5)
+    with pytest.raises(ValueError, match="mine needs gain"):
+        sweep.grid("mine", radius=0.1)
+
+
+def test_a_method_that_a_script_registered_is_asked_of_the_script(tmp_path, capsys, forgotten):
+    """A script's module is `__main__`, which nobody can install."""
+    script = type(walk)(
+        walk.__code__, {**walk.__globals__, "__name__": "__main__"}, "walk", walk.__defaults__
+    )
+    script.__module__ = "__main__"
+    methods.register("walk", script)
+    app(["methods", "walk"], exit_on_error=False, result_action="return_value")
+    assert "registered by a script" in capsys.readouterr().out
+    study = driftopt.Study.create(tmp_path / "s.db", "s", x0=[1.0], budget=10, method="walk", radius=0.5)
+    methods_registry._REGISTERED.clear()
+    with pytest.raises(ValueError, match=r"a script gave it that name .* Run or import that script first"):
+        driftopt.Study.open(tmp_path / "s.db", study.name).ask()
+
+
+def test_a_class_that_is_no_pytree_is_refused_where_it_is_registered(forgotten):
+    coin: dict[str, Any] = {}
+    exec(install.__globals__["CODE"], coin)
+
+    class Bare(coin["Coin"]):
+        """Undecorated."""
+
+    with pytest.raises(
+        ValueError, match=r"Bare is no pytree: decorate the class with @driftopt\.pytree\.module"
+    ):
+        methods.register("bare", Bare)
+
+
+def test_a_summary_is_what_the_author_wrote(forgotten):
+    coin: dict[str, Any] = {}
+    exec(install.__globals__["CODE"], coin)
+    silent = driftopt.pytree.module(type("Silent", (coin["Coin"],), {}))
+    for name, build in {"a": silent, "b": partial(walk, step=0.1), "c": lambda radius: walk(radius)}.items():
+        methods.register(name, build)
+    assert [methods.entry(name).summary for name in "abc"] == ["", "Two points under another name.", ""]
 
 
 def test_a_study_names_the_package_that_brings_its_method(tmp_path, forgotten):

@@ -148,7 +148,7 @@ class Generator(_standard.Generator):
         """Decide the method's numbers and begin its walk; how many iterations the budget pays for."""
         dim = self._space.dim
         radius, params = defaults.radius_once(radius, params)
-        self._space, radius = defaults.sized(method, self._space, radius)
+        self._space, radius = defaults.sized(method, self._space, radius, params)
         start = self._space.start
         chosen, _ = defaults.resolve(
             method, dim=dim, budget=budget, radius=radius, params=params, start=start

@@ -11,11 +11,12 @@ What cannot be loaded is named in a warning, once, and left out; everything else
 import inspect
 import warnings
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple
 
 OWN = "driftopt"  # the provider of what comes with this package
+SESSION = "this session"  # of what is in no module, as in a notebook
 
 
 class PluginWarning(UserWarning):
@@ -51,7 +52,33 @@ def loaded(group: str, accept: Callable[[Plugin], Any]) -> dict[str, Any]:
 def provider_of(thing: Any) -> str:
     """The package that defines a function, a class or an object: where to look for what was registered."""
     module = inspect.getmodule(thing)
-    return "this session" if module is None else module.__name__.partition(".")[0]
+    return SESSION if module is None else module.__name__.partition(".")[0]
+
+
+def is_package(provider: str) -> bool:
+    """Whether what was registered can be found again by a package's name; a script has none."""
+    return provider not in (SESSION, "__main__")
+
+
+def brought_by(provider: str) -> str:
+    """Where a method or a problem comes from, in words."""
+    return f"package {provider}" if is_package(provider) else "registered by a script"
+
+
+def first_line(thing: Any) -> str:
+    """The first line of the docstring that its author wrote; empty where there is none.
+
+    A dataclass without one is given its signature by Python, and a class that of the class above it.
+
+    >>> first_line(first_line)
+    'The first line of the docstring that its author wrote; empty where there is none.'
+    """
+    thing = thing.func if isinstance(thing, partial) else thing
+    if inspect.isroutine(thing):
+        return (inspect.getdoc(thing) or "").partition("\n")[0]
+    kind = thing if isinstance(thing, type) else type(thing)
+    text = inspect.cleandoc(vars(kind).get("__doc__") or "").partition("\n")[0]
+    return "" if text.startswith(f"{kind.__name__}(") else text
 
 
 def _points(group: str) -> Iterator[tuple[EntryPoint, str]]:

@@ -38,6 +38,14 @@ def check_decorated(thing: Any) -> None:
         )
 
 
+def check_decorated_class(kind: type) -> None:
+    """A class that is a pytree of its own, asked without making an instance."""
+    try:
+        check_decorated(object.__new__(kind))
+    except (AttributeError, TypeError):  # it has no fields yet, so JAX looks for them: it is known to JAX
+        return
+
+
 def plain_fields(thing: Any) -> dict[str, int | float | str]:
     """The single numbers and words that an instance holds itself, by field: what a table can say of it."""
     if not dataclasses.is_dataclass(thing):

@@ -45,7 +45,12 @@ def _as_data(name: str) -> dict[str, Any]:
         | ({"required": True} if one.required else {"default": one.default})
         for one in described(name)
     ]
-    facts = {"name": name, "summary": line.summary, "sees": line.sees.words, "finds": line.finds}
+    facts = {
+        "name": name,
+        "summary": line.summary,
+        "sees": line.sees and line.sees.words,
+        "finds": line.finds,
+    }
     return facts | {"package": line.provider, "parameters": parameters}
 
 
@@ -56,13 +61,13 @@ def _print_all() -> None:
     from rich.text import Text
 
     from driftopt.methods.registry import entry, names
-    from driftopt.plugins import OWN
+    from driftopt.plugins import OWN, brought_by
 
     console = Console(highlight=False)
     width = max(map(len, names()))
 
     def kind(name: str) -> tuple[str, str]:
-        return entry(name).sees.words, entry(name).finds
+        return entry(name).sees_words, entry(name).finds
 
     order = list(dict.fromkeys(map(kind, names())))  # as they first appear
     for (sees, finds), group in groupby(sorted(names(), key=lambda one: order.index(kind(one))), key=kind):
@@ -72,7 +77,7 @@ def _print_all() -> None:
         table.add_column()
         for name in group:
             line = entry(name)
-            brought = "" if line.provider == OWN else f" (package {line.provider})"
+            brought = "" if line.provider == OWN else f" ({brought_by(line.provider)})"
             about = Text(f"{line.summary}{brought}\n")
             table.add_row(name, about.append(", ".join(line.parameters), style="dim"))
         console.print(table)
@@ -89,10 +94,11 @@ def _print_one(name: str) -> None:
 
     from driftopt.methods.parameters import described
     from driftopt.methods.registry import entry
+    from driftopt.plugins import brought_by
 
     line, console = entry(name), Console(highlight=False)
     console.print(f"[bold]{name}[/bold]: {line.summary}", soft_wrap=True)
-    console.print(f"sees {line.sees.words}; finds {_a(line.finds)}; package {line.provider}\n")
+    console.print(f"sees {line.sees_words}; finds {_a(line.finds)}; {brought_by(line.provider)}\n")
     table = Table("parameter", "default", "meaning", box=None, pad_edge=False)
     for one in described(name):
         table.add_row(one.name, "needed" if one.required else Text(str(one.default)), Text(one.meaning))

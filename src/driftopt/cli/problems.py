@@ -52,7 +52,7 @@ def _print_all() -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from driftopt.plugins import OWN
+    from driftopt.plugins import OWN, brought_by
     from driftopt.problems.registry import names
 
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
@@ -60,7 +60,7 @@ def _print_all() -> None:
     table.add_column()
     for name in names():
         facts = _as_data(name)
-        brought = "" if facts["package"] == OWN else f" (package {facts['package']})"
+        brought = "" if facts["package"] == OWN else f" ({brought_by(facts['package'])})"
         table.add_row(name, Text(f"{facts['summary']}{brought}\n").append(_words(facts), style="dim"))
     Console(highlight=False).print(table)
 

@@ -125,7 +125,7 @@ def minimize(
         raise ValueError("with `loss=` the function draws one ξ at a time: leave vectorized out")
     settle = checks.shape("settle", settle)
     space = Space.build(x0, bounds=bounds, constraints=constraints, grid=grid)
-    space, radius = defaults.sized(method, space, radius)
+    space, radius = defaults.sized(method, space, radius, params)
     named = beside.names("covariates", covariates)
     bounded = checked(limits)
     answers = Answers.build(

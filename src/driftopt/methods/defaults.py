@@ -57,14 +57,16 @@ def takes_radius(name: "str | Method") -> bool:
     return isinstance(name, str) and "radius" in registry.entry(name).parameters
 
 
-def sized(name: "str | Method", space: "Space", radius: Any) -> "tuple[Space, Any]":
+def sized(
+    name: "str | Method", space: "Space", radius: Any, params: Mapping[str, Any]
+) -> "tuple[Space, Any]":
     """The space with its units and the radius in them, from what the user gave: see `Space.sized`.
 
     A method that sees ξ must see x in its own units, as the formula of F does.
     """
     if not takes_radius(name):
         return space, radius
-    if isinstance(name, str) and registry.entry(name).sees.observes:
+    if isinstance(name, str) and registry.tried(name, params, radius).sees.observes:
         return space, space.radius if radius is None else radius
     return space.sized(radius)
 
@@ -87,7 +89,7 @@ def resolve(
         return _own(name, budget, radius, params)
     accepted = registry.entry(name).parameters
     radius, numbers = radius_once(radius, params)
-    if radius is None and start is not None and _finds_radius(name):
+    if radius is None and start is not None and _finds_radius(name, numbers):
         radius = first_radius(start)
     if radius is None and takes_radius(name) and "radius" not in registry.entry(name).defaults:
         raise ValueError(
@@ -110,9 +112,8 @@ def resolve(
     return registry.get(name, **numbers), numbers
 
 
-def _finds_radius(name: str) -> bool:
-    entry = registry.entry(name)
-    return "radius" not in entry.defaults and entry.build(**entry.example).finds_radius
+def _finds_radius(name: str, numbers: Mapping[str, Any]) -> bool:
+    return "radius" not in registry.entry(name).defaults and registry.tried(name, numbers).finds_radius
 
 
 def _own(

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
 
-from driftopt import checks
+from driftopt import checks, plugins
 from driftopt.method import Method
 from driftopt.oracle import Sight
 from driftopt.plugins import OWN
+from driftopt.pytree import check_decorated_class
 
 EXAMPLES = {"radius": 0.5, "step": 0.01, "budget": 200}  # for parameters that go by their usual names
 
@@ -26,9 +27,17 @@ class Entry:
     finds: str = "optimum"  # what it comes to: a stationary point of f, or the stable point of retraining
 
     @cached_property
-    def sees(self) -> Sight:
-        """What the method sees, with its example's numbers."""
-        return self.build(**self.example).sees
+    def sees(self) -> Sight | None:
+        """What the method sees with its example's numbers; None where those do not build it."""
+        try:
+            return self.build(**self.example).sees
+        except Exception:  # another's code, without the numbers that only its user knows
+            return None
+
+    @property
+    def sees_words(self) -> str:
+        """What the method sees, as a list says it."""
+        return "what it says once its numbers are given" if self.sees is None else self.sees.words
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
@@ -48,6 +57,8 @@ def written(build: Any, provider: str, summary: str = "", example: Mapping[str, 
         raise ValueError(
             f"build must be a function or a class that makes a Method, got {checks.brief(build)}"
         )
+    if isinstance(build, type) and issubclass(build, Method):
+        check_decorated_class(build)
     accepted = inspect.signature(build).parameters.values()
     named = [p for p in accepted if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     if unnamed := [p.name for p in accepted if p not in named]:
@@ -56,6 +67,6 @@ def written(build: Any, provider: str, summary: str = "", example: Mapping[str, 
         raise ValueError(f"summary must be a line of text, got {checks.brief(summary)}")
     if example is None:
         example = {p.name: EXAMPLES[p.name] for p in named if p.default is p.empty and p.name in EXAMPLES}
-    text = summary or (inspect.getdoc(build) or "").partition("\n")[0]
+    text = summary or plugins.first_line(build)
     numbers = checks.table("example", example)
     return Entry(cast(Any, build), text, tuple(p.name for p in named), numbers, provider)

@@ -4,12 +4,14 @@ import difflib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from driftopt import checks, plugins
 from driftopt.method import Method, check_method
 from driftopt.methods import output_rules
 from driftopt.methods.auto import Auto
 from driftopt.methods.auto_1 import Auto1
-from driftopt.methods.entry import Entry, written
+from driftopt.methods.entry import EXAMPLES, Entry, written
 from driftopt.methods.estimators import Coordinate, Estimator, OnePoint, Residual, TwoPoint
 from driftopt.methods.field import FIELD
 from driftopt.methods.learners import OGD, AdaGradNorm
@@ -225,6 +227,11 @@ def entry(name: str, provider: str | None = None) -> Entry:
     line = _REGISTRY.get(name) or _REGISTERED.get(name) or _plugins().get(name)
     if line is not None:
         return line
+    if provider is not None and not plugins.is_package(provider):
+        raise ValueError(
+            f"method {name!r} is not there: a script gave it that name with driftopt.methods.register, and "
+            "no package brings it. Run or import that script first, or make a package of the method"
+        )
     if provider not in (None, plugins.OWN):
         raise ValueError(
             f"method {name!r} is not there: {provider} brings it. Install that package, or import it where "
@@ -254,6 +261,24 @@ def get(name: str, **params: Any) -> Method:
     if missing := [p for p in line.parameters if p not in line.defaults and p not in params]:
         raise ValueError(f"{name} needs {' and '.join(missing)}")
     return check_method(line.build(**params))
+
+
+def tried(name: str, params: Mapping[str, Any], radius: Any = None) -> Method:
+    """A method to be asked what it sees: built with the user's numbers, and examples for those not given.
+
+    Args:
+        params: The user's numbers by name, without the radius.
+        radius: The user's radius; one for each coordinate says nothing of one length.
+
+    Raises:
+        ValueError: Where a parameter is needed that the user did not give and no example is known of.
+    """
+    line = entry(name)
+    needed = {p: one for p, one in {**EXAMPLES, **line.example}.items() if p in line.parameters}
+    numbers = {p: one for p, one in needed.items() if p not in line.defaults} | dict(params)
+    if radius is not None and not np.ndim(radius) and "radius" in line.parameters:
+        numbers["radius"] = radius
+    return get(name, **numbers)
 
 
 def _plugins() -> dict[str, Entry]:

@@ -1,7 +1,6 @@
 """The problems by name: what a comparison's file can ask for, with its options."""
 
 import difflib
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -217,4 +216,4 @@ def _written(value: Any, provider: str, summary: str = "") -> Entry:
         raise ValueError(
             f"build must be a Problem, or a function that makes Problems; got {checks.brief(value)}"
         )
-    return Entry(cast(Build, build), summary or (inspect.getdoc(value) or "").partition("\n")[0], provider)
+    return Entry(cast(Build, build), summary or plugins.first_line(value), provider)

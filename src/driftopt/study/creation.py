@@ -116,18 +116,18 @@ def _method(
 ) -> tuple[Space, Any, dict[str, Any]]:
     """The space in its units, the method, and the parameters that build it again, all written out."""
     from driftopt import methods  # JAX: answering a study does without
-    from driftopt.methods import defaults
+    from driftopt.methods import defaults, registry
     from driftopt.oracle import check_study
 
-    example = methods.get(name, **methods.entry(name).example)
-    check_study(name, example.sees, example.scheduled)
     radius, numbers = defaults.radius_once(radius, params)
+    tried = registry.tried(name, numbers, radius)
+    check_study(name, tried.sees, tried.scheduled)
     if parallel > 1:
         if "directions" not in methods.entry(name).parameters:
             raise ValueError(f"{name} cannot be widened: parallel must be 1, or choose auto")
         if numbers.setdefault("directions", parallel) != parallel:
             raise ValueError(f"parallel={parallel} sets directions: leave {numbers['directions']} out")
-    sized = defaults.sized(name, space, radius)
+    sized = defaults.sized(name, space, radius, numbers)
     if max_change is None or radius is not None:
         space, radius = sized
     else:
