@@ -53,7 +53,7 @@ STEPWISE = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("store", "kills", "budget", "made"),
+    ("store", "kills", "budget", "arguments"),
     [
         pytest.param("sqlite", 300, 2400, WIDE, id="sqlite"),
         pytest.param("postgres", 30, 320, WIDE, id="postgres"),
@@ -63,9 +63,9 @@ STEPWISE = {
         pytest.param("postgres", 20, 240, STEPWISE, id="postgres-stepwise"),
     ],
 )
-def test_no_kill_loses_or_changes_anything(request, store, kills, budget, made):
+def test_no_kill_loses_or_changes_anything(request, store, kills, budget, arguments):
     url = request.getfixturevalue(f"{store}_url")
-    Study.create(url, "crash", budget=budget, **made).close()
+    Study.create(url, "crash", budget=budget, **arguments).close()
     acknowledged, killed = run_killing(url, kills)
     assert killed >= kills
     study = Study.open(url, "crash")
@@ -85,11 +85,11 @@ def test_no_kill_loses_or_changes_anything(request, store, kills, budget, made):
     assert all(trials[id].x.tobytes().hex() == x for id, x in asked)
 
     # Nobody but the dead asked: every deployment was answered once, and all are those of a quiet life.
-    whole = drive(Study.create("sqlite://", "crash", budget=budget, **made))
+    whole = drive(Study.create("sqlite://", "crash", budget=budget, **arguments))
     assert [life(trial) for trial in trials.values()] == [life(trial) for trial in whole.trials()]
     assert {trial.state for trial in trials.values()} == {"complete"}
     assert study.recommend().x.tobytes() == whole.recommend().x.tobytes()
-    if made is WIDE:
+    if arguments is WIDE:
         assert len(trials) == budget
     else:
         assert {trial.kind for trial in trials.values()} > {"method", "control"}  # the way there, or settling
