@@ -1,5 +1,6 @@
 """What the loops tell XLA: how hard to optimise, by backend and by how long the runs are."""
 
+from functools import cache
 from typing import Any
 
 import jax
@@ -17,14 +18,18 @@ QUICKER = {"xla_cpu_use_fusion_emitters": False}
 
 def options(backend: str, quick: bool) -> dict[str, Any]:
     """The compiler's options for a backend, those of them that this version knows."""
-    asked = OPTIONS.get(backend, {}) | (QUICKER if quick else {})
-    return {name: value for name, value in asked.items() if _known({name: value})}
+    return known(OPTIONS.get(backend, {}) | (QUICKER if quick else {}))
 
 
-def _known(option: Any) -> bool:
-    """Whether this version of XLA has the option: they come and go."""
+def known(asked: dict[str, Any]) -> dict[str, Any]:
+    """Those of the options that this version of XLA has: they come and go."""
+    return {name: value for name, value in asked.items() if _known(name, value)}
+
+
+@cache
+def _known(name: str, value: Any) -> bool:
     try:
-        jax.jit(lambda: 0, compiler_options=option).lower().compile()
+        jax.jit(lambda: 0, compiler_options={name: value}).lower().compile()
     except jax.errors.JaxRuntimeError:
         return False
     return True
