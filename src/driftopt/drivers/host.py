@@ -78,7 +78,9 @@ def _drawing() -> Any:
 
 
 def _affordable(method: Method, key: Any, dim: int) -> int:
-    window = _drawing().eval_shape(method, key, np.int32(0), dim, AHEAD)  # jit keeps the trace for what follows
+    window = _drawing().eval_shape(
+        method, key, np.int32(0), dim, AHEAD
+    )  # jit keeps the trace for what follows
     numbers = sum(leaf.size for leaf in jax.tree.leaves(window)) // (AHEAD + 1)
     return max(1, min(AHEAD, NUMBERS // max(1, numbers)))
 

@@ -1,9 +1,9 @@
 """A program of few small numbers as one kernel, run in the thread that calls it.
 
-XLA makes a program a row of kernels, one for each fused operation. For some hundred numbers that is a detour:
-each kernel takes a millisecond and more to compile, and handing them to threads takes longer than the
-arithmetic. Where every operation is plain and small, two things help (measured on a tell of `auto`: compiled in
-a quarter of the time, and in 100 dimensions run in a fifth):
+XLA makes a program a row of kernels, one for each fused operation. For some hundred numbers that is a
+detour: each kernel takes a millisecond and more to compile, and handing them to threads takes longer than the
+arithmetic. Where every operation is plain and small, two things help (measured on a tell of `auto`: compiled
+in a quarter of the time, and in 100 dimensions run in a fifth):
 
 - the whole program is marked as a small call, which XLA emits as a single kernel;
 - it lives on a CPU client of its own that runs what it is given at once, in the calling thread. JAX's own
@@ -26,13 +26,13 @@ LARGEST = 4096  # numbers in an array: XLA gives larger ones to several threads,
 # What the compiler emits within one kernel: no library's products, sorts or factorisations.
 PLAIN = frozenset(
     """
-    abs add and atan2 bitcast_convert_type broadcast_in_dim ceil clamp concatenate convert_element_type copy
-    cos cumsum div dynamic_slice dynamic_update_slice eq erf erf_inv exp expm1 floor ge gt integer_pow
-    iota is_finite le log log1p logistic lt max min mul ne neg not or pjit jit pow random_seed random_wrap reduce_and reduce_max
-    reduce_min reduce_or reduce_sum rem reshape rev round rsqrt select_n shift_left shift_right_arithmetic
-    shift_right_logical sign sin slice split sqrt square squeeze stack stop_gradient sub tan tanh transpose xor
-    while scan cond custom_jvp_call
-    """.split()
+    abs add and atan2 bitcast_convert_type broadcast_in_dim ceil clamp concatenate cond
+    convert_element_type copy cos cumsum custom_jvp_call div dynamic_slice dynamic_update_slice eq erf
+    erf_inv exp expm1 floor ge gt integer_pow iota is_finite jit le log log1p logistic lt max min mul ne
+    neg not or pjit pow random_seed random_wrap reduce_and reduce_max reduce_min reduce_or reduce_sum
+    rem reshape rev round rsqrt scan select_n shift_left shift_right_arithmetic shift_right_logical sign
+    sin slice split sqrt square squeeze stack stop_gradient sub tan tanh transpose while xor
+    """.split()  # noqa: SIM905, a list of words is read more easily
 )
 
 

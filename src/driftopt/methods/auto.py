@@ -109,7 +109,7 @@ class Auto(Method):
 
     radius: ArrayLike
     max_radius: ArrayLike | None = None
-    budget: int | None = static(default=None)
+    budget: ArrayLike | None = None
     directions: int = static(default=1)
 
     def for_budget(self, budget: int) -> "Auto":
@@ -180,8 +180,8 @@ class Auto(Method):
     def _tell_pair(self, state: State, values: Array, direction: Array, asked_radius: Array) -> State:
         """The state after one pair more, asked at `asked_radius`; `state.told` counts pairs here."""
         dim = state.x.shape[0]
-        pairs, count = self._pairs, (state.told + 1).astype(state.x.dtype)
-        centre, radius, live = _at_centre(state.told), state.radius, state.told < pairs
+        pairs, count = self._pairs(state), (state.told + 1).astype(state.x.dtype)
+        centre, radius, live = _at_centre(state.told), state.radius, count <= pairs
         elapsed = jnp.minimum(count / pairs, 1)
         middle = (values[0] + values[1]) / 2
 
@@ -192,7 +192,7 @@ class Auto(Method):
         )
         unit = jnp.where(square > 0, square, 1)
         deviation = jnp.sqrt(unit)
-        bound = self._limit * deviation
+        bound = self._limit(state) * deviation
         difference = jnp.clip(values[0] - values[1], -bound, bound)
         asked = jnp.floor(count / CENTRE) + 1 + jnp.where(count >= 4, 1, 0)  # pairs at x so far
         spread = Spread(*squares, self._at_x(state, difference, asked), self._around(state, middle, square))
@@ -227,7 +227,7 @@ class Auto(Method):
 
         stride = elapsed ** (1 - FADE) / (elapsed + RAMP) * (dim / 10) ** 0.125
         stride = stride * (1 + SIGNAL * (1 - share)) / (1 + HUMBLE * dim / pairs * share)
-        step = next_radius / pairs**0.5 * (1 + BOOST * jnp.clip(-excess, 0, 1)) * stride
+        step = next_radius / jnp.sqrt(pairs) * (1 + BOOST * jnp.clip(-excess, 0, 1)) * stride
         step = jnp.where(live & ~centre, step / deviation, 0)
         gained = step * (difference**2 - jnp.maximum(still, around)) / (2 * asked_radius)
         x = state.x - step * difference * direction
@@ -235,8 +235,7 @@ class Auto(Method):
         curved = jnp.maximum(cost - unsure, 0) / jnp.where(width > 0, width, 1)
         pull = jnp.where(step > 0, jnp.minimum(4 * step * present * curved / dim, 1), 0)
         walked = step * jnp.abs(difference) * jnp.sqrt(jnp.maximum(still, around) / unit)
-        # Where nothing is doubted it need not be known: a tell of some 1,000 operations runs tenfold slower.
-        drift = jnp.hypot(state.drift * (1 - pull), walked) if self._doubt(dim) else state.drift
+        drift = jnp.hypot(state.drift * (1 - pull), walked)
         mean = state.mean + jnp.where(live, (POWER + 1) / (count + POWER), 0) * (x - state.mean)
         return State(
             state.key,
@@ -281,25 +280,19 @@ class Auto(Method):
 
     def recommend(self, state: State) -> Array:
         dim, walked = state.x.shape[0], state.mean - state.begun
-        doubt = self._doubt(dim)
-        if doubt == 0:
-            return state.mean
+        doubt = jnp.clip((ENOUGH - self._pairs(state) / dim) / (ENOUGH - FEW), 0, 1)  # b
         longest = jnp.max(jnp.abs(walked), axis=0)  # the unit in which no square overflows
         unit = jnp.where(longest > 0, longest, 1)
         square = jnp.where(longest > 0, jnp.sum((walked / unit) ** 2, axis=0), 1)
         noise = doubt * (1 + (2 / dim) ** 0.5) * jnp.minimum(state.drift / unit, dim) ** 2
-        return state.begun + jnp.clip(1 - noise / square, 0, 1) * walked
-
-    def _doubt(self, dim: int) -> float:
-        """b: how much a walk is doubted, by how few pairs there are for the dimension."""
-        return min(max((ENOUGH - self._pairs / dim) / (ENOUGH - FEW), 0.0), 1.0)
+        return jnp.where(doubt > 0, state.begun + jnp.clip(1 - noise / square, 0, 1) * walked, state.mean)
 
     def _squares(self, state: State, difference: Array) -> tuple[Array, Array, Array]:
         """The three running means of a², one of them fed; a² counts up to `limit`² times their median."""
         old, count = state.spread, (state.told + 1).astype(state.x.dtype)
         known = jnp.where(count > 3, _median(old.first, old.second, old.third), 0)
-        square = _bounded(difference**2, known, self._limit)
-        rate = jnp.maximum(1 / jnp.ceil(count / 3), min(3 * MEMORY / self._pairs, 0.3))
+        square = _bounded(difference**2, known, self._limit(state))
+        rate = jnp.maximum(1 / jnp.ceil(count / 3), jnp.minimum(3 * MEMORY / self._pairs(state), 0.3))
         change = jnp.where(_at_centre(state.told) & (count > 1), 0, rate)
         turn = state.told % 3
         return (
@@ -311,29 +304,31 @@ class Auto(Method):
     def _at_x(self, state: State, difference: Array, asked: Array) -> Array:
         """The running mean of a² over the pairs at x, of which `asked` have been."""
         mean = state.spread.still
-        rate = jnp.maximum(1 / asked, min(MEMORY * CENTRE / self._pairs, 0.3))
+        rate = jnp.maximum(1 / asked, jnp.minimum(MEMORY * CENTRE / self._pairs(state), 0.3))
         # The very first pair has nothing to be bounded by: the second replaces it where it was wild.
         rate = jnp.where((asked == 2) & (mean > (WILD * difference) ** 2), 1, rate)
         return mean + jnp.where(_at_centre(state.told), rate, 0) * (
-            _bounded(difference**2, mean, self._limit) - mean
+            _bounded(difference**2, mean, self._limit(state)) - mean
         )
 
     def _around(self, state: State, middle: Array, square: Array) -> Array:
         """The noise of trials, from how m changes beyond the walk's own fall: twice its mean square."""
         mean, count = state.spread.rough, (state.told + 1).astype(state.x.dtype)
-        jump = _bounded(2 * (middle - state.last + state.gained) ** 2, mean, self._limit)
-        rate = jnp.maximum(jnp.minimum(1, ROUGH / count), min(MEMORY / self._pairs, 0.1))
+        limit = self._limit(state)
+        jump = _bounded(2 * (middle - state.last + state.gained) ** 2, mean, limit)
+        rate = jnp.maximum(jnp.minimum(1, ROUGH / count), jnp.minimum(MEMORY / self._pairs(state), 0.1))
         rate = jnp.where(mean > 0, rate, 1)
         fed = jnp.where(_at_centre(state.told) | (count <= 3), 0, rate)
-        return mean + fed * (jnp.minimum(jump, self._limit**2 * square) - mean)
+        return mean + fed * (jnp.minimum(jump, limit**2 * square) - mean)
 
-    @property
-    def _pairs(self) -> int:
-        return max(1, (self.budget or 0) // (2 * self.directions) * self.directions)
+    def _pairs(self, state: State) -> Array:
+        """N, in the precision of the walk."""
+        pairs = jnp.asarray(self.budget) // (2 * self.directions) * self.directions
+        return jnp.maximum(1, pairs).astype(state.x.dtype)
 
-    @property
-    def _limit(self) -> float:
-        return max(OUTLIER * self._pairs**0.5, LEAST)
+    def _limit(self, state: State) -> Array:
+        """An answer counts for at most so many deviations."""
+        return jnp.maximum(OUTLIER * jnp.sqrt(self._pairs(state)), LEAST)
 
     def _allowed(self, radius: Array) -> Array:
         return radius if self.max_radius is None else jnp.minimum(radius, self.max_radius)
@@ -355,6 +350,6 @@ def _median(one: Array, two: Array, three: Array) -> Array:
     return jnp.maximum(jnp.minimum(one, two), jnp.minimum(jnp.maximum(one, two), three))
 
 
-def _bounded(square: Array, mean: Array, limit: float) -> Array:
+def _bounded(square: Array, mean: Array, limit: Array) -> Array:
     """A square, or `limit`² times the mean of those before where that is known and less."""
     return jnp.where(mean > 0, jnp.minimum(square, limit**2 * mean), square)

@@ -1,0 +1,66 @@
+"""Small programs as one kernel: which are taken, and that the numbers are the usual ones."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from driftopt.drivers import one_kernel
+
+
+def shapes(*arrays):
+    return [jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=one_kernel.place()) for a in arrays]
+
+
+def here(*arrays):
+    return [jax.device_put(a, one_kernel.place()) for a in arrays]
+
+
+def kernels(program):
+    """Whether the compiled program still calls one function instead of having its operations spread out."""
+    return "xla_cpu_small_call" in program.as_text() and " call(" in program.as_text()
+
+
+def loops(x):
+    return jax.lax.fori_loop(0, 5, lambda i, y: jnp.sin(y) + i * jnp.flip(y), x)
+
+
+def chooses(x):
+    return jax.lax.cond(x[0] > 0, lambda y: y * 2, lambda y: -y, x).cumsum()
+
+
+def scans(x):
+    return jax.lax.scan(lambda total, each: (total + each, total), jnp.zeros_like(x[0]), x)[1]
+
+
+@pytest.mark.parametrize("fun", [loops, chooses, scans, lambda x: (x**3).sum() / jnp.sqrt(x @ x + 1)])
+@pytest.mark.parametrize("size", [3, 50])
+def test_the_numbers_are_the_usual_ones(fun, size):
+    x = np.random.default_rng(0).normal(size=size).astype(np.float32)
+    program = one_kernel.compiled(fun, *shapes(x))
+    np.testing.assert_allclose(program(*here(x)), jax.jit(fun)(x), rtol=1e-5, atol=1e-5)
+
+
+def test_plain_and_small_programs_are_one_kernel_and_others_are_not():
+    small, large = np.ones(20, np.float32), np.ones(one_kernel.LARGEST + 1, np.float32)
+    assert kernels(one_kernel.compiled(loops, *shapes(small)))
+    assert not kernels(one_kernel.compiled(loops, *shapes(large)))
+    assert not kernels(one_kernel.compiled(jnp.sort, *shapes(small)))
+    # Also where the operation that is not plain is within a loop.
+    nested = lambda x: jax.lax.fori_loop(0, 3, lambda _, y: jnp.sort(y) * 2, x)  # noqa: E731
+    assert not kernels(one_kernel.compiled(nested, *shapes(small)))
+
+
+def test_a_version_that_cannot_compile_it_so_compiles_it_as_always(monkeypatch):
+    monkeypatch.setattr(one_kernel, "options", lambda *_, **__: {"no_such_option": 1})
+    x = np.ones(4, np.float32)
+    program = one_kernel.compiled(loops, *shapes(x))
+    np.testing.assert_allclose(program(*here(x)), jax.jit(loops)(x), rtol=1e-5)
+
+
+def test_without_a_client_of_its_own_the_usual_one_serves(monkeypatch):
+    from jaxlib import xla_client
+
+    monkeypatch.delattr(xla_client, "make_cpu_client")
+    # What is kept stays: programs were compiled for it.
+    assert one_kernel.place.__wrapped__().device_set == {jax.local_devices(backend="cpu")[0]}
