@@ -20,7 +20,7 @@ from driftopt.outside.nevergrad_registry import Nevergrad
 from driftopt.problem import Problem
 from driftopt.problems import Pricing, StrategicClassification
 from driftopt.sweep.outside_runs import OutsideRuns, SimulatedPlace
-from driftopt.sweep.task import Settings
+from driftopt.sweep.task import RunSettings
 
 NEVERGRAD = ("TBPSA", "SPSA", "OptimisticNoisyOnePlusOne")
 
@@ -72,7 +72,7 @@ def instances(splits: Sequence[int], runs: int) -> Iterator[tuple[str, Problem, 
 
 def _end(search: Outside, problem: Problem, budget: int, seed: int) -> float:
     """The exact objective at what a rival recommends."""
-    task = OutsideRuns(((search,),), (SimulatedPlace(problem, None),), ((seed,),), Settings(budget))
+    task = OutsideRuns(((search,),), (SimulatedPlace(problem, None),), ((seed,),), RunSettings(budget))
     return float(task.run()["objective"][0, 0, 0])
 
 

@@ -36,7 +36,7 @@ def test_it_prints_a_table_and_saves_a_plot(driftopt, small, tmp_path):
 def test_without_matplotlib_it_says_how_to_get_it(driftopt, monkeypatch, tmp_path):
     curve = np.ones((3, 2))
     final = np.array([1.0, np.inf, 1.0])
-    score = demo.Score("zo-co", 1.0, 0.1, 18, final, 80, np.array([40, 80]), curve)
+    score = demo.DemoScore("zo-co", 1.0, 0.1, 18, final, 80, np.array([40, 80]), curve)
     monkeypatch.setattr(demo, "run", lambda seed: iter([score]))
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)  # as if it were not installed
     code, out, _ = driftopt("demo", "--out", tmp_path / "demo.png")

@@ -18,7 +18,7 @@ from driftopt.packages import MissingPackage
 from driftopt.problems.synthetic import kink
 from driftopt.rng.seeds import as_key, query_key, run_keys
 from driftopt.sweep.outside_runs import OutsideRuns, SimulatedPlace
-from driftopt.sweep.task import Settings
+from driftopt.sweep.task import RunSettings
 from support.worlds import Slow, shifting
 
 # A few numbers for each library; a new one joins these tests by its line here.
@@ -138,7 +138,9 @@ def test_the_oracle_is_the_simulators(kind, settle, batch):
     problem, seed, points = shifting() if kind is None else shifting(kind=kind), 6, 20
     search = AskTell(Fixed, batch=batch)
     place = SimulatedPlace(problem, None)
-    task = OutsideRuns(((search,),), (place,), ((seed,),), Settings(points * batch * settle, settle=settle))
+    task = OutsideRuns(
+        ((search,),), (place,), ((seed,),), RunSettings(points * batch * settle, settle=settle)
+    )
     arrays = task.run()
     assert int(arrays["queries"][0, 0, 0]) == points * batch * settle
     _, oracle = run_keys(as_key(seed))

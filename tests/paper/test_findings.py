@@ -8,7 +8,7 @@ import pytest
 from driftopt.paper import protocol
 from driftopt.paper.findings import findings
 from driftopt.paper.published import Figure
-from driftopt.paper.summary import Result, Summary
+from driftopt.paper.summary import PaperSummary, Result
 from support import paper_runs
 
 
@@ -19,7 +19,7 @@ def summary(
     paper: list[Figure] | None = None,
     claims: tuple[str, ...] = ("option one is lowest", "option two is below one-point", "spreads"),
     **facts,
-) -> Summary:
+) -> PaperSummary:
     """Splits 101, 102, … with these means; `paper` is the published row of every method."""
     count = len(next(iter(means.values())))
     table = {
@@ -40,7 +40,7 @@ def summary(
                 diverged=0 if fine else 1,
                 paper=table.get(instance, {}).get("train_loss", {}).get(method),
             )
-    return Summary(experiment, tuple(means), results, {}, dict.fromkeys(splits, 0.4), [])
+    return PaperSummary(experiment, tuple(means), results, {}, dict.fromkeys(splits, 0.4), [])
 
 
 GOOD = {"zo-og": [0.7] * 4, "zo-o2nc-2pt": [0.6] * 4, "zo-o2nc-1pt": [0.65] * 4}

@@ -150,7 +150,10 @@ def test_a_folder_holds_one_protocol(outcome):
 
 def test_within_the_spread_is_one_deviation_of_the_paper():
     paper = published.Figure(0.65, 0.05)
-    loss, accuracy = protocol.Metric("loss", "Loss"), protocol.Metric("accuracy", "Accuracy", True)
+    loss, accuracy = (
+        protocol.ReportedMetric("loss", "Loss"),
+        protocol.ReportedMetric("accuracy", "Accuracy", True),
+    )
 
     def result(mean, metric=loss, diverged=0):
         return Result(metric, mean, 0.1, 20, diverged, paper=paper)
@@ -165,7 +168,7 @@ def test_within_the_spread_is_one_deviation_of_the_paper():
 
 
 def test_a_diverged_run_does_not_hide_the_best_of_the_others():
-    metric = protocol.Metric("accuracy", "Accuracy", larger_is_better=True)
+    metric = protocol.ReportedMetric("accuracy", "Accuracy", larger_is_better=True)
     values = {"a": np.array([0.7, 0.8]), "b": np.array([0.5, np.nan]), "c": np.array([0.6, 0.6])}
     found = summary._results(metric, values, None, {})
     assert {method: result.best for method, result in found.items()} == {"a": True, "b": False, "c": False}

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from driftopt.service.tokens import Tokens, from_file, made, token
+from driftopt.service.tokens import Tokens, from_file, new_token, token
 from support.servers import OTHERS, PLAN, ROLES, SECRET, client
 
 OPEN = {"GET /healthz", "GET /readyz"}
@@ -124,7 +124,7 @@ def test_secrets_are_long_and_kept_as_hashes():
     for short in ("", "short", "x" * 19, "a blank in the midst of it", "é" * 30, "x" * 501):
         with pytest.raises(ValueError, match="secret of token 'a'"):
             token("a", short)
-    tokens, secret = made()
+    tokens, secret = new_token()
     found = tokens.find(secret)
     assert (found.role, found.study) == ("admin", None)
     assert secret not in repr(found) + repr(vars(tokens))

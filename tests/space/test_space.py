@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from driftopt.space import Space, space
-from driftopt.space.step import Step
+from driftopt.space.step import SpaceStep
 
 
 def test_without_steps_the_method_and_the_world_see_the_same():
@@ -78,13 +78,13 @@ def test_a_radius_for_each_coordinate_is_checked(wrong):
         Space.build([1.0, 2.0]).sized(wrong)
 
 
-class Doubled(Step):
+class Doubled(SpaceStep):
     """A step that nobody has heard of."""
 
     name = "doubled"
 
     @classmethod
-    def parse(cls, given, start, before: Sequence[Step] = ()):
+    def parse(cls, given, start, before: Sequence[SpaceStep] = ()):
         return cls() if given else None
 
     @property

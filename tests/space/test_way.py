@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftopt.space import Space
-from driftopt.space.grid import Grid
+from driftopt.space.grid import DecisionGrid
 from driftopt.study import BudgetSpent, Study
 from support.study_worlds import bowl
 
@@ -54,7 +54,7 @@ def test_the_straight_line_alone_would_break_them(monkeypatch):
     here, there = np.array([-3.0, -3.0]), np.array([3.0, 3.0])
     way = walked(space, here, there, 1.1)
     assert (way[:, 0] <= way[:, 1]).all()
-    monkeypatch.setattr(Grid, "detour", lambda self, here, there, point: None)
+    monkeypatch.setattr(DecisionGrid, "detour", lambda self, here, there, point: None)
     straight = space.toward(np.array([3.0, 3.0]), np.array([-3.0, -3.0]), 1.1)
     assert straight[0] > straight[1]
 

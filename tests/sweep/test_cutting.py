@@ -11,7 +11,7 @@ from driftopt import sweep
 from driftopt.problems import Pricing
 from driftopt.sweep import cutting, grid
 from driftopt.sweep.parts import Simulated
-from driftopt.sweep.task import Settings
+from driftopt.sweep.task import RunSettings
 
 SHOPS = [Pricing.synthetic(seed, buyers=20, products=3) for seed in range(3)]
 GRIDS = [
@@ -39,10 +39,10 @@ def test_every_run_is_in_one_part_and_no_part_is_too_large(most, chosen):
     cut = [
         part
         for one in GRIDS
-        for part in cutting.cut(one, source, Settings(60), [3, 1, 4, 7, 5], picked, most)
+        for part in cutting.cut(one, source, RunSettings(60), [3, 1, 4, 7, 5], picked, most)
     ]
     whole = [
-        part for one in GRIDS for part in cutting.cut(one, source, Settings(60), [3, 1, 4, 7, 5], picked)
+        part for one in GRIDS for part in cutting.cut(one, source, RunSettings(60), [3, 1, 4, 7, 5], picked)
     ]
     found = runs_of(cut)
     assert len(set(found)) == len(found)

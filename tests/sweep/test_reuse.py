@@ -145,7 +145,7 @@ def test_a_method_of_somebody_else_is_known_by_what_it_computes(tmp_path, monkey
 
 def test_the_division_into_parts_does_not_change_the_code_behind_them():
     source = sweep.parts.Simulated(PROBLEMS, ["a"])
-    settings = sweep.parts.Settings(60)
+    settings = sweep.parts.RunSettings(60)
     one, two = (
         source.task(grid("zo-sph", step=steps, radius=0.5), [list(range(len(steps)))], [0], [3], settings)
         for steps in ([0.05], [0.05, 0.1])

@@ -14,7 +14,7 @@ from driftopt.comparison.functions import FunctionSource
 from driftopt.methods.grids import grid
 from driftopt.problems.synthetic import kink
 from driftopt.space import Space
-from driftopt.sweep.parts import Settings, Simulated
+from driftopt.sweep.parts import RunSettings, Simulated
 from driftopt.sweep.same_code import Asker, OtherCode, named_in, run_task
 
 STEPS = grid("zo-sph", radius=0.5, step=[0.01])
@@ -33,7 +33,7 @@ def own(tmp_path, monkeypatch):
 @pytest.fixture
 def task(own):
     source = FunctionSource(own.noisy, Space.build(np.zeros(2)), 3)
-    return source.task(STEPS, [[0]], [0], [1], Settings(20))
+    return source.task(STEPS, [[0]], [0], [1], RunSettings(20))
 
 
 def elsewhere(origin):
@@ -60,10 +60,10 @@ def test_a_value_set_after_the_worker_had_started_is_refused(own, task, monkeypa
 
 def test_what_a_task_names(own, task):
     assert named_in(task) == (own.noisy,)
-    plain = Simulated([kink(2)], ["a"]).task(STEPS, [[0]], [0], [1], Settings(20))
+    plain = Simulated([kink(2)], ["a"]).task(STEPS, [[0]], [0], [1], RunSettings(20))
     assert named_in(plain) == ()
     local = FunctionSource(lambda x: 1.0, Space.build(np.zeros(2)), 3).task(
-        STEPS, [[0]], [0], [1], Settings(20)
+        STEPS, [[0]], [0], [1], RunSettings(20)
     )
     assert named_in(local) == ()
 

@@ -30,7 +30,7 @@ AT_ONCE = 2  # methods: while one computes, another compiles
 
 
 @dataclass(frozen=True)
-class Score:
+class DemoScore:
     """One method's result: exact objectives of the scored runs at their end and along the way."""
 
     name: str
@@ -52,7 +52,7 @@ def length(problem: TwoWells) -> float:
     return float(problem.width) * np.sqrt(problem.dim)
 
 
-def run(seed: int) -> Iterator[Score]:
+def run(seed: int) -> Iterator[DemoScore]:
     """The methods' scores, in the order in which they finish."""
     problem = two_wells(DIM, noise=NOISE, rng=seed)
     seeds = np.random.default_rng(seed).integers(2**32, size=DEVELOPMENT + SCORED).tolist()
@@ -62,7 +62,7 @@ def run(seed: int) -> Iterator[Score]:
             yield finished.result()
 
 
-def score(name: str, problem: Problem, radius: float, seeds: list[int]) -> Score:
+def score(name: str, problem: Problem, radius: float, seeds: list[int]) -> DemoScore:
     """One method: every configuration on all seeds at once; the first seeds choose, the others score."""
     accepted = methods.entry(name).parameters
     params: dict[str, Any] = {"radius": np.array([radius])}
@@ -80,7 +80,7 @@ def score(name: str, problem: Problem, radius: float, seeds: list[int]) -> Score
     )
     best = int(trace.fun[0, :DEVELOPMENT].mean(axis=0).argmin())
     lane = (0, slice(DEVELOPMENT, None), best)
-    return Score(
+    return DemoScore(
         name,
         float(params["radius"][best]),
         float(params["step"][best]) if "step" in params else None,
@@ -92,7 +92,7 @@ def score(name: str, problem: Problem, radius: float, seeds: list[int]) -> Score
     )
 
 
-def plot(scores: list[Score], path: Path) -> None:
+def plot(scores: list[DemoScore], path: Path) -> None:
     """Mean objective against queries, a band of one standard deviation for each method."""
     from matplotlib.figure import Figure
 
@@ -114,7 +114,7 @@ def plot(scores: list[Score], path: Path) -> None:
     write_picture(figure, path, name="--out")
 
 
-def with_progress(scores: Iterator[Score]) -> list[Score]:
+def with_progress(scores: Iterator[DemoScore]) -> list[DemoScore]:
     """All scores; as they come, a bar on a terminal, a line each elsewhere."""
     from rich.console import Console
     from rich.progress import track
@@ -122,14 +122,14 @@ def with_progress(scores: Iterator[Score]) -> list[Score]:
     console = Console(stderr=True)
     if console.is_terminal:
         return list(track(scores, "Compiling and running", len(METHODS), console=console, transient=True))
-    done: list[Score] = []
+    done: list[DemoScore] = []
     for score in scores:
         done.append(score)
         console.print(f"{score.name} done, {len(done)} of {len(METHODS)}", highlight=False)
     return done
 
 
-def show(scores: list[Score], console: Any) -> None:
+def show(scores: list[DemoScore], console: Any) -> None:
     """Print the scores as a table, and below it how they came about."""
     from rich.table import Table
 

@@ -59,7 +59,7 @@ def serve(
     server.check_folder(database)
     known, secret = tokens.from_environment() if token_file is None else tokens.from_file(token_file), None
     if known is None:
-        known, secret = tokens.made()
+        known, secret = tokens.new_token()
     settings = Settings(
         url=database,
         tokens=known,

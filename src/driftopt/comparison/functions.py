@@ -18,9 +18,9 @@ from driftopt.runtime.reachable_code import Reached, reach
 from driftopt.space import Space
 from driftopt.space.bounds import Bounds
 from driftopt.sweep.kept_parts import Arrays
-from driftopt.sweep.outside_runs import OutsideRuns, Place, searches
+from driftopt.sweep.outside_runs import OutsideRuns, SearchPlace, searches
 from driftopt.sweep.parts import Source
-from driftopt.sweep.task import Settings, Task
+from driftopt.sweep.task import RunSettings, Task
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _judged(fun: Callable[..., Any], x: np.ndarray, seed: int, evaluations: int)
 
 
 @dataclass(frozen=True, eq=False)
-class FunctionPlace(Place):
+class FunctionPlace(SearchPlace):
     """A noisy function for optimisers that others wrote; every point asked for is a decision of its space."""
 
     label: str
@@ -152,7 +152,7 @@ class FunctionSource(Source):
         configurations: Sequence[Sequence[int]],
         instances: Sequence[int],
         seeds: Sequence[int],
-        settings: Settings,
+        settings: RunSettings,
     ) -> Task:
         numbers = tuple(dict(grid.configurations[i]) for i in configurations[0])
         space = self.space

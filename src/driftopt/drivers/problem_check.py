@@ -22,7 +22,7 @@ ROUNDING = 1e-4  # relative, for sums in float32
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckedPromise:
     """One promise and what was seen of it."""
 
     promise: str
@@ -35,7 +35,7 @@ class Report:
     """What `check` found; it prints as a list."""
 
     problem: str
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckedPromise, ...]
 
     @property
     def ok(self) -> bool:
@@ -90,11 +90,11 @@ def check(problem: Problem, *, samples: int = 4000, rng: Any = 0) -> Report:
     return Report(name, tuple(found))
 
 
-def _tried(promise: str, look: Callable[[], Any]) -> Finding:
+def _tried(promise: str, look: Callable[[], Any]) -> CheckedPromise:
     try:
-        return Finding(promise, True, str(look()))
+        return CheckedPromise(promise, True, str(look()))
     except (ValueError, NotImplementedError) as error:
-        return Finding(promise, False, str(error))
+        return CheckedPromise(promise, False, str(error))
 
 
 def _shaped(problem: Any) -> str:
@@ -102,17 +102,19 @@ def _shaped(problem: Any) -> str:
     return "as the drivers need them"
 
 
-def _law(where: str, values: np.ndarray, exact: float) -> tuple[Finding, ...]:
+def _law(where: str, values: np.ndarray, exact: float) -> tuple[CheckedPromise, ...]:
     """Finite, different from key to key, and on average the objective."""
     finite = np.isfinite(values)
     if not finite.all() or not np.isfinite(exact):
         lost = int((~finite).sum())
         return (
-            Finding(f"finite at {where}", False, f"objective {exact:g}, {lost} of {values.size} samples not"),
+            CheckedPromise(
+                f"finite at {where}", False, f"objective {exact:g}, {lost} of {values.size} samples not"
+            ),
         )
     spread, mean = float(values.std(ddof=1)), float(values.mean())
     gap, size = mean - exact, max(abs(exact), abs(mean), 1e-30)
-    noise = Finding(
+    noise = CheckedPromise(
         f"samples depend on the key at {where}",
         spread > 0,
         f"standard deviation {spread:.4g}" if spread > 0 else "every sample is the same: is the key used?",
@@ -120,7 +122,7 @@ def _law(where: str, values: np.ndarray, exact: float) -> tuple[Finding, ...]:
     error = spread / np.sqrt(values.size)
     z = 0.0 if abs(gap) <= ROUNDING * size else gap / error if error > 0 else np.inf
     detail = f"mean of {values.size:,} samples {mean:.6g}, objective {exact:.6g}, z = {z:.1f}"
-    return (noise, Finding(f"the objective is the samples' mean at {where}", abs(z) <= FAR, detail))
+    return (noise, CheckedPromise(f"the objective is the samples' mean at {where}", abs(z) <= FAR, detail))
 
 
 def _side_by_side(problem: Problem, seed: int) -> str:

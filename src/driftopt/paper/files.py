@@ -11,7 +11,7 @@ import numpy as np
 from driftopt.paper.appearance import FRONT, styles, title
 from driftopt.paper.page import page
 from driftopt.paper.protocol import Experiment
-from driftopt.paper.summary import Summary
+from driftopt.paper.summary import PaperSummary
 from driftopt.paper.tables import latex, markdown, selections_csv
 from driftopt.report import figure
 from driftopt.report.frames import csv_of
@@ -25,7 +25,7 @@ Results = Sequence[tuple[Experiment, Tuned]]
 def write(
     folder: Path,
     results: Results,
-    summaries: Sequence[Summary],
+    summaries: Sequence[PaperSummary],
     findings: Mapping[str, Sequence[Finding]],
     manifest: Mapping[str, Any],
 ) -> None:
@@ -41,7 +41,7 @@ def write(
     write_whole(folder / "report.html", render(page(summaries, findings, manifest)).encode())
 
 
-def write_figure(folder: Path, summary: Summary) -> None:
+def write_figure(folder: Path, summary: PaperSummary) -> None:
     """figure_<experiment>.png and .pdf."""
     e = summary.experiment
     remarks = [e.kind] if e.quick or e.changes else []

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from driftopt.paper.appearance import title
-from driftopt.paper.summary import Result, Summary
+from driftopt.paper.summary import PaperSummary, Result
 from driftopt.report.numbers import fixed, listed
 from driftopt.report.page import Finding, Verdict
 from driftopt.report.statistics import Sample, holm, welch_of_averages
@@ -21,7 +21,7 @@ TUNED = (*BASELINES, OPTION_ONE, OPTION_TWO)
 LEVEL = 0.05
 
 
-def findings(summary: Summary) -> list[Finding]:
+def findings(summary: PaperSummary) -> list[Finding]:
     """The experiment's claims, checked where their methods were run, each with what it was checked on."""
     found = [f for name in summary.experiment.claims for f in CLAIMS[name](summary)]
     caveat = summary.experiment.caveat
@@ -41,17 +41,17 @@ class Contest:
         return self.below == np.inf or (self.below > 0 and self.p < LEVEL)
 
 
-def option_one_is_lowest(summary: Summary) -> list[Finding]:
+def option_one_is_lowest(summary: PaperSummary) -> list[Finding]:
     """Of the paper's methods; whoever needs no tuning is not part of its claim."""
     return _lowest(summary, OPTION_ONE, "Option I", [m for m in summary.methods if m in TUNED])
 
 
-def auto_is_lowest(summary: Summary) -> list[Finding]:
+def auto_is_lowest(summary: PaperSummary) -> list[Finding]:
     """The method that needs no tuning, against all that were tuned: no claim of the paper."""
     return _lowest(summary, AUTO, "Not in the paper: auto, which needs no tuning,", summary.methods)
 
 
-def _lowest(summary: Summary, method: str, name: str, field: Sequence[str]) -> list[Finding]:
+def _lowest(summary: PaperSummary, method: str, name: str, field: Sequence[str]) -> list[Finding]:
     """Whether a method of the field has the lowest objective on every instance, and where not, who has."""
     rivals = [m for m in field if m != method]
     if method not in field or not rivals:
@@ -76,7 +76,7 @@ def _lowest(summary: Summary, method: str, name: str, field: Sequence[str]) -> l
     return [Finding(claim, _all_won(contests), detail)]
 
 
-def option_two_is_below_one_point(summary: Summary) -> list[Finding]:
+def option_two_is_below_one_point(summary: PaperSummary) -> list[Finding]:
     """The two methods that query one point, averaged over the instances."""
     if not {OPTION_TWO, ONE_POINT} <= set(summary.methods):
         return []
@@ -94,7 +94,7 @@ def option_two_is_below_one_point(summary: Summary) -> list[Finding]:
     return [Finding(f"Option II is below {title(ONE_POINT)} on average over the {word}s", verdict, detail)]
 
 
-def option_two_beats_the_baselines(summary: Summary) -> list[Finding]:
+def option_two_beats_the_baselines(summary: PaperSummary) -> list[Finding]:
     """On more than half of the instances, below every baseline."""
     rivals = [m for m in BASELINES if m in summary.methods]
     if OPTION_TWO not in summary.methods or len(rivals) < len(BASELINES):
@@ -119,14 +119,14 @@ def option_two_beats_the_baselines(summary: Summary) -> list[Finding]:
     return [Finding(f"Option II beats all four baselines on most {word}s", verdict, detail)]
 
 
-def spreads(summary: Summary) -> list[Finding]:
+def spreads(summary: PaperSummary) -> list[Finding]:
     """Our means against the paper's: each against its own cell, and against its method's whole row."""
     column = summary.objective.column
     compared = {key: r for key, r in summary.results.items() if key[1] == column and r.paper}
     return [_within_each_cell(summary, compared), _within_the_table(summary, compared)] if compared else []
 
 
-def _within_each_cell(summary: Summary, compared: Mapping[tuple[str, str, str], Result]) -> Finding:
+def _within_each_cell(summary: PaperSummary, compared: Mapping[tuple[str, str, str], Result]) -> Finding:
     """The strict reading: each mean against the cell of the same name."""
     outside = {key: result for key, result in compared.items() if not result.within}
     named = [
@@ -141,7 +141,7 @@ def _within_each_cell(summary: Summary, compared: Mapping[tuple[str, str, str], 
     )
 
 
-def _within_the_table(summary: Summary, compared: Mapping[tuple[str, str, str], Result]) -> Finding:
+def _within_the_table(summary: PaperSummary, compared: Mapping[tuple[str, str, str], Result]) -> Finding:
     """Each mean against its method's whole row: the paper's splits are other draws than ours of that name.
 
     The row is the published one, whichever instances were run.
@@ -165,11 +165,11 @@ def _within_the_table(summary: Summary, compared: Mapping[tuple[str, str, str], 
     )
 
 
-def _objective(summary: Summary, instance: str, method: str) -> Result:
+def _objective(summary: PaperSummary, instance: str, method: str) -> Result:
     return summary.results[instance, summary.objective.column, method]
 
 
-def _contest(summary: Summary, instance: str, one: str, other: str) -> Contest:
+def _contest(summary: PaperSummary, instance: str, one: str, other: str) -> Contest:
     first, second = _objective(summary, instance, one), _objective(summary, instance, other)
     if first.diverged and second.diverged:
         return Contest(0.0, np.nan)
@@ -198,7 +198,7 @@ def _in_words(p: float, corrected: str = "") -> str:
 
 
 # What an experiment may name among its claims.
-CLAIMS: Mapping[str, Callable[[Summary], list[Finding]]] = {
+CLAIMS: Mapping[str, Callable[[PaperSummary], list[Finding]]] = {
     "option one is lowest": option_one_is_lowest,
     "option two is below one-point": option_two_is_below_one_point,
     "option two beats the baselines": option_two_beats_the_baselines,

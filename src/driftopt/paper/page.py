@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from driftopt.paper.appearance import styles, title
-from driftopt.paper.protocol import Experiment, Metric
-from driftopt.paper.summary import Summary
+from driftopt.paper.protocol import Experiment, ReportedMetric
+from driftopt.paper.summary import PaperSummary
 from driftopt.paper.tables import selections, tables
 from driftopt.report.numbers import counted
 from driftopt.report.page import Badge, Finding, Page, Section, Strip
@@ -17,7 +17,7 @@ from driftopt.sweep.reuse import reused_parts
 Found = Mapping[str, Sequence[Finding]]  # by the experiment's name
 
 
-def page(summaries: Sequence[Summary], findings: Found, manifest: Mapping[str, Any]) -> Page:
+def page(summaries: Sequence[PaperSummary], findings: Found, manifest: Mapping[str, Any]) -> Page:
     """The page of a finished reproduction."""
     methods = list(dict.fromkeys(method for summary in summaries for method in summary.methods))
     looks = styles(methods)
@@ -43,14 +43,14 @@ def _subtitle(methods: Sequence[str]) -> str:
     return f"{words}, beside the figures the paper reports."
 
 
-def _badges(summaries: Sequence[Summary]) -> list[Badge]:
+def _badges(summaries: Sequence[PaperSummary]) -> list[Badge]:
     experiments = [summary.experiment for summary in summaries]
     sizes = [Badge(e.kind, warns=e.quick or bool(e.changes)) for e in experiments]
     sources = [Badge(f"data: {e.provenance.source}", warns=not e.real) for e in experiments]
     return list(dict.fromkeys([*sizes, *sources]))
 
 
-def _named(summaries: Sequence[Summary], findings: Found) -> list[Finding]:
+def _named(summaries: Sequence[PaperSummary], findings: Found) -> list[Finding]:
     """The findings under their experiment's name, where there are several."""
     several = len(summaries) > 1
     return [
@@ -60,7 +60,7 @@ def _named(summaries: Sequence[Summary], findings: Found) -> list[Finding]:
     ]
 
 
-def _section(summary: Summary, looks: Mapping[str, Style]) -> Section:
+def _section(summary: PaperSummary, looks: Mapping[str, Style]) -> Section:
     e = summary.experiment
     strips = [strip for metric in e.metrics if (strip := _strip(summary, metric, looks)).rows]
     return Section(
@@ -79,7 +79,7 @@ def _section(summary: Summary, looks: Mapping[str, Style]) -> Section:
     )
 
 
-def _strip(summary: Summary, metric: Metric, looks: Mapping[str, Style]) -> Strip:
+def _strip(summary: PaperSummary, metric: ReportedMetric, looks: Mapping[str, Style]) -> Strip:
     word = summary.experiment.instance_word.lower()
     rows: list[tuple[str, Style, list[tuple[str, float]]]] = []
     for method in summary.methods:
@@ -91,7 +91,7 @@ def _strip(summary: Summary, metric: Metric, looks: Mapping[str, Style]) -> Stri
     return Strip(f"{metric.title} ({better})", rows)
 
 
-def _facts(summaries: Sequence[Summary], manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _facts(summaries: Sequence[PaperSummary], manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     sweeps: list[Any] = [s for parts in manifest["experiments"].values() for s in parts.values()]
     facts = [("Command", str(manifest["command"])), ("Protocol", str(manifest["protocol"]))]
     for summary in summaries:
@@ -123,7 +123,7 @@ def _seeds(seeds: range) -> str:
     return f"{seeds[0]} to {seeds[-1]}"
 
 
-def _notes(summaries: Sequence[Summary]) -> list[str]:
+def _notes(summaries: Sequence[PaperSummary]) -> list[str]:
     notes = [
         "Bold: the best mean as printed. Standard deviations are of the runs (ddof 1); a difference smaller "
         "than them may be chance.",

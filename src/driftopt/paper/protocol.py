@@ -36,7 +36,7 @@ FULL = Scope()
 
 
 @dataclass(frozen=True)
-class Metric:
+class ReportedMetric:
     """A column of the results that the tables report."""
 
     column: str
@@ -60,7 +60,7 @@ class Experiment:
     grids: tuple[Grid, ...]
     development: range
     held_out: range
-    metrics: tuple[Metric, ...]  # the first is the objective
+    metrics: tuple[ReportedMetric, ...]  # the first is the objective
     claims: tuple[str, ...]  # the paper's claims that can be checked here, by their names in `findings`
     scope: Scope = field(default_factory=Scope)
     changes: tuple[str, ...] = ()  # how this run differs from the paper's protocol, in words
@@ -142,10 +142,10 @@ def strategic(*, scope: Scope = FULL, splits: Sequence[str] = SPLITS, data: str 
         development=_seeds(FIRST_DEVELOPMENT_SEED, scope.development or (2 if scope.quick else 5)),
         held_out=_seeds(FIRST_HELD_OUT_SEED, scope.held_out or (5 if scope.quick else 20)),
         metrics=(
-            Metric("train_loss", "Train loss"),
-            Metric("test_accuracy", "Test accuracy", larger_is_better=True),
-            Metric("test_loss", "Test loss"),
-            Metric("test_auc", "Test AUC", larger_is_better=True),
+            ReportedMetric("train_loss", "Train loss"),
+            ReportedMetric("test_accuracy", "Test accuracy", larger_is_better=True),
+            ReportedMetric("test_loss", "Test loss"),
+            ReportedMetric("test_auc", "Test AUC", larger_is_better=True),
         ),
         claims=("option one is lowest", "option two is below one-point", "auto is lowest", "spreads"),
         scope=scope,
@@ -196,7 +196,7 @@ def pricing(*, scope: Scope = FULL, weeks: Sequence[str] = WEEKS, data: str = "a
         grids=_grids(scope, shared, batches, directions, o2nc, auto_radius=0.5),
         development=_seeds(FIRST_DEVELOPMENT_SEED, scope.development or (2 if scope.quick else 3)),
         held_out=_seeds(FIRST_HELD_OUT_SEED, scope.held_out or (5 if scope.quick else 10)),
-        metrics=(Metric("objective", "Final objective"),),
+        metrics=(ReportedMetric("objective", "Final objective"),),
         claims=(
             "option one is lowest",
             "option two is below one-point",

@@ -15,7 +15,7 @@ from driftopt.paper.files import write
 from driftopt.paper.findings import findings
 from driftopt.paper.protocol import Experiment
 from driftopt.paper.scope import Scope
-from driftopt.paper.summary import Summary, summarise
+from driftopt.paper.summary import PaperSummary, summarise
 from driftopt.report.packages import require_report_packages
 from driftopt.report.page import Finding
 from driftopt.runtime.files import make_folder
@@ -31,7 +31,7 @@ class Reproduction:
     """What was found, and the folder that holds it."""
 
     folder: Path
-    summaries: tuple[Summary, ...]
+    summaries: tuple[PaperSummary, ...]
     findings: dict[str, list[Finding]]
     manifest: dict[str, Any]
 
@@ -80,7 +80,7 @@ def reproduce(
     _refuse_other_run(folder, protocol_of)
 
     results: list[tuple[Experiment, Tuned]] = []
-    summaries: list[Summary] = []
+    summaries: list[PaperSummary] = []
     for experiment in experiments:
         say(f"{experiment.title}: {experiment.size}; data: {experiment.provenance.source}")
         with ThreadPoolExecutor(AT_ONCE) as threads:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftopt.paper import published
-from driftopt.paper.protocol import Experiment, Metric
+from driftopt.paper.protocol import Experiment, ReportedMetric
 from driftopt.report.curves import Curve, Panel, average, limits
 from driftopt.report.table import Mark
 from driftopt.sweep import Selection, Tuned
@@ -16,7 +16,7 @@ from driftopt.sweep import Selection, Tuned
 class Result:
     """One method on one instance, one metric, over the held-out runs."""
 
-    metric: Metric
+    metric: ReportedMetric
     mean: float  # +inf where a run diverged
     deviation: float  # of the runs, ddof 1; NaN for a single run or where one diverged
     runs: int
@@ -46,7 +46,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Summary:
+class PaperSummary:
     """An experiment and what came out of it."""
 
     experiment: Experiment
@@ -57,7 +57,7 @@ class Summary:
     selected: Sequence[Selection]
 
     @property
-    def objective(self) -> Metric:
+    def objective(self) -> ReportedMetric:
         """The metric that is minimised."""
         return self.experiment.metrics[0]
 
@@ -65,7 +65,7 @@ class Summary:
         """How many configurations the method could choose from."""
         return next(len(grid) for grid in self.experiment.grids if grid.label == method)
 
-    def row(self, instance: str, metric: Metric) -> list[Result]:
+    def row(self, instance: str, metric: ReportedMetric) -> list[Result]:
         """All methods' results."""
         return [self.results[instance, metric.column, method] for method in self.methods]
 
@@ -80,7 +80,7 @@ class Summary:
         return out
 
 
-def summarise(experiment: Experiment, tuned: Tuned, best_known: Mapping[str, float]) -> Summary:
+def summarise(experiment: Experiment, tuned: Tuned, best_known: Mapping[str, float]) -> PaperSummary:
     """Every result and curve of an experiment."""
     methods = tuple(grid.label for grid in experiment.grids)
     results: dict[tuple[str, str, str], Result] = {}
@@ -104,11 +104,11 @@ def summarise(experiment: Experiment, tuned: Tuned, best_known: Mapping[str, flo
         start = float(problem.objective(problem.x0))
         for method in methods:
             curves[instance, method] = average(runs[instance, method].curves, start)
-    return Summary(experiment, methods, results, curves, known, tuned.selected)
+    return PaperSummary(experiment, methods, results, curves, known, tuned.selected)
 
 
 def _results(
-    metric: Metric,
+    metric: ReportedMetric,
     values: Mapping[str, np.ndarray],
     gap_to: float | None,
     figures: Mapping[str, published.Figure],

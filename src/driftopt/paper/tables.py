@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from driftopt.paper.appearance import title
-from driftopt.paper.summary import Result, Summary
+from driftopt.paper.summary import PaperSummary, Result
 from driftopt.report import formats
 from driftopt.report.escaping import markdown as plain_markdown
 from driftopt.report.escaping import spreadsheet
@@ -25,7 +25,7 @@ def result_text(result: Result) -> str:
     return with_spread(result.mean, result.deviation)
 
 
-def note(summary: Summary) -> str:
+def note(summary: PaperSummary) -> str:
     """What a reader must know before the numbers: size of the run, source of the data."""
     experiment = summary.experiment
     return (
@@ -34,7 +34,7 @@ def note(summary: Summary) -> str:
     )
 
 
-def tables(summary: Summary) -> list[Table]:
+def tables(summary: PaperSummary) -> list[Table]:
     """A table for each instance with a row a metric, or one table with a row an instance."""
     experiment = summary.experiment
     heads = [title(method) for method in summary.methods]
@@ -77,7 +77,7 @@ def _distance(result: Result) -> Cell:
     return Cell(f"{words}, {result.mark}" if result.mark else words, mark=result.mark)
 
 
-def _elsewhere(summary: Summary) -> list[Row]:
+def _elsewhere(summary: PaperSummary) -> list[Row]:
     """The paper's figures of other instances, to set beside."""
     rows: list[Row] = []
     word, column = summary.experiment.instance_word.lower(), summary.objective.column
@@ -90,12 +90,12 @@ def _elsewhere(summary: Summary) -> list[Row]:
     return rows
 
 
-def _tried(summary: Summary) -> Row:
+def _tried(summary: PaperSummary) -> Row:
     counts = [str(summary.configurations(method)) for method in summary.methods]
     return Row("configurations tried", cells(counts))
 
 
-def markdown(summary: Summary) -> str:
+def markdown(summary: PaperSummary) -> str:
     """All tables of the experiment as one Markdown document."""
     parts = [f"# {summary.experiment.title}", "", plain_markdown(note(summary)), ""]
     for table in tables(summary):
@@ -103,14 +103,14 @@ def markdown(summary: Summary) -> str:
     return "\n".join(parts)
 
 
-def latex(summary: Summary) -> str:
+def latex(summary: PaperSummary) -> str:
     """All tables of the experiment in the paper's LaTeX form (booktabs, graphicx)."""
     experiment = summary.experiment
     caption = f"{experiment.title}. {note(summary)}"
     return formats.latex_float(tables(summary), caption=caption, label=f"tab:{experiment.name}")
 
 
-def selections(summaries: Sequence[Summary]) -> Table:
+def selections(summaries: Sequence[PaperSummary]) -> Table:
     """The selected configurations, a row for each method and instance."""
     shown = ("radius", "step", "block", "batch", "directions")
     rows: list[Row] = []
@@ -130,7 +130,7 @@ def selections(summaries: Sequence[Summary]) -> Table:
     return Table("Smallest mean objective on the development runs", heads, rows, words=(0, 1, 2))
 
 
-def selections_csv(summaries: Sequence[Summary]) -> str:
+def selections_csv(summaries: Sequence[PaperSummary]) -> str:
     """The same with all digits, for other programs."""
     rows = [(s.experiment.name, choice) for s in summaries for choice in s.selected]
     names = list(dict.fromkeys(name for _, choice in rows for name in choice.parameters))

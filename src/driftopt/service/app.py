@@ -25,7 +25,7 @@ from driftopt.service import (
 from driftopt.service.gate import Gate
 from driftopt.service.kept_studies import KeptStudies
 from driftopt.service.limits import Rate, Streams, TooMany
-from driftopt.service.metrics import Metrics
+from driftopt.service.metrics import RequestMetrics
 from driftopt.service.settings import Settings
 from driftopt.study import StudyError
 
@@ -56,7 +56,7 @@ class Service:
         self.settings = settings
         self.limits = settings.limits
         self.studies = KeptStudies(settings.url, settings.clock, settings.limits.work_seconds)
-        self.metrics = Metrics()
+        self.metrics = RequestMetrics()
         self.rate = Rate(self.limits.requests_a_second, self.limits.requests_a_second)
         self.refusals = Rate(self.limits.refusals_a_second, self.limits.refusals_at_once)
         self.streams = Streams(self.limits.streams, self.limits.streams_of_a_token)

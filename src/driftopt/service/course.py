@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftopt import averages
-from driftopt.space.grid import Grid
+from driftopt.space.grid import DecisionGrid
 from driftopt.study import Study, Trial, words
 from driftopt.study.drift_band import DriftBand, drift_band
 from driftopt.study.spec import Spec
@@ -20,7 +20,7 @@ MOST = 2000  # deployments in one course, the newest
 
 
 @dataclass(frozen=True)
-class Deployed:
+class CourseDeployment:
     """One deployment of the course."""
 
     id: int
@@ -48,7 +48,7 @@ class SearchCost:
 
 
 @dataclass(frozen=True)
-class Coordinate:
+class CourseCoordinate:
     """One coordinate of the decision."""
 
     name: str
@@ -72,11 +72,11 @@ class Path:
 class Course:
     """Everything that the page draws of a study."""
 
-    deployments: list[Deployed]
+    deployments: list[CourseDeployment]
     left_out: int  # older deployments that are not among them
     band: DriftBand | None
     cost: SearchCost | None
-    coordinates: list[Coordinate]
+    coordinates: list[CourseCoordinate]
     order: list[int]  # the coordinates, those that changed most first where they are many
     paths: list[Path]
 
@@ -98,11 +98,11 @@ def course(study: Study, skip: int, count: int) -> Course:
     )
 
 
-def _deployed(trial: Trial) -> Deployed:
+def _deployed(trial: Trial) -> CourseDeployment:
     first = None
     if trial.amended:
         first = next((event.value for event in trial.history if event.kind in ANSWERS), None)
-    return Deployed(
+    return CourseDeployment(
         trial.id,
         trial.asked_at,
         trial.kind,
@@ -131,12 +131,12 @@ def search_cost(spec: Spec, trials: Sequence[Trial]) -> SearchCost | None:
     return SearchCost(int(own.size), int(control.size), total, error)
 
 
-def _coordinates(spec: Spec, x: np.ndarray) -> list[Coordinate]:
+def _coordinates(spec: Spec, x: np.ndarray) -> list[CourseCoordinate]:
     places = words.decimals(spec, x)
-    grid = next((step for step in spec.space.steps if isinstance(step, Grid)), None)
-    found: list[Coordinate] = []
+    grid = next((step for step in spec.space.steps if isinstance(step, DecisionGrid)), None)
+    found: list[CourseCoordinate] = []
     for i, name in enumerate(spec.names):
         low, high = (None, None) if spec.bounds is None else spec.bounds[i]
         step = float(grid.steps[i]) if grid is not None and grid.steps[i] > 0 else None
-        found.append(Coordinate(name, spec.x0[i], float(x[i]), places[i], low, high, step))
+        found.append(CourseCoordinate(name, spec.x0[i], float(x[i]), places[i], low, high, step))
     return found

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from driftopt.service import hosts
 from driftopt.service.errors import problem
-from driftopt.service.metrics import Metrics
+from driftopt.service.metrics import RequestMetrics
 from driftopt.service.settings import Settings
 
 CONTENT_POLICY = (
@@ -39,7 +39,7 @@ _log = logging.getLogger("driftopt.service")
 class Gate:
     """The outermost layer of the application."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics):
+    def __init__(self, app: ASGIApp, settings: Settings, metrics: RequestMetrics):
         self._app = app
         self._settings = settings
         self._metrics = metrics

@@ -5,7 +5,7 @@ from collections import Counter
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
-class Metrics:
+class RequestMetrics:
     """Requests by route and status, and how long they took. Names of studies are not among the labels."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from driftopt.service.tokens import Tokens
 
 
 @dataclass(frozen=True)
-class Limits:
+class ClientLimits:
     """What one client may take; more is refused with a sentence."""
 
     body_bytes: int = 2**20
@@ -34,6 +34,6 @@ class Settings:
     hosts: frozenset[str] = frozenset({"127.0.0.1", "localhost", "[::1]"})
     origins: frozenset[str] = frozenset()  # of pages elsewhere that may use the service
     tls: bool = False
-    limits: Limits = field(default_factory=Limits)
+    limits: ClientLimits = field(default_factory=ClientLimits)
     clock: Callable[[], float] = time.time
     log_requests: bool = False

@@ -73,7 +73,7 @@ class Tokens:
         return found
 
 
-def made() -> tuple[Tokens, str]:
+def new_token() -> tuple[Tokens, str]:
     """A new token that may do everything, and its secret, which is told nobody else."""
     secret = secrets.token_urlsafe(32)
     return Tokens([token("admin", secret)]), secret

@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from driftopt import checks
-from driftopt.space.step import Step
+from driftopt.space.step import SpaceStep
 
 
 @dataclass(frozen=True, eq=False)
-class Bounds(Step):
+class Bounds(SpaceStep):
     """lower ≤ x ≤ upper, coordinate by coordinate; an infinite side is open."""
 
     name: ClassVar[str] = "bounds"
@@ -24,7 +24,7 @@ class Bounds(Step):
     upper: np.ndarray
 
     @classmethod
-    def parse(cls, given: Any, start: np.ndarray, before: Sequence[Step] = ()) -> Self | None:
+    def parse(cls, given: Any, start: np.ndarray, before: Sequence[SpaceStep] = ()) -> Self | None:
         """From pairs (low, high), None meaning open, or from scipy's Bounds."""
         if given is None:
             return None

@@ -20,7 +20,7 @@ import numpy as np
 from driftopt import checks
 from driftopt.space import units
 from driftopt.space.bounds import Bounds
-from driftopt.space.step import Step
+from driftopt.space.step import SpaceStep
 
 FEASIBLE = 1e-10  # of the size of what is added up in a row
 _FORM = (
@@ -38,7 +38,7 @@ class _Sides(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Constraints(Step):
+class Constraints(SpaceStep):
     """lower ≤ matrix · x ≤ upper, within the bounds; lower = upper is an equality."""
 
     name: ClassVar[str] = "constraints"
@@ -53,7 +53,7 @@ class Constraints(Step):
     box: Bounds
 
     @classmethod
-    def parse(cls, given: Any, start: np.ndarray, before: Sequence[Step] = ()) -> Self | None:
+    def parse(cls, given: Any, start: np.ndarray, before: Sequence[SpaceStep] = ()) -> Self | None:
         """From scipy's LinearConstraint, a table {A, lb, ub}, or a list of these."""
         if given is None or (isinstance(given, list | tuple) and not given):
             return None
@@ -63,9 +63,9 @@ class Constraints(Step):
         wide = np.full(start.size, np.inf)
         box = next((step for step in before if isinstance(step, Bounds)), Bounds(-wide, wide))
         sizes = np.broadcast_to(np.asarray(units.of(before), float), start.shape)
-        made = cls(matrix, lower, upper, start, sizes, box)
-        made._check_start()
-        return made
+        constraints = cls(matrix, lower, upper, start, sizes, box)
+        constraints._check_start()
+        return constraints
 
     @property
     def given(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from driftopt import checks
 from driftopt.space import units
 from driftopt.space.bounds import Bounds
 from driftopt.space.constraints import Constraints
-from driftopt.space.step import Step
+from driftopt.space.step import SpaceStep
 
 _STREAM = 0x6121D  # sets these draws apart from every other use of a seed
 _TRIES = 32  # random roundings tried for one that keeps the constraints
@@ -26,7 +26,7 @@ _EXACT = 2.0**52  # whole numbers below are exact in float64
 
 
 @dataclass(frozen=True, eq=False)
-class Grid(Step):
+class DecisionGrid(SpaceStep):
     """Multiples of a step, counted from `origin`; a step of 0: the coordinate is continuous."""
 
     name: ClassVar[str] = "grid"
@@ -38,7 +38,7 @@ class Grid(Step):
     constraints: Constraints | None
 
     @classmethod
-    def parse(cls, given: Any, start: np.ndarray, before: Sequence[Step] = ()) -> Self | None:
+    def parse(cls, given: Any, start: np.ndarray, before: Sequence[SpaceStep] = ()) -> Self | None:
         """From a step for all coordinates, or a list with one for each.
 
         One is a number (its multiples), a pair (step, through) (through + k · step, as 9.99 ± 0.5 k), or None
@@ -55,16 +55,16 @@ class Grid(Step):
             )
         pairs = [_pair(one) for one in listed]
         wide = np.full(dim, np.inf)
-        made = cls(
+        grid = cls(
             np.array([step for step, _ in pairs]),
             np.array([through for _, through in pairs]),
             np.broadcast_to(np.asarray(units.of(before), float), start.shape),
             next((step for step in before if isinstance(step, Bounds)), Bounds(-wide, wide)),
             next((step for step in before if isinstance(step, Constraints)), None),
         )
-        made._check_room()
-        made._check_start(start)
-        return made
+        grid._check_room()
+        grid._check_start(start)
+        return grid
 
     def _check_room(self) -> None:
         """Refuse bounds between two neighbours of the grid: a decision there could only be off it."""

@@ -2,8 +2,8 @@
 
     method's point ──►  each step's `deploy`, in the order of STEPS  ──►  the decision to deploy
 
-A new rule for decisions is a new file with a `Step` and a line in STEPS: drivers call `deploy` and `report`,
-a study stores `given`, and neither knows which steps there are.
+A new rule for decisions is a new file with a `SpaceStep` and a line in STEPS: drivers call `deploy` and
+`report`, a study stores `given`, and neither knows which steps there are.
 """
 
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ from driftopt import checks
 from driftopt.space import units
 from driftopt.space.bounds import Bounds
 from driftopt.space.constraints import Constraints
-from driftopt.space.grid import Grid
-from driftopt.space.step import Plain, Step
+from driftopt.space.grid import DecisionGrid
+from driftopt.space.step import Plain, SpaceStep
 from driftopt.space.units import Units
 
-STEPS: tuple[type[Step], ...] = (Units, Bounds, Constraints, Grid)
+STEPS: tuple[type[SpaceStep], ...] = (Units, Bounds, Constraints, DecisionGrid)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Space(Plain):
 
     start: np.ndarray
     names: tuple[str, ...]
-    steps: tuple[Step, ...] = ()
+    steps: tuple[SpaceStep, ...] = ()
 
     @classmethod
     def build(cls, start: Any, *, names: Sequence[str] | None = None, **given: Any) -> "Space":
@@ -49,7 +49,7 @@ class Space(Plain):
                 raise ValueError(f"x0 is a Space and has its own {', '.join(twice)}: give each once")
             return start
         origin = checks.vector("x0", start)
-        steps: list[Step] = []
+        steps: list[SpaceStep] = []
         for kind in STEPS:
             step = kind.parse(given.pop(kind.name, None), origin, steps)
             steps += [] if step is None else [step]
@@ -112,7 +112,7 @@ class Space(Plain):
         return next((step.widths for step in self.steps if isinstance(step, Bounds)), np.array([np.inf]))
 
     @cached_property
-    def _way(self) -> tuple[Step, ...]:
+    def _way(self) -> tuple[SpaceStep, ...]:
         """The steps that a point takes: not those whose work another one does."""
         replaced = [name for step in self.steps for name in step.instead_of]
         return tuple(step for step in self.steps if step.name not in replaced)

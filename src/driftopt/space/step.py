@@ -16,7 +16,7 @@ class Plain:
         return {key: value for key, value in vars(self).items() if key not in computed}
 
 
-class Step(Plain, ABC):
+class SpaceStep(Plain, ABC):
     """A pure function on points, (…, d) → (…, d), with a name under which it is given and stored.
 
     A step lengthens no distance by more than its `slack`, so what a method promises of its points holds for
@@ -29,7 +29,7 @@ class Step(Plain, ABC):
 
     @classmethod
     @abstractmethod
-    def parse(cls, given: Any, start: np.ndarray, before: "Sequence[Step]") -> "Self | None":
+    def parse(cls, given: Any, start: np.ndarray, before: "Sequence[SpaceStep]") -> "Self | None":
         """The step from what the user gave for it; None: it is left out.
 
         Args:

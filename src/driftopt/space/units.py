@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from driftopt import checks
-from driftopt.space.step import Step
+from driftopt.space.step import SpaceStep
 
 
 @dataclass(frozen=True, eq=False)
-class Units(Step):
+class Units(SpaceStep):
     """x = z · sizes, coordinate by coordinate."""
 
     name: ClassVar[str] = "units"
@@ -19,7 +19,7 @@ class Units(Step):
     sizes: np.ndarray
 
     @classmethod
-    def parse(cls, given: Any, start: np.ndarray, before: Sequence[Step] = ()) -> Self | None:
+    def parse(cls, given: Any, start: np.ndarray, before: Sequence[SpaceStep] = ()) -> Self | None:
         """From a number > 0 for each coordinate."""
         if given is None:
             return None
@@ -40,6 +40,6 @@ class Units(Step):
         return decisions / self.sizes
 
 
-def of(steps: Sequence[Step]) -> Any:
+def of(steps: Sequence[SpaceStep]) -> Any:
     """The units among some steps; 1.0 where there are none."""
     return next((step.sizes for step in steps if isinstance(step, Units)), 1.0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from driftopt import averages
 from driftopt.report.numbers import fixed, significant
-from driftopt.space.grid import Grid
+from driftopt.space.grid import DecisionGrid
 from driftopt.study.spec import Spec
 
 DAY = 86400.0
@@ -96,7 +96,7 @@ def decimals(spec: Spec, x: Any) -> list[int]:
     On a grid, the grid's; else two digits of what a trial changes, radius / √d in the coordinate's unit, or
     of the change from the start where that is smaller, down to a tenth.
     """
-    grid = next((step for step in spec.space.steps if isinstance(step, Grid)), None)
+    grid = next((step for step in spec.space.steps if isinstance(step, DecisionGrid)), None)
     units = spec.steps.get("units") or [1.0] * spec.dim
     shown: list[int] = []
     for i, (value, start) in enumerate(zip(x, spec.x0, strict=True)):

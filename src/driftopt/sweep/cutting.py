@@ -15,7 +15,7 @@ from driftopt.method import Method
 from driftopt.methods.grids import Grid
 from driftopt.outside.contract import Outside
 from driftopt.sweep.parts import Part, Source
-from driftopt.sweep.task import Settings
+from driftopt.sweep.task import RunSettings
 
 Rows = tuple[tuple[int, ...], ...]  # the configurations of a part, a row for each instance
 
@@ -30,7 +30,7 @@ def feasible(method: Method | Outside, dim: int, budget: int, settle: int = 1) -
 def cut(
     grid: Grid,
     source: Source,
-    settings: Settings,
+    settings: RunSettings,
     seeds: Sequence[int],
     chosen: Sequence[int] | None = None,
     most: int | None = None,
@@ -91,7 +91,7 @@ def _divided(
 def _part(
     grid: Grid,
     source: Source,
-    settings: Settings,
+    settings: RunSettings,
     seeds: Sequence[int],
     configurations: tuple[tuple[int, ...], ...],
     instances: tuple[int, ...],
@@ -105,7 +105,7 @@ def _part(
     return Part(grid.label, configurations, instances, tuple(seeds), spent, most, task)
 
 
-def _spends(method: Method | Outside, dim: int, settings: Settings) -> int:
+def _spends(method: Method | Outside, dim: int, settings: RunSettings) -> int:
     """What a run is expected to spend: whole iterations within the budget."""
     budget, settle = settings.budget, settings.settle
     if isinstance(method, Outside):

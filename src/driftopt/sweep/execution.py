@@ -8,7 +8,7 @@ from typing import Any
 from driftopt.runtime.jax_settings import cores
 from driftopt.sweep.kept_parts import Arrays, Store
 from driftopt.sweep.parts import Part
-from driftopt.sweep.progress import Progress
+from driftopt.sweep.progress import SweepProgress
 from driftopt.sweep.reuse import each_sweep_says_it
 from driftopt.sweep.same_code import Asker, run_task
 
@@ -16,7 +16,7 @@ IN_FLIGHT = 64  # parts handed to an executor at once
 
 
 def execute(
-    parts: Sequence[Part], store: Store, executor: Executor | None, shown: Progress
+    parts: Sequence[Part], store: Store, executor: Executor | None, shown: SweepProgress
 ) -> tuple[list[Arrays], int]:
     """The parts' arrays in order, and how many were found finished."""
     keys = _keys(parts, store, shown)
@@ -60,7 +60,7 @@ def _interrupted(keys: Sequence[str | None], found: Sequence[Arrays | None], sto
     return f"{finished} are safe in {store.folder}; give the same command again to go on from there"
 
 
-def _keys(parts: Sequence[Part], store: Store, shown: Progress) -> list[str | None]:
+def _keys(parts: Sequence[Part], store: Store, shown: SweepProgress) -> list[str | None]:
     """The name of each part's result; None where it is not kept, or may depend on what cannot be seen."""
     if store.folder is None:
         return [None] * len(parts)

@@ -19,13 +19,13 @@ from driftopt.rng.seeds import as_key, query_key, run_keys
 from driftopt.runtime.fingerprint import digest_of
 from driftopt.runtime.reachable_code import Reached, reach
 from driftopt.sweep.kept_parts import Arrays
-from driftopt.sweep.task import Settings, Task
+from driftopt.sweep.task import RunSettings, Task
 
 BLOCK = 16  # queries answered in one call: a dispatch costs more than a query
 BEGIN = np.uint32(2**32 - 1)  # the number of the world's own key: no query has it
 
 
-class Place(ABC):
+class SearchPlace(ABC):
     """Where a search runs: what answers it, and what judges it."""
 
     @property
@@ -62,7 +62,7 @@ class Place(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class SimulatedPlace(Place):
+class SimulatedPlace(SearchPlace):
     """A Problem, with the noise that its queries have in a simulated run of the same seed."""
 
     problem: Problem
@@ -142,9 +142,9 @@ class OutsideRuns(Task):
     """Runs of searches at several places, one after the other."""
 
     searches: tuple[tuple[Outside, ...], ...]  # a row for each place
-    places: tuple[Place, ...]
+    places: tuple[SearchPlace, ...]
     seeds: tuple[tuple[int, ...], ...]  # a row for each place
-    settings: Settings
+    settings: RunSettings
 
     def __post_init__(self) -> None:
         for row, place in zip(self.searches, self.places, strict=True):
@@ -190,7 +190,7 @@ class OutsideRuns(Task):
         return self.settings.budget // (search.batch * self.settings.settle)
 
     def _one(
-        self, search: Outside, place: Place, seed: int, marks: Sequence[int]
+        self, search: Outside, place: SearchPlace, seed: int, marks: Sequence[int]
     ) -> tuple[np.ndarray, int, bool]:
         """What was recommended at the marks and at the end, the points asked for, and whether all was finite.
 

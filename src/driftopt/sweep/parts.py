@@ -24,7 +24,7 @@ from driftopt.runtime.reachable_code import Reached
 from driftopt.runtime.traced_code import trace_hash
 from driftopt.sweep.kept_parts import Arrays
 from driftopt.sweep.outside_runs import OutsideRuns, SimulatedPlace, searches
-from driftopt.sweep.task import Settings, Task
+from driftopt.sweep.task import RunSettings, Task
 
 MEMORY = 1 << 30  # bytes that one part's evaluation may take
 LANES = 1 << 14  # and no more runs than so many at once
@@ -43,7 +43,7 @@ class Source(ABC):
         configurations: Sequence[Sequence[int]],
         instances: Sequence[int],
         seeds: Sequence[int],
-        settings: Settings,
+        settings: RunSettings,
     ) -> Task:
         """The runs of configurations that share their structure: a row of them for each instance."""
 
@@ -102,7 +102,7 @@ class Simulated(Source):
         configurations: Sequence[Sequence[int]],
         instances: Sequence[int],
         seeds: Sequence[int],
-        settings: Settings,
+        settings: RunSettings,
     ) -> Task:
         # In whatever company, instance k has the random numbers of the k-th lane.
         own = tuple(tuple(lane_seed(seed, k) for seed in seeds) for k in instances)
@@ -120,7 +120,7 @@ class Simulated(Source):
         problems = self.stacked.take(instances)
         return Simulation(method, problems, own, settings, self._code(flat[0], settings))
 
-    def _code(self, method: Method, settings: Settings) -> Reached:
+    def _code(self, method: Method, settings: RunSettings) -> Reached:
         """The code behind one run of the method; driftopt's own is in every key already."""
         problem = self.problems[0]
         if ours((method, problem)):
@@ -146,7 +146,7 @@ class Simulation(Task):
     method: Method
     problems: Stack
     seeds: tuple[tuple[int, ...], ...]  # a row for each instance
-    settings: Settings
+    settings: RunSettings
     code: Reached
 
     @property
@@ -182,7 +182,7 @@ class Simulation(Task):
         return result
 
 
-def _traced(method: Method, problem: Problem, settings: Settings) -> Reached:
+def _traced(method: Method, problem: Problem, settings: RunSettings) -> Reached:
     """The hash of what a run of the method computes, and of what is measured at its end."""
     found = [trace_hash(traced(lambda: simulate(method, problem, **_given(settings))))]
     if settings.metrics:
@@ -192,7 +192,7 @@ def _traced(method: Method, problem: Problem, settings: Settings) -> Reached:
     )
 
 
-def _given(settings: Settings) -> dict[str, Any]:
+def _given(settings: RunSettings) -> dict[str, Any]:
     s = settings
     return {"budget": s.budget, "x0": s.x0, "evaluate_every": s.evaluate_every, "settle": s.settle}
 

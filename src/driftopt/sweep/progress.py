@@ -18,7 +18,7 @@ def rate(queries: float, seconds: float) -> str:
     return f"{speed / 1e6:.1f} million queries/s" if speed >= 1e5 else f"{speed:,.0f} queries/s"
 
 
-class Progress:
+class SweepProgress:
     """A context: `advance` after each part, `note` for a sentence."""
 
     def __init__(self, title: str, total: int, *, show: bool = True):
@@ -27,7 +27,7 @@ class Progress:
         self._bar: Any = None
         self._task: Any = None
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "SweepProgress":
         if self.show and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn, TimeRemainingColumn

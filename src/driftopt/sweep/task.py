@@ -8,7 +8,7 @@ from driftopt.sweep.kept_parts import Arrays
 
 
 @dataclass(frozen=True)
-class Settings:
+class RunSettings:
     """What all runs of a sweep have in common."""
 
     budget: int

@@ -29,8 +29,8 @@ from driftopt.sweep.arguments import check_grids, check_seeds, check_source, che
 from driftopt.sweep.cutting import cut, feasible
 from driftopt.sweep.execution import execute
 from driftopt.sweep.kept_parts import Store
-from driftopt.sweep.parts import Part, Settings, Simulated, Source
-from driftopt.sweep.progress import Progress
+from driftopt.sweep.parts import Part, RunSettings, Simulated, Source
+from driftopt.sweep.progress import SweepProgress
 from driftopt.sweep.table import Runs, assemble
 
 
@@ -109,7 +109,7 @@ def run(
     start = None if x0 is None else tuple(checks.single_precision("x0", x0, source.dim).tolist())
     queries = checks.one_count("budget", budget)
     held = checks.shape("settle", settle)
-    settings = Settings(queries, start, evaluate_every, metrics, held, check_version(version))
+    settings = RunSettings(queries, start, evaluate_every, metrics, held, check_version(version))
     whole = sum(len(one) if chosen is None else 1 for one in grids) * len(source.names) * len(seeds)
     wanted = None if parts is None else checks.one_count("parts", parts)
     most = None if wanted is None else max(1, whole // wanted)
@@ -117,7 +117,7 @@ def run(
     for one in grids:
         picked = None if chosen is None else [chosen[one.label, name] for name in source.names]
         pieces += cut(one, source, settings, seeds, picked, most)
-    with Progress(title, sum(part.queries for part in pieces), show=progress) as shown:
+    with SweepProgress(title, sum(part.queries for part in pieces), show=progress) as shown:
         began = time.monotonic()
         done, reused = execute(pieces, Store(folder, shown.note, fresh=fresh), executor, shown)
         seconds = time.monotonic() - began
@@ -253,7 +253,7 @@ def select(
 
 
 def describe(
-    grids: Sequence[Grid], source: Source, settings: Settings, seeds: Sequence[int]
+    grids: Sequence[Grid], source: Source, settings: RunSettings, seeds: Sequence[int]
 ) -> dict[str, Any]:
     """What defines a sweep and on what it ran, for its manifest."""
     import jax

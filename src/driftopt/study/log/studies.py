@@ -47,9 +47,9 @@ def add(
         keys.prepare(database)
 
     def work(connection: sa.Connection) -> Found:
-        made = None if request is None else keys.find(connection, keys.CREATION, request)
-        if made is not None:
-            return _by_number(connection, made, name)
+        number = None if request is None else keys.find(connection, keys.CREATION, request)
+        if number is not None:
+            return _by_number(connection, number, name)
         at = stored(now)
         checksum = chained("", name, at, spec)
         row = sa.insert(schema.studies).values(name=name, created_at=at, spec=spec, checksum=checksum)
