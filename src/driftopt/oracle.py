@@ -8,7 +8,7 @@
 | G | X, and the gradient ∇ₓF(x′; ξ) of that formula | the same, differentiated |
 | M | X, and a parametric family for Ξ | a demand model |
 | W | values of a world with memory, where today's ξ depends on yesterday's | customers adapt over weeks |
-| K | values, and covariates: what is known beside, and no decision moves | footfall, rain, who came in |
+| K | values, and what is known beside: covariates, precision, control, metrics | rain, complaints |
 
 A method declares its letter (`Method.sees`), a driver refuses what it cannot show before anything runs. Every
 fresh ξ is one query, for every letter; F at another x for a ξ already seen costs nothing.
@@ -23,6 +23,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from driftopt.answers import Beside
+
 Formula = Callable[[Array, Any], Array]  # (x, ξ) → F(x; ξ) or its gradient in x
 
 
@@ -35,7 +37,7 @@ class Sight(StrEnum):
     GRADIENTS = "G"
     MODEL = "M"
     MEMORY = "W"
-    COVARIATES = "K"
+    BESIDE = "K"
 
     @property
     def words(self) -> str:
@@ -59,7 +61,7 @@ WORDS = {
     Sight.GRADIENTS: "ξ and the gradient of F",
     Sight.MODEL: "ξ and a model of its law",
     Sight.MEMORY: "values of a world with memory",
-    Sight.COVARIATES: "values and covariates",
+    Sight.BESIDE: "values and what is known beside",
 }
 
 
@@ -93,11 +95,12 @@ class Observed(NamedTuple):
     model: Model | None = None
 
 
-class WithCovariates(NamedTuple):
-    """What one iteration's queries showed: the mean value at each point, and the mean covariates."""
+class WithBeside(NamedTuple):
+    """What one iteration's queries showed: each sample's value, and what came with it."""
 
-    values: Array  # (p,)
-    covariates: Array  # (p, k)
+    values: Array  # (m, p), samples at each point
+    taken: Array  # (m, p), which of the samples there are
+    beside: Beside  # numbers as (m, p), one for each sample
 
 
 def mean_over(taken: Array, values: Array) -> Array:
@@ -122,10 +125,10 @@ def mean_formula(formula: Formula, x: Array, xi: Any, taken: Array) -> Array:
 
 def check_minimize(name: str, sees: Sight, *, loss: bool, model: bool) -> None:
     """Refuse, for `minimize`, a method that sees more than the user's function shows."""
-    if sees is Sight.COVARIATES:
+    if sees is Sight.BESIDE:
         raise ValueError(
-            f"{name} sees {sees.words}: give the method itself, and covariates=[names] to minimize, whose "
-            "function then returns (value, covariates)"
+            f"{name} sees {sees.words}: give the method itself, and covariates=[names], precision=, "
+            "relative_to_control= or limits= to minimize, whose function then returns them too"
         )
     if sees is Sight.SAME_SAMPLE:
         raise ValueError(

@@ -17,6 +17,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from driftopt import checks
+from driftopt.answers import Beside
 from driftopt.oracle import Model
 from driftopt.pytree import check_decorated
 
@@ -113,6 +114,14 @@ class Problem(ABC):
         """A name for each of the covariates."""
         shape = jax.eval_shape(lambda p: p.covariates(p.noise(jax.random.key(0))), self)
         return () if shape is None else tuple(f"c{i + 1}" for i in range(shape.shape[0]))
+
+    def beside(self, noise: Any, x: Array) -> Beside:
+        """What else is told with the value of a query at x, as a live system would tell it.
+
+        Metrics that limits may be put on, n or sem, and the value of control at the same time. Covariates
+        have a function of their own, which does not see x.
+        """
+        return Beside()
 
     def optimum(self) -> Optimum | None:
         """The performative optimum, argmin f, where the problem knows it; None where it does not."""

@@ -280,5 +280,5 @@ def test_simulation_adjusts_for_the_person_drawn():
 def test_a_problem_without_covariates_is_refused():
     from driftopt.problems import kink
 
-    with pytest.raises(ValueError, match="has none; define covariates"):
+    with pytest.raises(ValueError, match="no covariates: define covariates"):
         simulate(methods.with_covariates(methods.get("auto", radius=1.0)), kink(2), budget=20)

@@ -5,6 +5,12 @@
 
 A new thing that may come with an answer, or go wrong with it, is a new file with a `Step` and a line in
 `build`; drivers and studies call `judge` and `take`.
+
+The order is guard, covariates, control, limits, precision, direction. Covariates, control and limits add to a
+value or subtract from it, in its own units, and the first learns from differences of values how much.
+Precision comes after them because it changes the scale of an iteration's differences: had it come first, a
+slow week's shrunken difference would meet the whole of what its covariates explain, or of what its excess
+costs, and β̂ would be learnt from differences that are not the value's.
 """
 
 import math
@@ -105,6 +111,13 @@ class Answers:
     def _readers(self) -> tuple[Step, ...]:
         return tuple(step for step in self.steps if step.reads is not None)
 
+    def rows(self, told: Beside, shape: tuple[int, ...], xp: Any) -> Mapping[str, Any]:
+        """The same of numbers that are arrays of that shape themselves, one number for each answer."""
+        return {
+            str(step.reads): xp.stack([xp.broadcast_to(xp.asarray(one), shape) for one in step.row(told)], -1)
+            for step in self._readers
+        }
+
     def beside(self, told: Sequence[Beside], shape: tuple[int, int]) -> Mapping[str, Any]:
         """What the steps read of an iteration's answers, each by its name as (samples, p, numbers)."""
         return {
@@ -141,14 +154,13 @@ class Answers:
         array([2. , 5.5])
         """
         if memory:  # `minimize` passes here once every twenty microseconds, and mostly without a step
-            memory, values = self._through(memory, Told(values, beside))
-        if len(values) == 1:
-            return memory, values[0]
-        return memory, averages.mean(values)
+            return self.take_told(memory, Told(values, beside))
+        return memory, values[0] if len(values) == 1 else averages.mean(values)
 
-    def _through(self, memory: Memory, told: Told) -> tuple[Memory, np.ndarray]:
+    def take_told(self, memory: Memory, told: Told) -> tuple[Memory, Any]:
+        """The same, of NumPy's arrays or of JAX's: what a compiled loop calls."""
         after: list[Any] = []
         for step, before in zip(self._takers, memory, strict=True):
             remembered, told = step.take(before, told)
             after.append(remembered)
-        return tuple(after), told.values
+        return tuple(after), told.mean()

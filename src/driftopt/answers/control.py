@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from driftopt.answers.beside import Beside
-from driftopt.answers.step import Step, Told
+from driftopt.answers.step import Step, Told, choose, if_sound
 
 ENOUGH = 10  # iterations before advice is given
 
@@ -37,31 +37,33 @@ class RelativeToControl(Step):
         return Compared(zero, zero, zero, zero, np.zeros(2), np.zeros(2))
 
     def take(self, memory: Compared, told: Told) -> tuple[Compared, Told]:
-        given = told.beside.get(self.reads)
-        if given is None or not (np.isfinite(given).any() or memory.count > 0):
+        given, xp = told.beside.get(self.reads), told.xp
+        if given is None:
             return memory, told
         with np.errstate(all="ignore"):
-            control = given[..., 0]
-            known = np.isfinite(control)
-            here = control[known].mean() if known.any() else memory.mean
-            usual = here if memory.count == 0 else memory.mean
-            values = told.values - np.where(known, control, usual)
-            after = _compared(memory, told.values.mean(axis=0), values.mean(axis=0), here)
-        sound = all(np.isfinite(leaf).all() for leaf in after) and bool(np.isfinite(values).all())
-        return (after, Told(values, told.beside)) if sound else (memory, told)
+            known = told.known(given)[..., 0]
+            control = xp.where(known, given[..., 0], 0)
+            some = known.any()
+            here = choose(xp, some, control.sum() / xp.maximum(known.sum(), 1), memory.mean)
+            usual = choose(xp, memory.count == 0, here, memory.mean)
+            after = told._replace(values=told.values - xp.where(known, control, usual))
+            compared = _compared(memory, told.mean(), after.mean(), here, xp)
+            begun = some | (memory.count > 0)
+            memory, values = if_sound(xp, begun, (compared, after.values), (memory, told.values))
+        return memory, told._replace(values=values)
 
 
-def _compared(memory: Compared, plain: np.ndarray, relative: np.ndarray, control: Any) -> Compared:
+def _compared(memory: Compared, plain: Any, relative: Any, control: Any, xp: Any) -> Compared:
     count = memory.count + 1
-    means = np.array([plain.mean(), relative.mean()])
-    changes = (means - memory.last) ** 2 if memory.count > 0 else memory.changes
+    means = xp.stack([plain.mean(), relative.mean()])
+    changes = choose(xp, memory.count > 0, (means - memory.last) ** 2, memory.changes)
     return Compared(
         count,
         memory.mean + (control - memory.mean) / count,
         memory.plain + (plain.var() - memory.plain) / count,
         memory.relative + (relative.var() - memory.relative) / count,
         means,
-        memory.changes + (changes - memory.changes) / max(memory.count, 1),
+        memory.changes + (changes - memory.changes) / xp.maximum(memory.count, 1),
     )
 
 

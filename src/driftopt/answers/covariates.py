@@ -187,19 +187,18 @@ class Covariates(Step):
 
         Where no covariates came along, all are unknown, and nothing is changed.
         """
-        given = told.beside.get(self.reads)
+        given, xp = told.beside.get(self.reads), told.xp
         if given is None:
             return memory, told
         with np.errstate(all="ignore"):
-            covariates = _mean_known(np.asarray(given, np.float64))
-            values = told.values.mean(axis=0) if len(told.values) > 1 else told.values[0]
-            memory, adjusted = adjust(memory, values, covariates)
-            return memory, Told(told.values - (values - adjusted), told.beside)
+            values = told.mean()
+            memory, adjusted = adjust(memory, values, _mean_known(told, given), xp)
+            return memory, told._replace(values=told.values - (values - adjusted))
 
 
-def _mean_known(covariates: np.ndarray) -> np.ndarray:
+def _mean_known(told: Told, covariates: Any) -> Any:
     """(samples, p, k) → (p, k): the mean of what is known; NaN where nothing is."""
-    known = np.abs(covariates) <= largest(covariates.dtype)
-    total = np.where(known, covariates, 0).sum(axis=0)
-    count = known.sum(axis=0)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    xp = told.xp
+    known = told.known(covariates) & (xp.abs(covariates) <= largest(covariates.dtype))
+    total, count = xp.sum(xp.where(known, covariates, 0), axis=0), xp.sum(known, axis=0)
+    return xp.where(count > 0, total / xp.maximum(count, 1), xp.nan)

@@ -7,4 +7,4 @@ from driftopt.answers.step import Step, Told
 
 class Maximize(Step):
     def take(self, memory: Any, told: Told) -> tuple[Any, Told]:
-        return memory, Told(-told.values, told.beside)
+        return memory, told._replace(values=-told.values)

@@ -23,7 +23,7 @@ import numpy as np
 
 from driftopt import checks
 from driftopt.answers.beside import Beside
-from driftopt.answers.step import Step, Told
+from driftopt.answers.step import Step, Told, if_sound
 
 NEAR = 0.12  # ē looks back over about 1/NEAR iterations
 PACE = 0.6
@@ -84,53 +84,51 @@ class Limits(Step):
         return Weighed(np.zeros(()), np.zeros(m), np.zeros(m), np.zeros(1 + m), np.zeros(m))
 
     def take(self, memory: Weighed, told: Told) -> tuple[Weighed, Told]:
-        given = told.beside.get(self.reads)
+        given, xp = told.beside.get(self.reads), told.xp
         if given is None:
             return memory, told
         with np.errstate(all="ignore"):
-            known = np.isfinite(given)
+            known = told.known(given)
             some = known.any(axis=0)
-            mean = np.where(known, given, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-            excess = np.where(some, mean, memory.excess)  # (p, m)
-            values = told.values.mean(axis=0)
-            weights = _weights(memory)
-            after = _after(memory, values, excess, some.any(axis=0))
-            added = self.sign * (excess @ weights)
-        sound = all(np.isfinite(leaf).all() for leaf in after) and bool(np.isfinite(added).all())
-        return (after, Told(told.values + added, told.beside)) if sound else (memory, told)
+            mean = xp.where(known, given, 0).sum(axis=0) / xp.maximum(known.sum(axis=0), 1)
+            excess = xp.where(some, mean, memory.excess)  # (p, m)
+            after = _after(memory, told.mean(), excess, some.any(axis=0), xp)
+            added = self.sign * (excess * _weights(memory, xp)).sum(axis=1)
+            memory, values = if_sound(xp, True, (after, told.values + added), (memory, told.values))
+        return memory, told._replace(values=values)
 
 
-def _weights(memory: Weighed) -> np.ndarray:
+def _weights(memory: Weighed, xp: Any) -> Any:
     """λ."""
     spread = memory.spread
-    ratio = np.where(spread[1:] > 0, np.sqrt(spread[0] / np.where(spread[1:] > 0, spread[1:], 1)), 0)
-    return ratio * np.exp(memory.strength) / (1 + np.exp(-STEEP * _sureness(memory)))
+    ratio = xp.where(spread[1:] > 0, xp.sqrt(spread[0] / xp.where(spread[1:] > 0, spread[1:], 1)), 0)
+    return ratio * xp.exp(memory.strength) / (1 + xp.exp(-STEEP * _sureness(memory, xp)))
 
 
-def _sureness(memory: Weighed) -> np.ndarray:
+def _sureness(memory: Weighed, xp: Any) -> Any:
     """ē in units of its standard error, within ±10."""
-    error = np.sqrt(memory.square * NEAR / (2 - NEAR))
-    sure = memory.excess / np.where(error > 0, error, 1)
-    return np.clip(np.where(error > 0, sure, np.sign(memory.excess) * 10), -10, 10)
+    error = xp.sqrt(memory.square * NEAR / (2 - NEAR))
+    sure = memory.excess / xp.where(error > 0, error, 1)
+    return xp.clip(xp.where(error > 0, sure, xp.sign(memory.excess) * 10), -10, 10)
 
 
-def _after(memory: Weighed, values: np.ndarray, excess: np.ndarray, some: np.ndarray) -> Weighed:
+def _after(memory: Weighed, values: Any, excess: Any, some: Any, xp: Any) -> Weighed:
     count = memory.count + 1
     middle = excess.mean(axis=0)
-    near = np.where(some, max(1 / count, NEAR), 0)
-    slow = max(1 / count, 0.02)
+    near = xp.where(some, xp.maximum(1 / count, NEAR), 0)
+    slow = xp.maximum(1 / count, 0.02)
     change = middle - memory.excess
-    both = np.concatenate([values[:, None], excess], axis=1)
+    both = xp.concatenate([values[:, None], excess], axis=1)
     apart = ((both - both.mean(axis=0)) ** 2).mean(axis=0)
-    limit = np.where(memory.spread > 0, 16 * memory.spread, np.inf)
+    limit = xp.where(memory.spread > 0, 16 * memory.spread, xp.inf)
     after = memory._replace(
         count=count,
         excess=memory.excess + near * change,
-        square=memory.square + slow * (np.where(count > 1, change**2, 0) - memory.square),
-        spread=memory.spread + slow * (np.minimum(apart, limit) - memory.spread),
+        square=memory.square + slow * (xp.where(count > 1, change**2, 0) - memory.square),
+        spread=memory.spread + slow * (xp.minimum(apart, limit) - memory.spread),
     )
-    pace = PACE / np.sqrt(count) * np.tanh(_sureness(after))
-    return after._replace(strength=np.clip(memory.strength + pace, LEAST, MOST))
+    pace = PACE / xp.sqrt(count) * xp.tanh(_sureness(after, xp))
+    return after._replace(strength=xp.clip(memory.strength + pace, LEAST, MOST))
 
 
 def limits_of(given: Mapping[str, Mapping[str, Any]]) -> tuple[Limit, ...]:

@@ -18,9 +18,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from driftopt import averages
 from driftopt.answers.beside import Beside
-from driftopt.answers.step import Step, Told
+from driftopt.answers.step import Step, Told, choose, if_sound
 
 MOST = 3.0  # ω at most
 NEAR = 0.2  # L looks back over about 1/NEAR iterations
@@ -47,8 +46,8 @@ class Precision(Step):
     reads: ClassVar[str] = "precision"  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def row(self, beside: Beside) -> Sequence[float]:
-        """Its sem², else its 1/n; the other one is NaN."""
-        if beside.sem:
+        """Its sem², else its 1/n; the other one is NaN. A sem of 0 says nothing."""
+        if beside.sem is not None and not (isinstance(beside.sem, float) and not beside.sem):
             return [beside.sem**2, np.nan]
         return [np.nan, np.nan if beside.n is None else 1 / beside.n]
 
@@ -57,66 +56,67 @@ class Precision(Step):
         return Known(zero, np.zeros(2), np.zeros(2), zero, zero, zero, zero)
 
     def take(self, memory: Known, told: Told) -> tuple[Known, Told]:
-        given = told.beside.get(self.reads)
-        if given is None or (not np.isfinite(given).any() and not memory.told.any()):
+        given, xp = told.beside.get(self.reads), told.xp
+        if given is None:
             return memory, told
         with np.errstate(all="ignore"):
-            memory, relative = _relative(memory, given)
-            values, ratio = _at_points(told.values, relative)
-            after, weighed = _weigh(memory, values, ratio)
-        sound = all(np.isfinite(leaf).all() for leaf in after) and bool(np.isfinite(weighed).all())
-        return (after, Told(weighed, told.beside)) if sound else (memory, told)
+            usual, relative = _relative(memory, given, told.known(given) & (given > 0), xp)
+            averaged, ratio = _at_points(told, relative)
+            after, values = _weigh(usual, averaged, ratio)
+            begun = xp.any(usual.told > 0)
+            memory, values = if_sound(xp, begun, (after, values), (memory, told.values))
+        return memory, told._replace(values=values)
 
 
-def _relative(memory: Known, given: np.ndarray) -> tuple[Known, np.ndarray]:
+def _relative(memory: Known, given: Any, known: Any, xp: Any) -> tuple[Known, Any]:
     """(samples, p): each answer's variance in units of the usual one; 1 where nothing is known of it."""
-    known = np.isfinite(given) & (given > 0)
-    usual, told = memory.usual.copy(), memory.told.copy()
-    for kind in range(2):
-        here = given[..., kind][known[..., kind]]
-        if here.size:
-            # Of equal numbers the mean is the number itself, to the last bit.
-            mean = here[0] if (here == here[0]).all() else here.mean()
-            told[kind] += 1
-            usual[kind] += (mean - usual[kind]) / min(told[kind], 100.0)
-            if told[kind] == 1 or mean == memory.usual[kind]:
-                usual[kind] = mean
-    each = np.where(known, given / np.where(usual > 0, usual, 1), 0).sum(axis=-1)
-    return memory._replace(usual=usual, told=told), np.where(known.any(axis=-1), each, 1.0)
+    count, held = known.sum(axis=(0, 1)), xp.where(known, given, 0)
+    most = held.max(axis=(0, 1))
+    # Of equal numbers the mean is the number itself, to the last bit.
+    alike = ((held == most) | ~known).all(axis=(0, 1))
+    mean = xp.where(alike, most, held.sum(axis=(0, 1)) / xp.maximum(count, 1))
+    told = memory.told + (count > 0)
+    usual = memory.usual + (mean - memory.usual) / xp.minimum(xp.maximum(told, 1.0), 100.0)
+    usual = xp.where((told == 1) | (mean == memory.usual), mean, usual)
+    usual = xp.where(count > 0, usual, memory.usual)
+    each = (held / xp.where(usual > 0, usual, 1)).sum(axis=-1)
+    return memory._replace(usual=usual, told=told), xp.where(known.any(axis=-1), each, 1.0)
 
 
-def _at_points(values: np.ndarray, relative: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(samples, p) values whose mean is the weighted one, and (p,) the variance of the weighted mean."""
-    if (relative == relative[0]).all():
-        return values, relative[0]
-    weights = 1 / relative
-    mean = (weights * values).sum(axis=0) / weights.sum(axis=0)
-    return np.broadcast_to(mean, values.shape).copy(), len(values) / weights.sum(axis=0)
+def _at_points(told: Told, relative: Any) -> tuple[Told, Any]:
+    """Values whose mean is the weighted one, and (p,) the variance of the weighted mean."""
+    if len(relative) == 1:
+        return told, relative[0]
+    xp, taken = told.xp, told.taken if told.taken is not None else np.ones(relative.shape, bool)
+    weights = xp.where(taken, 1 / relative, 0)
+    mean = xp.sum(weights * told.values, axis=0) / xp.sum(weights, axis=0)
+    alike = xp.all((relative == relative[0]) | ~taken)
+    ratio = xp.where(alike, relative[0], xp.sum(taken, axis=0) / xp.sum(weights, axis=0))
+    return told._replace(values=xp.where(alike, told.values, mean)), ratio
 
 
-def _weigh(memory: Known, values: np.ndarray, ratio: np.ndarray) -> tuple[Known, np.ndarray]:
-    means = averages.mean(values) if len(values) > 1 else values[0]
-    middle, first = means.mean(), memory.count == 0
-    level = middle if first else memory.level
+def _weigh(memory: Known, told: Told, ratio: Any) -> tuple[Known, Any]:
+    xp, means, usual = told.xp, told.mean(), memory.square
+    middle = means.mean()
+    level = choose(xp, memory.count == 0, middle, memory.level)
     apart = means - middle if len(means) > 1 else means - level
-    square = float((apart**2).sum() / max(len(means) - 1, 1))
-    whole = ratio.mean() if (ratio != ratio[0]).any() else ratio[0]
-    usual = memory.square
-    unit = min(square / usual, WILD) if usual > 0 else 1.0
+    square = (apart**2).sum() / max(len(means) - 1, 1)
+    whole = choose(xp, (ratio == ratio[0]).all(), ratio[0], ratio.mean())
+    begun = usual > 0
+    unit = choose(xp, begun, xp.minimum(square / choose(xp, begun, usual, 1), WILD), 1.0)
     share = (SURE + memory.goes_with / 2) / (SURE + memory.varied / 2)
-    share = min(max(share, 0.0), 1.0)
-    weight = 1.0 if whole == 1 else min(MOST, 1 / (1 - share + share * whole))
-    pace = max(1 / (memory.count + 1), 0.01)
+    share = xp.minimum(xp.maximum(share, 0.0), 1.0)
+    weight = choose(xp, whole == 1, 1.0, xp.minimum(MOST, 1 / (1 - share + share * whole)))
+    shrunk = xp.minimum(weight, 1.0)
+    pace = xp.maximum(1 / (memory.count + 1), 0.01)
     after = Known(
         memory.count + 1,
         memory.usual,
         memory.told,
-        level + NEAR * min(weight, 1.0) * (middle - level),
-        usual + pace * ((min(square, WILD * usual) if usual > 0 else square) - usual),
+        level + NEAR * shrunk * (middle - level),
+        usual + pace * (choose(xp, begun, xp.minimum(square, WILD * usual), square) - usual),
         memory.goes_with + (whole - 1) * (unit - 1),
         memory.varied + (whole - 1) ** 2,
     )
-    if weight == 1.0:
-        return after, values
-    change = (level + min(weight, 1.0) * (middle - level)) + weight * (means - middle) - means
-    return after, values + change
+    change = (level + shrunk * (middle - level)) + weight * (means - middle) - means
+    return after, choose(xp, weight == 1.0, told.values, told.values + change)

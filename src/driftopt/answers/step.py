@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from driftopt import averages
 from driftopt.answers.beside import Beside
 
 
@@ -29,10 +30,44 @@ class Verdict(NamedTuple):
 
 
 class Told(NamedTuple):
-    """One iteration's answers: fresh samples at each of p points, all of which count."""
+    """One iteration's answers: fresh samples at each of p points.
 
-    values: np.ndarray  # (samples, p)
+    They are NumPy's arrays where a function or a log holds the oracle, and JAX's in a compiled loop, where a
+    lane may have room for more samples than it takes. A step's `take` is one code for both.
+    """
+
+    values: Any  # (samples, p)
     beside: Mapping[str, Any] = {}  # what else came with them, by name
+    taken: Any = None  # (samples, p) which of them there are, the first always; None: all
+    xp: Any = np  # whose arrays they are: numpy, or jax.numpy
+
+    def mean(self) -> Any:
+        """(p,) the mean of each point's samples, added up in their order."""
+        if self.taken is None:
+            return self.values[0] if len(self.values) == 1 else averages.mean(self.values)
+        total = self.xp.sum(self.xp.where(self.taken, self.values, 0), axis=0)
+        return total / self.xp.sum(self.taken, axis=0).astype(total.dtype)
+
+    def known(self, given: Any) -> Any:
+        """(samples, p, numbers) which of the numbers that came with the samples are there, and finite."""
+        finite = self.xp.isfinite(given)
+        return finite if self.taken is None else finite & self.taken[..., None]
+
+
+def choose(xp: Any, condition: Any, one: Any, other: Any) -> Any:
+    """`one` where the single condition holds, else `other`: on the host a branch, which takes no time."""
+    return (one if condition else other) if xp is np else xp.where(condition, one, other)
+
+
+def if_sound(xp: Any, holds: Any, new: tuple[Any, Any], old: tuple[Any, Any]) -> tuple[Any, Any]:
+    """The new (memory, values) where `holds`, and every number in them is finite; else the old."""
+    if xp is np:
+        sound = holds and all(np.isfinite(leaf).all() for leaf in (*new[0], new[1]))
+        return new if sound else old
+    for leaf in (*new[0], new[1]):
+        holds = holds & xp.all(xp.isfinite(leaf))
+    memory = (xp.where(holds, after, before) for after, before in zip(new[0], old[0], strict=True))
+    return type(old[0])(*memory), xp.where(holds, new[1], old[1])
 
 
 class Step(ABC):  # noqa: B024  each step has one part or the other

@@ -15,11 +15,12 @@ import numpy as np
 from jax import Array, lax
 
 from driftopt import checks
+from driftopt.answers import Beside
 from driftopt.drivers.compiler_options import options
 from driftopt.drivers.host import farthest
 from driftopt.drivers.plan import QUICK, affordable, first_step
 from driftopt.method import Method
-from driftopt.oracle import Observed, Sight, WithCovariates, mean_over
+from driftopt.oracle import Observed, Sight, WithBeside, mean_over
 from driftopt.problem import Problem
 from driftopt.rng.seeds import query_key, run_words, wrapped
 from driftopt.runtime import executable_cache, fingerprint
@@ -62,17 +63,26 @@ def needed(method: Method, problem: Problem, settle: int) -> bool:
             f"{name} sees {method.sees.words}, which a world with memory cannot show: it has moved on after "
             "the first; choose a method that sees values"
         )
-    if method.sees is Sight.COVARIATES:
-        _check_covariates(name, problem)
+    if method.sees is Sight.BESIDE:
+        _check_beside(method, problem)
     values = method.sees in (Sight.VALUES, Sight.MEMORY) and not method.scheduled
     return not values or problem.remembers or settle > 1
 
 
-def _check_covariates(name: str, problem: Problem) -> None:
-    given = problem.covariate_names
-    if not given or problem.remembers:
-        what = "is a world with memory" if given else "has none; define covariates(noise) on the problem"
-        raise ValueError(f"{name} sees {Sight.COVARIATES.words}: {type(problem).__name__} {what}")
+def _check_beside(method: Method, problems: Problem) -> None:
+    if problems.remembers:
+        raise ValueError(
+            f"{type(method).__name__} sees {method.sees.words}, which a world with memory does not tell: "
+            "choose a method that sees values"
+        )
+    dim = jax.eval_shape(lambda p: jax.vmap(lambda q: q.x0)(p), problems).shape[1]
+
+    def first(problems: Problem, key: Array) -> Any:
+        problem = jax.tree.map(lambda leaf: leaf[0], problems)
+        look = _Look(method, problem, key, Shape(dim, method.points(dim), 1, 1, 1, 1))
+        return look.first_state(key, problem.x0.astype(jnp.float32))
+
+    jax.eval_shape(first, problems, jax.random.key(0))  # the method says what it misses
 
 
 def run(
@@ -163,25 +173,34 @@ class _Look:
             # for is looked at, and the others are paid for.
             noise = self._noise(numbers + self.shape.settle - 1)
             if not self.method.sees.observes:
-                values = _means(taken, _each(self.problem.observe, (0, None))(noise, points))
-                return world, self._with_covariates(values, taken, noise)
+                each = _each(self.problem.observe, (0, None))(noise, points)
+                if self.method.sees is Sight.BESIDE:
+                    return world, WithBeside(each.T.astype(jnp.float32), taken.T, self._beside(noise, points))
+                return world, _means(taken, each)
             xi = _each(self.problem.respond, (0, None))(noise, points)
         values = _means(taken, _each(self.problem.value, (None, 0))(points, xi))
         return world, self._observed(values, points, xi, taken) if self.method.sees.observes else values
 
-    def _with_covariates(self, values: Array, taken: Array, noise: Any) -> Any:
-        if self.method.sees is not Sight.COVARIATES:
-            return values
-        each = _each(self.problem.covariates, (0,))(noise)
-        return WithCovariates(values, _means(taken, each))
+    def _beside(self, noise: Any, points: Array) -> Beside:
+        """What came with each sample; each number is (m, p)."""
+
+        def turned(number: Array) -> Array:
+            return number.T.astype(jnp.float32)
+
+        told = jax.tree.map(turned, _each(self.problem.beside, (0, None))(noise, points))
+        known = _each(self.problem.covariates, (0,))(noise)
+        if known is None:
+            return told
+        names = self.problem.covariate_names
+        return told._replace(covariates={name: turned(known[..., i]) for i, name in enumerate(names)})
 
     def first_state(self, key: Array, x0: Array) -> Any:
         """The method's state before the first query, with room for what it will see."""
-        if self.method.sees is Sight.COVARIATES:
-            known = jax.eval_shape(lambda key: self.problem.covariates(self.problem.noise(key)), key)
-            assert known is not None
-            shape = (self.shape.points, *known.shape)
-            like = WithCovariates(jnp.zeros(shape[0], jnp.float32), jnp.zeros(shape, jnp.float32))
+        if self.method.sees is Sight.BESIDE:
+            points = jnp.zeros((self.shape.points, self.shape.dim), jnp.float32)
+            taken = jnp.ones((self.shape.most, self.shape.points), bool)
+            noise = self._noise(jnp.zeros(taken.T.shape, jnp.int32))
+            like = WithBeside(taken.astype(jnp.float32), taken, self._beside(noise, points))
             return self.method.init(key, x0, like)  # pyright: ignore[reportCallIssue]
         if not self.method.sees.observes:
             return self.method.init(key, x0)

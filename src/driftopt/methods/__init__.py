@@ -1,10 +1,10 @@
 """The methods by name: `get("zo-o2nc-2pt", radius=0.5)`, `names()`; `register` yours."""
 
 from driftopt.method import Method
-from driftopt.methods.adjusted import with_covariates
 from driftopt.methods.auto import Auto
 from driftopt.methods.entry import Entry
 from driftopt.methods.grids import Grid, grid
+from driftopt.methods.informed import Informed, informed, with_covariates
 from driftopt.methods.o2nc import O2NC
 from driftopt.methods.registry import describe, entry, get, names, register
 from driftopt.methods.sgd import SGD
@@ -15,11 +15,13 @@ __all__ = [
     "Auto",
     "Entry",
     "Grid",
+    "Informed",
     "Method",
     "describe",
     "entry",
     "get",
     "grid",
+    "informed",
     "names",
     "register",
     "with_covariates",
