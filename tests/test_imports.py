@@ -53,9 +53,6 @@ LAYERS = (
 # What a room must not reach by any path, although the layers would allow it.
 UNKNOWN_TO = {"study": ("problems", "data"), "methods": ("problem", "problems", "drivers", "data")}
 
-# Imports below `if TYPE_CHECKING:` that point up, each with its reason. They never run.
-FOR_TYPES_ALONE: dict[tuple[str, str], str] = {}
-
 
 class Import(NamedTuple):
     source: str
@@ -118,7 +115,7 @@ def read_imports() -> tuple[Import, ...]:
 
 def imports() -> list[Import]:
     """Those that the rules are for."""
-    return [line for line in read_imports() if line.source != DOOR and line[:2] not in FOR_TYPES_ALONE]
+    return [line for line in read_imports() if line.source != DOOR]
 
 
 def graph(name: Callable[[str], str] = str) -> dict[str, set[str]]:
@@ -171,10 +168,6 @@ def test_there_are_no_cycles(name):
 
 def test_every_import_points_down():
     assert not breaches()
-
-
-def test_what_is_imported_for_types_alone_is_below_type_checking():
-    assert not [line for line in read_imports() if line[:2] in FOR_TYPES_ALONE and not line.for_types]
 
 
 @pytest.mark.parametrize("start", sorted(UNKNOWN_TO))

@@ -12,33 +12,15 @@ from registry_tables import method_tables, problem_rows
 ROOT = Path(__file__).parents[2]
 
 
-def on_config(config: Any) -> Any:
-    """Leave out of the menu the pages that are announced in `extra.to_come` and not written yet."""
-    missing = {page for page in config.extra["to_come"] if not (ROOT / "docs" / page).exists()}
-    config.nav = [pruned for item in config.nav if (pruned := prune(item, missing))]
-    return config
-
-
-def prune(item: Any, missing: set[str]) -> Any:
-    """The part of a menu entry that leads to pages which exist; None where nothing is left."""
-    if isinstance(item, str):
-        return None if item in missing else item
-    if isinstance(item, list):
-        return [pruned for part in item if (pruned := prune(part, missing))] or None
-    ((title, below),) = item.items()
-    pruned = prune(below, missing)
-    return {title: pruned} if pruned else None
-
-
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are made: the reference, the root's documents, the examples."""
-    made = {
+    pages = {
         **reference_pages(),
         "contributing.md": from_root("CONTRIBUTING.md"),
         "changelog.md": from_root("CHANGELOG.md"),
         "examples.md": examples(),
     }
-    for path, text in made.items():
+    for path, text in pages.items():
         files.append(File.generated(config, path, content=text))
     return files
 
@@ -70,3 +52,11 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     markdown = re.sub(r"\]\((?:\.\./)+examples/([\w.]+)\)", example, markdown)
     markdown = markdown.replace("<!-- the registry's problems -->", problem_rows())
     return markdown.replace("<!-- the registry's methods -->", method_tables())
+
+
+def on_post_build(config: Any) -> None:
+    """The search index once more as a script: a page that is opened as a file may fetch nothing else."""
+    index = Path(config.site_dir) / "search" / "search_index.json"
+    index.with_suffix(".js").write_text(
+        f"var __index = {index.read_text(encoding='utf-8')}", encoding="utf-8"
+    )

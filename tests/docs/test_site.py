@@ -153,6 +153,17 @@ def test_pages_can_be_read_on_a_phone_a_laptop_and_in_the_dark(browser, address,
         assert not complaints(browser), page
 
 
+def test_pages_opened_as_files_can_be_searched(browser, site):
+    from selenium.webdriver.support.ui import WebDriverWait  # there, if the browser is
+
+    resize(browser, 1366, 768)
+    browser.get(f"{site.as_uri()}/index.html")
+    complaints(browser)
+    browser.find_element("css selector", "[data-md-component=search-query]").send_keys("reflected")
+    found = "return document.querySelectorAll('.md-search-result__item').length"
+    WebDriverWait(browser, 30).until(lambda one: one.execute_script(found) > 0)
+
+
 def test_the_start_page_shows_its_figures_on_one_screen(browser, address):
     resize(browser, 1366, 768)
     browser.get(f"{address}/index.html")
@@ -162,3 +173,12 @@ def test_the_start_page_shows_its_figures_on_one_screen(browser, address):
     bottoms = browser.execute_script(f"return {boxes}")
     assert len(bottoms) == 2
     assert max(bottoms) <= 768
+
+
+def test_no_line_of_the_start_page_is_cut(browser, address):
+    """Code that is wider than its box ends under its edge."""
+    for width in (1200, 1366):
+        resize(browser, width, 768)
+        browser.get(f"{address}/index.html")
+        over = "return [...document.querySelectorAll('pre code')].filter(c => c.scrollWidth > c.clientWidth).length"
+        assert browser.execute_script(over) == 0, width
