@@ -23,7 +23,7 @@ import jax
 import pytest
 
 from driftopt import methods
-from driftopt.drivers import compiler_options, quick_host
+from driftopt.drivers import compiler_options, host, quick_host
 from driftopt.oracle import Sight
 from driftopt.runtime import executable_cache
 from support.quick_loop import LONG_FILES, below, mark_long
@@ -79,7 +79,9 @@ def pytest_runtest_teardown() -> None:
     global enough
     if os.path.exists("/proc/self/statm") and memory() > enough:
         jax.clear_caches()
-        quick_host._quick.cache_clear()
+        quick_host._programs.cache_clear()
+        for program in (host._advance, host._init, host._recommend):
+            program.forget()
         executable_cache._loaded.clear()
         gc.collect()
         if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # only some C libraries have it

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import subprocess
 import sys
 
@@ -268,3 +269,16 @@ def test_plan_knows_the_fields_other_theorems(driftopt, name, flags, plan):
     code, _, err = driftopt("plan", *numbers, "--method", name, *flags, *wrong)
     assert code == 2
     assert "plays no part" in err or "choose one of" in err
+
+
+def test_a_reader_that_has_enough_is_no_trouble():
+    """`driftopt methods | head -1`: what is left over is dropped without a traceback."""
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "driftopt", "methods"], stdout=write, stderr=subprocess.PIPE, text=True
+        )
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stderr) == (1, "")

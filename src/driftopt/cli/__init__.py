@@ -48,12 +48,19 @@ for command in (
 def main() -> None:
     """Run the command line; a user's mistake is a sentence on stderr and exit code 2, not a traceback."""
     try:
-        app(sys.argv[1:], exit_on_error=False)
+        try:
+            app(sys.argv[1:], exit_on_error=False)
+        finally:
+            sys.stdout.flush()  # here, where a reader that has gone can still be met
     except CycloptsError:
         sys.exit(2)  # cyclopts has printed its sentence
     except (ValueError, FileNotFoundError, PermissionError, MissingPackage) as error:
         print(f"driftopt: {error}", file=sys.stderr)
         sys.exit(2)
+    except BrokenPipeError:
+        # Whoever read has enough (`| head`): not a mistake, but what was not printed must not be tried again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except KeyboardInterrupt:
         print("driftopt: interrupted", file=sys.stderr, flush=True)
         sys.stdout.flush()

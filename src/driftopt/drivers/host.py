@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from driftopt.drivers import one_kernel
 from driftopt.drivers.compiler_options import QUICKER, known
 from driftopt.method import Method
 from driftopt.rng.seeds import method_key
@@ -85,7 +86,7 @@ def _affordable(method: Method, key: Any, dim: int) -> int:
     return max(1, min(AHEAD, NUMBERS // max(1, numbers)))
 
 
-@jax.jit
+@one_kernel.Program
 def _advance(
     method: Method, state: Any, diverged: Any, noise: Any, values: Any, first: Any, stop: Any
 ) -> Any:
@@ -107,12 +108,12 @@ def _advance(
     return state, diverged, method.ask(state, at(stop))
 
 
-@jax.jit
+@one_kernel.Program
 def _init(method: Method, key: Any, x0: Any) -> Any:
     return method.init(key, x0)
 
 
-@jax.jit
+@one_kernel.Program
 def _recommend(method: Method, state: Any) -> Any:
     return method.recommend(state)
 
@@ -128,12 +129,13 @@ class Host:
         refuse_after_fork()
         self._dim = len(x0)
         with jax.enable_x64(True):
-            self.method = with_precision(method, jnp.float64)
-            self._key = method_key(seed)
-            self.state = _init(self.method, self._key, jnp.asarray(x0, jnp.float64))
+            self.method = one_kernel.put(with_precision(method, jnp.float64))
+            self._key = one_kernel.put(method_key(seed))
+            self.state = _init(self.method, self._key, np.asarray(x0, np.float64))
             self.told, self._diverged = 0, np.bool_(False)
             self.repeats = int(np.asarray(self.method.batch))  # fresh samples to average at each point
             self.ahead = _affordable(self.method, self._key, self._dim)
+            self._noise = _drawing().eval_shape(self.method, self._key, np.int32(0), self._dim, self.ahead)
             self._values = np.zeros((self.ahead, method.points(self._dim)))
             self._prepare()
             self._refill()
@@ -178,7 +180,13 @@ class Host:
             return np.asarray(_recommend(self.method, self.state))
 
     def _prepare(self) -> None:
-        """Whatever can be begun before the first window of noise is drawn."""
+        """Begin to compile, in another thread, while this one compiles and draws the first noise."""
+        _advance.prepare(*self._arguments(0, 0))
+
+    def _arguments(self, first: int, stop: int) -> tuple[Any, ...]:
+        # A copy, because the program may still be reading it when the next tell writes.
+        values, rows = self._values.copy(), (np.int32(first), np.int32(stop))
+        return (self.method, self.state, self._diverged, self._noise, values, *rows)
 
     def _refill(self) -> None:
         self._noise = _drawing()(self.method, self._key, np.int32(self.told), self._dim, self.ahead)
@@ -188,8 +196,4 @@ class Host:
         self._run(0, 0)
 
     def _run(self, first: int, stop: int) -> None:
-        # A copy, because the program may still be reading it when the next tell writes.
-        values = self._values.copy()
-        self.state, self._diverged, self._points = _advance(
-            self.method, self.state, self._diverged, self._noise, values, np.int32(first), np.int32(stop)
-        )
+        self.state, self._diverged, self._points = _advance(*self._arguments(first, stop))

@@ -13,7 +13,9 @@ Both are ways of compiling: what is not plain, or not known to the installed ver
 """
 
 import math
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from functools import cache
 from typing import Any
 
@@ -46,6 +48,58 @@ def place() -> SingleDeviceSharding:
     except (ImportError, AttributeError, TypeError, RuntimeError):
         device = jax.local_devices(backend="cpu")[0]
     return SingleDeviceSharding(device)
+
+
+def put(tree: Any) -> Any:
+    """The arrays of a tree at `place()`."""
+    return jax.device_put(tree, place())
+
+
+class Program:
+    """Like `jax.jit(fun)`, for arguments at `place()` or NumPy's own: compiled once for all their shapes."""
+
+    def __init__(self, fun: Callable[..., Any]):
+        self._fun = fun
+        self._compiled: dict[Any, Future[Any]] = {}
+
+    def __call__(self, *arguments: Any) -> Any:
+        if jax.config.jax_disable_jit:  # pyright: ignore[reportAttributeAccessIssue]
+            return self._fun(*arguments)
+        return self._promise(arguments).result()(*arguments)
+
+    def prepare(self, *arguments: Any) -> None:
+        """Begin to compile for arguments of these shapes; a call waits for it."""
+        if not jax.config.jax_disable_jit:  # pyright: ignore[reportAttributeAccessIssue]
+            self._promise(arguments)
+
+    def forget(self) -> None:
+        """Give the memory of all compiled programs back."""
+        self._compiled.clear()
+
+    def _promise(self, arguments: tuple[Any, ...]) -> Future[Any]:
+        leaves, structure = jax.tree.flatten(arguments)
+        form = (structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves))
+        if form not in self._compiled:
+            self._compiled[form] = promise(self._fun, *arguments)
+        return self._compiled[form]
+
+
+def promise(fun: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    """`fun` compiled for arguments of these shapes, in double precision, in another thread."""
+    promised = Future[Any]()
+
+    def shape(leaf: Any) -> Any:
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=place())
+
+    def fulfil() -> None:
+        try:
+            with jax.enable_x64(True):
+                promised.set_result(compiled(fun, *jax.tree.map(shape, arguments)))
+        except BaseException as error:  # whoever waits gets it
+            promised.set_exception(error)
+
+    threading.Thread(target=fulfil, daemon=True).start()
+    return promised
 
 
 def compiled(fun: Callable[..., Any], *shapes: Any) -> Any:

@@ -1,7 +1,6 @@
 """A host for Python functions that cost microseconds: state and noise packed into few small arrays."""
 
 import math
-import threading
 from concurrent.futures import Future
 from functools import cache
 from typing import Any, NamedTuple
@@ -42,7 +41,7 @@ class QuickHost(Host):
         place = self.told % self.ahead
         rows = self._rows[place : place + 2]
         rows[0, : len(values)] = values
-        after = self._programs.tell(self._packed, self._letter.write(rows))
+        after = self._tell(self._packed, self._letter.write(rows))
         numbers = np.asarray(after)  # waits until the letter is read
         if math.isfinite(numbers[-1]):
             self._packed, self._numbers = after, numbers
@@ -54,16 +53,17 @@ class QuickHost(Host):
                 self._refill()
 
     def recommend(self) -> np.ndarray:
-        return np.asarray(self._programs.recommend(self._packed))
+        return np.asarray(self._recommend(self._packed))
 
     def _prepare(self) -> None:
         """Compile in another thread, while this one compiles and draws the first window of noise."""
-        points = jax.ShapeDtypeStruct((self._values.shape[1], self._dim), jnp.float64)
-        noise = jax.eval_shape(lambda: self.method.noise(self._key, 0, self._dim))
-        values = jax.ShapeDtypeStruct((self._values.shape[1],), jnp.float64)
-        self._shape, self._size = points.shape, math.prod(points.shape)
-        self._form, self._row_form = _form((self.method, self.state, points)), _form((values, noise))
-        self._compiling = _in_thread(self._form, self._row_form)
+        count = self._values.shape[1]
+        points = jax.ShapeDtypeStruct((count, self._dim), jnp.float64)
+        values = jax.ShapeDtypeStruct((count,), jnp.float64)
+        noise = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), self._noise)
+        self._shape, self._size = points.shape, points.size
+        self._row_form = _form((values, noise))
+        self._programs = _programs(_form((self.method, self.state, points)), self._row_form)
 
     def _refill(self) -> None:
         super()._refill()
@@ -72,12 +72,10 @@ class QuickHost(Host):
         self._rows = np.concatenate([leaf.reshape(rows, -1) for leaf in _numbers(tree)], axis=1)
 
     def _begin(self) -> None:
-        self._programs = self._compiling.result()
+        first, self._tell, self._recommend = (program.result() for program in self._programs)
         unknown = np.zeros(self._size + 1)  # the points, and whether all is finite
         begun = np.concatenate([*(leaf.ravel() for leaf in _numbers((self.method, self.state))), unknown])
-        place = one_kernel.place()
-        rows = jax.device_put(self._rows[:2].copy(), place)
-        self._packed = self._programs.first(jax.device_put(begun, place), rows)
+        self._packed = first(*one_kernel.put((begun, self._rows[:2].copy())))
         self._numbers = np.asarray(self._packed)
         self._points = self.points
 
@@ -161,16 +159,13 @@ def _pack(tree: Any) -> Any:
     return jnp.append(joined, jnp.sum(joined))
 
 
-class _Programs(NamedTuple):
-    """Compiled for packed arrays, in double precision, so that no call needs to set JAX's flag."""
-
-    first: Any  # the first points, from a state and two rows of which the first is used
-    tell: Any  # an iteration's values, and the points of the next
-    recommend: Any
-
-
 @cache
-def _quick(form: _Form, row_form: _Form) -> _Programs:
+def _programs(form: _Form, row_form: _Form) -> list[Future[Any]]:
+    """Three programs for packed arrays, begun to be compiled in other threads.
+
+    The first points; an iteration's values in, and the points of the next; the decision to report.
+    """
+
     def first(packed: Any, rows: Any) -> Any:
         method, state, _ = _unpack(form, packed)
         _, now = _unpack(row_form, rows[0])
@@ -186,27 +181,9 @@ def _quick(form: _Form, row_form: _Form) -> _Programs:
         method, state, _ = _unpack(form, packed)
         return method.recommend(state)
 
-    def array(*shape: int) -> Any:
-        return jax.ShapeDtypeStruct(shape, jnp.float64, sharding=one_kernel.place())
-
-    packed, rows = array(form.size + 1), array(2, row_form.size)
-    return _Programs(
-        one_kernel.compiled(first, packed, rows),
-        one_kernel.compiled(tell, packed, rows),
-        one_kernel.compiled(recommend, packed),
-    )
-
-
-def _in_thread(form: _Form, row_form: _Form) -> Future[_Programs]:
-    """The programs, some time."""
-    promised = Future[_Programs]()
-
-    def fulfil() -> None:
-        try:
-            with jax.enable_x64(True):
-                promised.set_result(_quick(form, row_form))
-        except BaseException as error:  # whoever waits gets it
-            promised.set_exception(error)
-
-    threading.Thread(target=fulfil, daemon=True).start()
-    return promised
+    packed, rows = np.empty(form.size + 1), np.empty((2, row_form.size))
+    return [
+        one_kernel.promise(first, packed, rows),
+        one_kernel.promise(tell, packed, rows),
+        one_kernel.promise(recommend, packed),
+    ]

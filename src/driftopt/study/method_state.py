@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from driftopt import methods
+from driftopt.drivers import one_kernel
 from driftopt.drivers.host import Host, with_precision
 from driftopt.study.progress import Step
 from driftopt.study.spec import Spec
@@ -27,9 +28,8 @@ def _words(leaf: Any) -> np.ndarray:
 
 
 def _from_words(words: np.ndarray, like: Any) -> Any:
-    if not _is_key(like):
-        return jax.numpy.asarray(words)
-    return jax.random.wrap_key_data(jax.numpy.asarray(words), impl=jax.random.key_impl(like))
+    array = one_kernel.put(words)
+    return jax.random.wrap_key_data(array, impl=jax.random.key_impl(like)) if _is_key(like) else array
 
 
 class MethodState(Host):
@@ -105,7 +105,8 @@ class MethodState(Host):
             within = self.told % self.ahead
             self._params = self._params | {"budget": budget}
             with jax.enable_x64(True):
-                self.method = with_precision(methods.get(self._name, **self._params), jax.numpy.float64)
+                planned = methods.get(self._name, **self._params)
+                self.method = one_kernel.put(with_precision(planned, jax.numpy.float64))
                 self._run(within, within)
 
     def redraw(self) -> None:
