@@ -114,12 +114,28 @@ def run(
 def _compiled(backend: str, quick: bool, code: str) -> Any:
     def lanes(method: Any, problems: Any, keys: Any, start: Any, shape: Shape) -> Any:
         run = partial(_run, start=start, shape=shape)
-        run = jax.vmap(run, (0, None, None))  # configurations
-        run = jax.vmap(run, (None, None, 0))  # seeds
-        return jax.vmap(run)(method, problems, keys)  # instances
+        run = _along(run, (0, None, None))  # configurations
+        run = _along(run, (None, None, 0))  # seeds
+        return _along(run, (0, 0, 0))(method, problems, keys)  # instances
 
     lanes.__name__ = f"observed_{fingerprint.digest_of()[:12]}"
     return jax.jit(lanes, static_argnames="shape", compiler_options=options(backend, quick))
+
+
+def _along(run: Any, axes: tuple[int | None, ...]) -> Any:
+    """jax.vmap(run, axes); where there is only one lane, the run itself, which compiles in half the time."""
+
+    def lanes(*given: Any) -> Any:
+        mapped = [one for one, axis in zip(given, axes, strict=True) if axis == 0]
+        if jax.tree.leaves(mapped)[0].shape[0] > 1:
+            return jax.vmap(run, axes)(*given)
+        only = [
+            one if axis is None else jax.tree.map(lambda leaf: leaf[0], one)
+            for one, axis in zip(given, axes, strict=True)
+        ]
+        return jax.tree.map(lambda leaf: leaf[None], run(*only))
+
+    return lanes
 
 
 def _run(method: Method, problem: Problem, keys: Any, start: Any, shape: Shape) -> tuple[Array, Array, Array]:
