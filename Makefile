@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+# Modules are compiled once, whatever images of containers say: each process of the tests would do it again.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: help test test-quick check lint types docs docs-serve dist reproduce bench format clean
 

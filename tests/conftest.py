@@ -73,6 +73,13 @@ ROOM = 600 * 2**20  # what it may take before it forgets again, however much cou
 enough = FULL
 
 
+def pytest_collection_finish() -> None:
+    """Look for garbage less often: modules and tests are none, and tracing makes much that lives on."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
     """Forget compiled programs once they fill the memory: each takes more than a megabyte."""

@@ -4,6 +4,8 @@ Every room stays in, and of the tests that all methods share three methods.
 Costs are seconds of the processor; `pytest --durations=30` names what has grown.
 """
 
+import os
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -212,7 +214,14 @@ THREE_METHODS = ("auto", "zo-o2nc-2pt", "gzo-hs")  # two that see values, one th
 
 def below(path: Path, names: tuple[str, ...]) -> bool:
     """Whether a file is one of these, or in one of these folders, of tests/."""
-    return any(path.is_relative_to(TESTS / name) for name in names)
+    place = str(path)
+    return any(place == one or place.startswith(one + os.sep) for one in _places(names))
+
+
+@cache
+def _places(names: tuple[str, ...]) -> list[str]:
+    """Their paths as text: thousands of tests are asked, and paths compare slowly."""
+    return [str(TESTS / name) for name in names]
 
 
 def mark_long(items: list[pytest.Item]) -> None:
