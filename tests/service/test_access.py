@@ -17,7 +17,7 @@ def call(http, route):
     body = next((body for end, body in BODIES.items() if route.endswith(end)), {"value": 1.0})
     if route.endswith("trials:tell"):
         body = {"answers": [{"id": 1, "value": 1.0}]}
-    if re.search(":(ask|fail|void|accept|stop|resume)$", route):
+    if re.search(":(ask|fail|void|accept|hold|stop|resume)$", route):
         body = {}
     address = path.replace("{name}", "mine").replace("{id}", "1")
     return http.request(method, address, json=body if method == "POST" else None)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from driftopt.study import Study
-from support.servers import PLAN, refused
+from support.servers import OTHERS, PLAN, client, refused
 from support.study_worlds import PLAIN, bowl
 
 
@@ -118,7 +118,7 @@ def test_answers_are_put_right(http, create):
     found = http.get(one).json()
     assert (found["value"], found["story"]) == (
         12.5,
-        "complete 125.0; corrected 12.5 by admin (lost decimal point)",
+        "complete 125.0 by admin; corrected 12.5 by admin (lost decimal point)",
     )
     assert http.post(f"{one}:void", json={"who": "ana"}).json()["state"] == "voided"
     assert http.get(one).json()["history"][-1]["who"] == "ana"
@@ -134,6 +134,22 @@ def test_a_held_answer_is_accepted(http, create):
     assert http.post(f"{far}:tell", json={"value": 1e6}).json()["state"] == "held"
     assert [one["id"] for one in http.get(f"{at}/summary").json()["held"]] == [trials[19]["id"]]
     assert http.post(f"{far}:accept", json={"reason": "a feast day"}).json()["state"] == "complete"
+    assert http.post(f"{far}:hold", json={"who": "ana"}).json()["state"] == "held"
+    assert http.get(far).json()["history"][-1]["who"] == "ana"
+
+
+def test_the_log_says_who_told_and_who_failed(server, create):
+    """The token's name, unless somebody is named."""
+    at = create()
+    with client(server[0], OTHERS["till"][0]) as till:
+        first, second = till.post(f"{at}/trials:ask", json={"count": 2}).json()["trials"]
+        till.post(f"{at}/trials/{first['id']}:tell", json={"value": 1.0})
+        till.post(f"{at}/trials/{second['id']}:fail", json={"who": "ana"})
+        (third,) = till.post(f"{at}/trials:ask").json()["trials"]
+        till.post(f"{at}/trials:tell", json={"answers": [{"id": third["id"], "value": 2.0}]})
+        changes = till.get(f"{at}/changes").json()["changes"]
+    said = [(one["kind"], one["who"]) for one in changes if one["kind"] in ("complete", "failed")]
+    assert said == [("complete", "till"), ("failed", "ana"), ("complete", "till")]
 
 
 def test_trials_come_in_pages(http, create):

@@ -1,4 +1,4 @@
-"""Any interleaving of answers with correct, void, accept, extend and stop, by two processes, is one study."""
+"""Any interleaving of answers with correct, void, accept, hold, extend and stop, by two processes, is one study."""
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -40,7 +40,7 @@ class Amendments(RuleBasedStateMachine):
     def week(self, who, how):
         self.answer(who, how)
 
-    @rule(who=WHO, which=WHICH, how=st.sampled_from(["correct", "void", "accept"]))
+    @rule(who=WHO, which=WHICH, how=st.sampled_from(["correct", "void", "accept", "hold"]))
     def amend(self, who, which, how):
         """What is refused changes nothing; what is not shows in the trial."""
         trials = self.views[who].trials()
@@ -52,7 +52,7 @@ class Amendments(RuleBasedStateMachine):
             assert self.views[who]._session.progress.rows == rows
             return
         now = self.views[1 - who].trials()[which % len(trials)]
-        assert now.state == state == ("voided" if how == "void" else "complete")
+        assert now.state == state == {"void": "voided", "hold": "held"}.get(how, "complete")
         assert now.value == {"correct": 2.5, "void": None}.get(how, trial.value)
 
     @rule(who=WHO, more=st.integers(1, 3))

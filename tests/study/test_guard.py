@@ -124,6 +124,28 @@ def test_released_too_late_says_who_answered(url):
     assert study.accept(other.id) == "complete"  # it counts already
 
 
+def test_what_was_accepted_by_mistake_is_held_again(any_url):
+    """While its iteration is open, the study is to the bit the one that never accepted it."""
+    study, other = (Study.create(any_url, name, budget=60, **PLAIN) for name in ("a", "other"))
+    for one in (study, other):
+        for _ in range(16):
+            tell(one, one.ask())
+    trial, same = study.ask(), other.ask()
+    assert (tell(study, trial, 100), tell(other, same, 100)) == ("held", "held")
+    assert [study.accept(trial.id), study.hold(trial.id, "typed wrongly", who="ana")] == ["complete", "held"]
+    assert study.hold(trial.id) == "held"  # once is enough
+    event = study.trial(trial.id).history[-1]
+    assert (event.kind, event.who, event.reason) == ("doubted", "ana", "typed wrongly")
+    assert study.trial(trial.id).value == other.trial(same.id).value
+    for _ in range(6):
+        for one in (study, other):
+            tell(one, one.ask())
+    assert study.recommend().x.tobytes() == other.recommend().x.tobytes()
+    study.void(trial.id)
+    with pytest.raises(ValueError, match="is voided: only an answer that counts can be held"):
+        study.hold(trial.id)
+
+
 def test_while_its_point_is_out_again_a_release_calls_that_back(url):
     study = Study.create(url, "a", budget=60, **PLAIN)
     for _ in range(15):

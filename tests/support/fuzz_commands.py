@@ -185,12 +185,13 @@ def study_commands(folder: Path) -> dict[str, Entry]:
             _WHERE | {"answers": ("answer", "trial", *answer)},
             _in_json,
         ),
-        "driftopt study fail": on("fail", "id", "reason", id=6, reason="rain"),
+        "driftopt study fail": on("fail", "id", "reason", id=6, reason="rain", who="me"),
         "driftopt study correct": on(
             "correct", "id", "value", id=1, value=2.5, reason="typed", sem=0.1, who="me"
         ),
         "driftopt study void": on("void", "id", id=1, reason="a holiday", who="me"),
         "driftopt study accept": on("accept", "id", id=1, reason="a fair", who="me"),
+        "driftopt study hold": on("hold", "id", id=1, reason="a fair", who="me"),
         "driftopt study verify": on("verify"),
         "driftopt study show": on("show"),
         "driftopt study recommend": on("recommend"),

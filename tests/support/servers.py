@@ -43,6 +43,7 @@ ROLES = {
     "POST /v1/studies/{name}/trials/{id}:correct": "operate",
     "POST /v1/studies/{name}/trials/{id}:void": "operate",
     "POST /v1/studies/{name}/trials/{id}:accept": "operate",
+    "POST /v1/studies/{name}/trials/{id}:hold": "operate",
     "GET /metrics": "read",
 }
 

@@ -202,6 +202,7 @@ def tell(
     metric: Repeated = None,
     n: Number = None,
     control: Number = None,
+    who: str | None = None,
     json: Flag = False,
 ) -> None:
     """Answer a deployment; exit code 5 when it was told otherwise before, 6 when the answer is held. Quick.
@@ -223,8 +224,9 @@ def tell(
         metric: What else was measured and has a limit, name=number; may be given again.
         n: How many customers, visits, … the value is a mean of, where its standard error is not known.
         control: What the start's decision gave at the same time, in a second store.
-        json: Read {"id", "value"} with "sem", "x_deployed", "covariates", "metrics", "n", "control", or a
-            list of such, from standard input, unless an id is given, and answer in JSON.
+        who: Who says so, for the log; nobody, unless given.
+        json: Read {"id", "value"} with "sem", "x_deployed", "covariates", "metrics", "n", "control",
+            "who", or a list of such, from standard input, unless an id is given, and answer in JSON.
     """
     from driftopt.study import Study
 
@@ -240,7 +242,7 @@ def tell(
             given, deployed = None, io.vector(x_deployed, "--x-deployed")
             told, error = io.number(value, "value"), io.number(sem, "--sem")
             answers = [{"id": id, "value": told, "sem": error, "x_deployed": deployed}]
-            answers[0] |= io.beside(covariate, metric, n, control)
+            answers[0] |= io.beside(covariate, metric, n, control) | {"who": who}
         with Study.open(url, name) as study:
             told = [io.answer(one, study.spec.names) for one in answers]
             states = study.tell_many(told) if isinstance(given, list) else [study.tell(**told[0])]
@@ -253,16 +255,19 @@ def tell(
 
 
 @app.command
-def fail(url: Url, name: Name, id: Id, reason: str = "", *, json: Json = False) -> None:
+def fail(
+    url: Url, name: Name, id: Id, reason: str = "", *, who: str | None = None, json: Json = False
+) -> None:
     """Say that a deployment gave no answer; its point will be asked again.
 
     Args:
         reason: Why, in a few words, for the log.
+        who: Who says so; nobody, unless given.
     """
     from driftopt.study import Study
 
     with io.exits(json), Study.open(url, name) as study:
-        state = study.fail(id, reason)
+        state = study.fail(id, reason, who=who)
         io.say(json, {"id": id, "state": state}, lambda: f"trial {id}: {state}")
 
 

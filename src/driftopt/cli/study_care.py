@@ -85,6 +85,22 @@ def accept(
         io.say(json, {"id": id, "state": state}, lambda: f"trial {id}: {state}")
 
 
+def hold(
+    url: Url, name: Name, id: Id, *, reason: str = "", who: str | None = None, json: Json = False
+) -> None:
+    """Hold an answer that counts, because it may not be true; `accept` takes this back.
+
+    Args:
+        reason: Why, in a few words, for the log.
+        who: Who says so; the user and the machine unless given.
+    """
+    from driftopt.study import Study
+
+    with io.exits(json), Study.open(url, name) as study:
+        state = study.hold(id, reason, who=who or io.this_user())
+        io.say(json, {"id": id, "state": state}, lambda: f"trial {id}: {state}")
+
+
 def verify(url: Url, name: Name, *, json: Json = False) -> None:
     """Check every row of the study's log, and replay it; exit code 1 where something is wrong."""
     from driftopt.study import Study
@@ -222,6 +238,7 @@ COMMANDS: dict[str, Any] = {
     "correct": correct,
     "void": void,
     "accept": accept,
+    "hold": hold,
     "verify": verify,
     "extend": extend,
     "stop": stop,

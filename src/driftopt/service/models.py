@@ -311,10 +311,11 @@ class Answer(_Sent):
     )
     n: _Finite | None = Field(default=None, description="How many the value is a mean of.")
     control: _Finite | None = Field(default=None, description="What the start gave at the same time.")
+    who: _Words | None = Field(default=None, description="Who says so; the token's name, unless given.")
 
-    def arguments(self, names: tuple[str, ...]) -> dict[str, Any]:
-        """The arguments of `Study.tell` beside the trial's number."""
-        given = self.given()
+    def arguments(self, names: tuple[str, ...], caller: str) -> dict[str, Any]:
+        """The arguments of `Study.tell`; `caller` says so, unless somebody is named."""
+        given = self.given() | {"who": caller if self.who is None else self.who}
         given["value"] = math.nan if self.value is None else float(self.value)
         if isinstance(self.x_deployed, dict):
             if set(self.x_deployed) != set(names):

@@ -40,7 +40,8 @@ async def tell_many(request: Request, name: StudyName, caller: StudyOperator, bo
     """Answer several trials, all or none."""
 
     def work(study: Study) -> Any:
-        given = [answer.arguments(tuple(study.spec.names)) for answer in body.answers]
+        names = tuple(study.spec.names)
+        given = [answer.arguments(names, caller.name) for answer in body.answers]
         pairs = zip(body.answers, study.tell_many(given), strict=True)
         return {"states": [{"id": answer.id, "state": state} for answer, state in pairs]}
 
@@ -51,7 +52,7 @@ async def tell_many(request: Request, name: StudyName, caller: StudyOperator, bo
 async def tell(request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Answer) -> Any:
     """Answer a trial. The same again is nothing; another answer is a conflict and changes nothing."""
     study = (await kept(request).kept(name)).study
-    answer = {"id": id} | body.arguments(tuple(study.spec.names))
+    answer = {"id": id} | body.arguments(tuple(study.spec.names), caller.name)
     return {"id": id, "state": await kept(request).tell(name, answer)}
 
 
@@ -60,8 +61,10 @@ async def fail(
     request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Reason | None = None
 ) -> Any:
     """The deployment gave no answer; its point will be asked again."""
-    reason = (body or models.Reason()).reason
-    return {"id": id, "state": await kept(request).change(name, lambda study: study.fail(id, reason))}
+    said = body or models.Reason()
+    who = said.who or caller.name
+    state = await kept(request).change(name, lambda study: study.fail(id, said.reason, who=who))
+    return {"id": id, "state": state}
 
 
 @router.post("/trials/{id}:correct", response_model=models.State)
@@ -92,6 +95,17 @@ async def accept(
     said = body or models.Reason()
     who = said.who or caller.name
     state = await kept(request).change(name, lambda study: study.accept(id, said.reason, who=who))
+    return {"id": id, "state": state}
+
+
+@router.post("/trials/{id}:hold", response_model=models.State)
+async def hold(
+    request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Reason | None = None
+) -> Any:
+    """Hold an answer that counts, because it may not be true: what undoes `:accept`."""
+    said = body or models.Reason()
+    who = said.who or caller.name
+    state = await kept(request).change(name, lambda study: study.hold(id, said.reason, who=who))
     return {"id": id, "state": state}
 
 

@@ -90,6 +90,23 @@ def void(session: Session, id: Any, reason: Any, who: Any) -> str:
     return session.write(work, again=True)
 
 
+def hold(session: Session, id: Any, reason: Any, who: Any) -> str:
+    """The value that counted no longer does, until it is accepted or corrected."""
+    number, why, by = trial_number(id), _reason(reason), str(checks.text("who", who))
+
+    def work(log: Writer) -> str:
+        known = log.trial(number)
+        trial = _trial(session, known)
+        if trial.state == "complete":
+            told: dict[str, Any] = {"value": trial.value, "sem": trial.sem, "beside": _beside(known)}
+            log.say(number, "doubted", session.clock(), reason=why, who=by, **told)
+        elif trial.state != "held":
+            raise ValueError(f"trial {number} is {trial.state}: only an answer that counts can be held")
+        return "held"
+
+    return session.write(work, again=True)
+
+
 def extend(session: Session, budget: Any, reason: Any, who: Any) -> None:
     """A larger budget from here on; the same again is nothing."""
     total, why, by = int(checks.count("budget", budget)), _reason(reason), str(checks.text("who", who))

@@ -113,8 +113,18 @@ class Remote:
         found = self._client.post(f"{self._at}/trials:ask", body, key=key, keyed=True)
         return [as_trial(one) for one in found["trials"]]
 
-    def tell(self, id: int, value: Any, sem: Any = None, x_deployed: Any = None, **more: Any) -> str:
-        return self._say(id, "tell", **self._answer(value, sem, x_deployed), **self._beside(more))
+    def tell(
+        self,
+        id: int,
+        value: Any,
+        sem: Any = None,
+        x_deployed: Any = None,
+        *,
+        who: str | None = None,
+        **more: Any,
+    ) -> str:
+        body = self._answer(value, sem, x_deployed) | self._beside(more) | _named(who)
+        return self._say(id, "tell", **body)
 
     def tell_many(self, answers: Sequence[Mapping[str, Any]]) -> list[str]:
         given = [checks.table("each answer", one) for one in checks.several("answers", answers)]
@@ -137,8 +147,8 @@ class Remote:
             body["x_deployed"] = checks.vector("x_deployed", x_deployed, self.spec.dim).tolist()
         return body
 
-    def fail(self, id: int, reason: str = "") -> str:
-        return self._say(id, "fail", reason=reason)
+    def fail(self, id: int, reason: str = "", *, who: str | None = None) -> str:
+        return self._say(id, "fail", reason=reason, **_named(who))
 
     def correct(
         self,
@@ -159,6 +169,9 @@ class Remote:
 
     def accept(self, id: int, reason: str = "", *, who: str | None = None) -> str:
         return self._say(id, "accept", reason=reason, who=who or this_process())
+
+    def hold(self, id: int, reason: str = "", *, who: str | None = None) -> str:
+        return self._say(id, "hold", reason=reason, who=who or this_process())
 
     def extend(self, budget: int, reason: str = "", *, who: str | None = None) -> None:
         body = {"budget": int(checks.count("budget", budget)), "reason": reason, "who": who or this_process()}
@@ -229,6 +242,11 @@ class Remote:
 def this_process() -> str:
     """Who speaks, where nobody is named."""
     return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def _named(who: str | None) -> dict[str, str]:
+    """Who says so; where nobody is named, the server takes the token's name."""
+    return {} if who is None else {"who": checks.text("who", who)}
 
 
 def _number(value: Any) -> float | str:

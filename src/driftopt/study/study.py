@@ -277,6 +277,7 @@ class Study:
         metrics: Mapping[str, Any] | None = None,
         n: Any = None,
         control: Any = None,
+        who: str | None = None,
     ) -> str:
         """Answer a trial; returns the state it is in then.
 
@@ -289,6 +290,7 @@ class Study:
             metrics: what else was measured, by the names of `limits`.
             n: how many customers, visits, … the value is a mean of, where its sem is not known.
             control: what the start's decision gave at the same time, in a second store.
+            who: who says so, for those who read the log; nobody, unless named.
 
         The same answer again is a no-op; another answer raises Conflict and changes nothing. NaN and
         infinity are failures. A value that is far from all others, as a lost decimal point makes it, is
@@ -298,7 +300,7 @@ class Study:
         """
         said = {"value": value, "sem": sem, "x_deployed": x_deployed}
         more = {"covariates": covariates, "metrics": metrics, "n": n, "control": control}
-        return telling.tell(self._session, id=id, **said, **more)
+        return telling.tell(self._session, id=id, who=who, **said, **more)
 
     def tell_many(self, answers: Sequence[Mapping[str, Any]]) -> list[str]:
         """Answer several trials in one transaction, all or none; returns the state of each.
@@ -311,9 +313,15 @@ class Study:
         """
         return telling.tell_many(self._session, answers)
 
-    def fail(self, id: int, reason: str = "") -> str:
-        """The deployment gave no answer; its point will be asked again."""
-        return telling.fail(self._session, id, reason)
+    def fail(self, id: int, reason: str = "", *, who: str | None = None) -> str:
+        """The deployment gave no answer; its point will be asked again.
+
+        Args:
+            id: the trial's number.
+            reason: why, for those who read the log.
+            who: who says so; nobody, unless named.
+        """
+        return telling.fail(self._session, id, reason, who)
 
     def correct(
         self,
@@ -370,6 +378,18 @@ class Study:
             who: who says so; this process, unless named.
         """
         return amending.accept(self._session, id, reason, this_process() if who is None else who)
+
+    def hold(self, id: int, reason: str = "", *, who: str | None = None) -> str:
+        """Hold an answer that counts, because it may not be true; returns the trial's state.
+
+        It moves nothing from now on, as one that was held when it was told; `accept` takes this back.
+
+        Args:
+            id: a trial that is complete.
+            reason: why, for those who read the log.
+            who: who says so; this process, unless named.
+        """
+        return amending.hold(self._session, id, reason, this_process() if who is None else who)
 
     def extend(self, budget: int, reason: str = "", *, who: str | None = None) -> None:
         """Allow more deployments: what was done stays, and a method with a plan goes on to the new end.

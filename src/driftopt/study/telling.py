@@ -16,7 +16,7 @@ from driftopt.study.session import Session
 from driftopt.study.trial import state_of
 
 LONGEST_REASON = 2000
-PARTS = ("id", "value", "sem", "x_deployed", "covariates", "metrics", "n", "control")  # of an answer
+PARTS = ("id", "value", "sem", "x_deployed", "covariates", "metrics", "n", "control", "who")  # of an answer
 _LONG = ("method", "control")  # the kinds of deployments of which there are many
 
 
@@ -30,9 +30,10 @@ class Said:
     x_deployed: str | None = None
     reason: str | None = None
     beside: str | None = None
+    who: str | None = None
 
     def same(self, before: Happened) -> bool:
-        """Is this what was said before? Two failures are the same whatever the words."""
+        """Is this what was said before, whoever says it? Two failures are the same whatever the words."""
         if self.kind == before.kind == "failed" and self.value is None:
             return True
         told = (before.kind == "failed", before.value, before.sem, before.x_deployed, before.beside)
@@ -76,12 +77,16 @@ def _arguments(one: Any) -> dict[str, Any]:
     return given
 
 
-def fail(session: Session, id: Any, reason: Any) -> str:
+def fail(session: Session, id: Any, reason: Any, who: Any = None) -> str:
     """No value came."""
     number = trial_number(id)
     given = "no reason given" if reason is None or (isinstance(reason, str) and not reason) else reason
-    said = Said("failed", reason=checks.text("reason", given, LONGEST_REASON))
+    said = Said("failed", reason=checks.text("reason", given, LONGEST_REASON), who=_who(who))
     return session.write(lambda log: _record(log, log.trial(number), said, session.clock()), again=True)
+
+
+def _who(who: Any) -> str | None:
+    return None if who is None else str(checks.text("who", who))
 
 
 def trial_number(id: Any) -> int:
@@ -99,9 +104,11 @@ class _Answer:
         value: Any,
         sem: Any = None,
         x_deployed: Any = None,
+        who: Any = None,
         **more: Any,
     ):
         self._session = session
+        self._who = _who(who)
         self._beside = session.spec.beside(more).as_json()
         self.id = trial_number(id)
         self._value = stored(checks.number("value", value))
@@ -118,7 +125,7 @@ class _Answer:
         said = self._judged(trial.asked, recent)
         if recent is not None and said.kind != "failed":
             said = self._reviewed(log, trials, recent, said, now)
-        return _record(log, trial, said, now)
+        return _record(log, trial, replace(said, who=self._who), now)
 
     def _judged(self, asked: Asked, recent: np.ndarray | None) -> Said:
         """What the answer is by itself, and beside those before it."""
@@ -176,7 +183,7 @@ def _record(log: Writer, trial: Known, said: Said, now: float) -> str:
 
 def _append(log: Writer, id: int, kind: str, now: float, said: Said) -> None:
     told: dict[str, Any] = {"value": said.value, "sem": said.sem, "x_deployed": said.x_deployed}
-    log.say(id, kind, now, reason=said.reason, beside=said.beside, **told)
+    log.say(id, kind, now, reason=said.reason, who=said.who, beside=said.beside, **told)
 
 
 def _words(told: Said | Happened) -> str:

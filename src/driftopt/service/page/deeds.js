@@ -102,7 +102,7 @@ export async function correct(seen, trial) {
     act: async ({ value, sem, reason }) => ({ value, ...(await seen.one.correct(trial.id, value, sem, reason)) }),
   });
   if (!done) return;
-  const back = before === null ? () => seen.one.void(trial.id, "correction undone") : () => seen.one.correct(trial.id, before, trial.sem ?? null, "correction undone");
+  const back = before === null ? () => seen.one.void(trial.id, "correction undone") : () => asBefore(seen, trial, "correction undone");
   say(`Trial ${trial.id} now has the value ${number(done.value)}.`, "Undo", () => attempt(back, `The correction of trial ${trial.id} was undone.`));
 }
 
@@ -114,7 +114,7 @@ export async function takeBack(seen, trial) {
     deed: "Take it back",
     act: ({ reason }) => seen.one.void(trial.id, reason),
   });
-  if (done) say(`The answer of trial ${trial.id} was taken back.`, "Undo", () => attempt(() => seen.one.correct(trial.id, trial.value, trial.sem ?? null, "taken back by mistake"),
+  if (done) say(`The answer of trial ${trial.id} was taken back.`, "Undo", () => attempt(() => asBefore(seen, trial, "taken back by mistake"),
     `Trial ${trial.id} has the value ${number(trial.value)} again.`));
 }
 
@@ -126,8 +126,8 @@ export async function accept(seen, held) {
     deed: "It is true",
     act: ({ reason }) => seen.one.accept(held.id, reason),
   });
-  if (done) say(`The answer of trial ${held.id} counts.`, "Undo", () => attempt(() => seen.one.void(held.id, "accepted by mistake"),
-    `The answer of trial ${held.id} was taken back.`));
+  if (done) say(`The answer of trial ${held.id} counts.`, "Undo", () => attempt(() => seen.one.hold(held.id, "accepted by mistake"),
+    `The answer of trial ${held.id} is held again.`));
 }
 
 export async function extend(seen) {
@@ -176,6 +176,12 @@ export async function remove(seen, name) {
     },
   });
   if (done) { location.hash = "#/"; say(`The study was deleted, with ${count(done.rows, "row")} of its log.`); }
+}
+
+// The value that a trial had; held again if it was held.
+async function asBefore(seen, trial, reason) {
+  await seen.one.correct(trial.id, trial.value, trial.sem ?? null, reason);
+  if (trial.state === "held") await seen.one.hold(trial.id, reason);
 }
 
 async function attempt(deed, done) {
