@@ -42,6 +42,7 @@ LONG_FILES = (
     "runtime/test_executable_cache.py",
     "runtime/test_forks.py",
     "service/test_page.py",
+    "service/test_page_trouble.py",
     "service/test_page_looks.py",
     "service/test_schema.py",
     "service/test_server.py",

@@ -5,13 +5,17 @@ const WHO = "driftopt-person";
 
 export class Refusal extends Error {
   constructor(status, problem) {
-    super(problem.detail ?? "The server refused, and did not say why.");
+    super(problem.detail ?? (PASSING.has(status) ? "The server does not answer now" : "The server refused, and did not say why"));
     this.status = status;
     this.kind = problem.kind ?? "";
     this.title = problem.title ?? "";
   }
 }
 export class Unreachable extends Error {}
+
+// What passes by itself: the server, its database or a proxy before it is away, or asks to wait.
+const PASSING = new Set([408, 425, 429, 502, 503, 504]);
+export const passes = error => error instanceof Unreachable || PASSING.has(error?.status);
 
 // From the link that the server printed, /#token=…: kept for this window alone, and taken out of the address.
 export function takeToken() {
@@ -34,7 +38,8 @@ export function key() {
 }
 
 async function send(path, { method = "GET", body, headers = {}, signal } = {}) {
-  const told = { Authorization: `Bearer ${token() ?? ""}`, ...headers };
+  const mine = token();
+  const told = { Authorization: `Bearer ${mine ?? ""}`, ...headers };
   if (body !== undefined) told["Content-Type"] = "application/json";
   let answer;
   try {
@@ -43,15 +48,18 @@ async function send(path, { method = "GET", body, headers = {}, signal } = {}) {
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Unreachable("The server does not answer.");
+    throw new Unreachable("The server does not answer");
   }
-  if (!answer.ok) throw new Refusal(answer.status, await answer.json().catch(() => ({})));
-  return answer;
+  if (answer.ok) return answer;
+  const refusal = new Refusal(answer.status, await answer.json().catch(() => ({})));
+  // A server that was started anew may have made another token: the page asks for it.
+  if (answer.status === 401 && mine !== null && mine === token()) dispatchEvent(new CustomEvent("token-refused", { detail: refusal.message }));
+  throw refusal;
 }
 
 async function json(path, how) {
   const answer = await send(path, how);
-  try { return await answer.json(); } catch { throw new Unreachable("The server's answer was cut off."); }
+  try { return await answer.json(); } catch { throw new Unreachable("The server's answer was cut off"); }
 }
 
 export const caller = () => json("/v1/caller");
@@ -108,8 +116,15 @@ export async function follow(one, after, heard, state, signal) {
     }
     if (signal.aborted) return;
     state(false);
-    await new Promise(done => { setTimeout(done, wait); signal.addEventListener("abort", done, { once: true }); });
+    await pause(wait, signal);
   }
+}
+
+export function pause(milliseconds, signal) {
+  return new Promise(done => {
+    const timer = setTimeout(done, milliseconds);
+    signal.addEventListener("abort", () => { clearTimeout(timer); done(); }, { once: true });
+  });
 }
 
 async function* events(body) {

@@ -55,8 +55,10 @@ export function say(text, label, act) {
   place.replaceChildren(element("p", {}, text), element("div", {}, deed, close));
 }
 
+// A bar across the page while something is wrong; returns whether one was there.
 export function trouble(text) {
-  const place = document.getElementById("trouble");
+  const place = document.getElementById("trouble"), before = !place.hidden;
   place.hidden = !text;
   if (place.textContent !== (text ?? "")) place.textContent = text ?? "";
+  return before;
 }

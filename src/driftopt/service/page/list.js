@@ -1,10 +1,11 @@
 // All studies: how far each is, what is known, and what needs a person.
 
 import * as api from "./api.js";
-import { element, named, trouble } from "./dom.js";
+import { element, named, say, trouble } from "./dom.js";
 import { count, moment, plusMinus } from "./words.js";
 
 const EVERY = 10000; // milliseconds between two looks
+const AGAIN = 3000; // milliseconds, where the last one failed
 const STALE = 60000; // after which a study is looked at again although nothing was spent
 const AT_ONCE = 4;
 
@@ -18,7 +19,7 @@ export async function list(place, caller, signal) {
   async function look() {
     const listed = await api.studies();
     if (signal.aborted) return;
-    trouble(null);
+    if (trouble(null)) say("The server answers again.");
     const names = new Set(listed.map(one => one.name));
     for (const [name, one] of known) if (!names.has(name)) { one.card.remove(); known.delete(name); }
     for (const one of listed) {
@@ -52,7 +53,7 @@ export async function list(place, caller, signal) {
       fill(mine.card, one, found); // the recommendation may have to compile its method, for seconds
       found.recommendation = await served.recommendation();
     } catch (error) {
-      if (error instanceof api.Unreachable) throw error;
+      if (api.passes(error)) throw error;
       found = { error };
     }
     if (signal.aborted) return;
@@ -61,11 +62,13 @@ export async function list(place, caller, signal) {
   }
 
   for (;;) {
+    let wait = EVERY;
     try { await look(); } catch (error) {
       if (signal.aborted) return;
-      trouble(error instanceof api.Unreachable ? `${error.message} What is shown may be old; the page tries again.` : error.message);
+      trouble(`${error.message}. What is shown may be old; the page tries again by itself.`);
+      wait = AGAIN;
     }
-    await new Promise(done => { const timer = setTimeout(done, EVERY); signal.addEventListener("abort", () => { clearTimeout(timer); done(); }, { once: true }); });
+    await api.pause(wait, signal);
     if (signal.aborted) return;
     if (document.hidden) await new Promise(done => document.addEventListener("visibilitychange", done, { once: true }));
   }

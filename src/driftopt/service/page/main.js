@@ -11,28 +11,37 @@ const content = document.getElementById("content");
 let leave = new AbortController();
 let caller = null;
 
-async function go() {
+async function go(again = false) {
   leave.abort();
   leave = new AbortController();
   const signal = leave.signal;
-  trouble(null);
+  if (!again) trouble(null);
   if (api.takeToken()) caller = null;
   if (!api.token()) return enter("A token is needed. The link that driftopt serve printed at its start holds one; or paste it here.");
   try {
     caller ??= await api.caller();
   } catch (error) {
-    if (error.status === 401) { api.forgetToken(); return enter(error.message); }
-    trouble(`${error.message} The page tries again.`);
-    setTimeout(() => { if (!signal.aborted) go(); }, 3000);
+    if (error.status === 401) return undefined; // `token-refused` below
+    trouble(`${error.message}. The page tries again by itself.`);
+    setTimeout(() => { if (!signal.aborted) go(true); }, 3000);
     return undefined;
   }
   if (signal.aborted) return undefined;
   dress();
   content.replaceChildren(element("p", { className: "soft" }, "Loading …"));
   const named = /^#\/study\/(.+)$/.exec(location.hash);
-  if (named) return study(content, decodeURIComponent(named[1]), caller, signal);
+  if (named) {
+    const name = decoded(named[1]);
+    if (name !== null) return study(content, name, caller, signal);
+    content.replaceChildren(element("h1", {}, "No study"), element("p", { role: "alert" }, "The address of this page names no study: something in it is cut off."), element("p", {}, element("a", { href: "#/" }, "All studies")));
+    return undefined;
+  }
   if (location.hash === "#/new") return wizard(content, caller, signal);
   return list(content, caller, signal);
+}
+
+function decoded(name) {
+  try { return decodeURIComponent(name); } catch { return null; }
 }
 
 // What stands in the head of every view.
@@ -55,6 +64,13 @@ function enter(why) {
   secret.focus();
 }
 
+addEventListener("token-refused", event => {
+  leave.abort();
+  trouble(null);
+  api.forgetToken();
+  document.querySelector("dialog")?.close();
+  enter(event.detail);
+});
 // Another view: whoever reads the page aloud begins at its heading.
 addEventListener("hashchange", async () => { await go(); scrollTo(0, 0); content.focus({ preventScroll: true }); });
 document.getElementById("person").addEventListener("click", async () => { if (await introduce()) dress(); });

@@ -10,6 +10,7 @@ import { count } from "./words.js";
 
 const PANELS = 12;
 const PAGE = 25;
+const AGAIN = 3000; // milliseconds before another try
 
 export async function study(place, name, caller, signal) {
   document.title = `${name} – driftopt`;
@@ -48,25 +49,25 @@ export async function study(place, name, caller, signal) {
         summary.stopped !== null ? badge(`stopped: ${summary.stopped || "no reason given"}`, "warn") : null),
       bar(summary.spent, summary.budget, summary.reserve), live,
     ]);
-    const again = () => refresh(0);
+    const anew = () => refresh(0);
     refill(places.now, parts.now(seen, needs(seen)));
     refill(places.out, parts.out(seen));
     refill(places.decision, seen.course ? parts.decision(seen) : element("p", { className: "soft", role: "status" }, "The recommendation is being computed …"));
     refill(places.guardrails, parts.guardrails(seen));
-    refill(places.trials, parts.trials(seen, () => { seen.shown += 100; again(); }));
+    refill(places.trials, parts.trials(seen, () => { seen.shown += 100; anew(); }));
     refill(places.log, parts.log(seen, () => { seen.logged += 200; draw(); }));
     refill(places.manage, parts.manage(seen));
-    if (seen.course) parts.frames(seen, places, () => { seen.panels = Math.min(seen.panels + PANELS, 100); again(); });
+    if (seen.course) parts.frames(seen, places, () => { seen.panels = Math.min(seen.panels + PANELS, 100); anew(); });
   }
 
-  let due = null, busy = false, wanted = false;
+  let due = null, again = null, busy = false, wanted = false;
   // After a burst of events one look is enough.
   function refresh(wait = 60) {
     if (busy) { wanted = true; return; }
     clearTimeout(due);
     due = setTimeout(async () => {
       busy = true;
-      try { await look(); if (!signal.aborted) { trouble(null); draw(); await picture(); } } catch (error) { if (!signal.aborted) broken(error); } finally { busy = false; }
+      try { await look(); if (!signal.aborted) { well(); draw(); await picture(); } } catch (error) { if (!signal.aborted) broken(error); } finally { busy = false; }
       if (wanted) { wanted = false; refresh(); }
     }, wait);
   }
@@ -74,10 +75,18 @@ export async function study(place, name, caller, signal) {
     try {
       await charts.load(caller.charts);
       if (!signal.aborted) await parts.drawings(seen, places);
-    } catch (error) { say(error.message); }
+    } catch (error) {
+      say(`${error.message} The page tries again by itself.`);
+      clearTimeout(again);
+      again = setTimeout(() => { if (!signal.aborted) refresh(0); }, AGAIN);
+    }
+  }
+  function well() {
+    clearTimeout(again);
+    if (trouble(null)) say("The server answers again.");
   }
   function broken(error) {
-    if (error instanceof api.Unreachable) { trouble(`${error.message} What is shown may be old; the page tries again.`); setTimeout(() => { if (!signal.aborted) refresh(); }, 3000); return; }
+    if (api.passes(error)) { trouble(`${error.message}. What is shown may be old; the page tries again by itself.`); clearTimeout(again); again = setTimeout(() => { if (!signal.aborted) refresh(0); }, AGAIN); return; }
     place.replaceChildren(element("h1", {}, named(name)), element("div", { className: "card broken", role: "alert" },
       element("h2", {}, error.kind === "DamagedLog" ? "The log of this study is damaged" : error.title || "This study cannot be shown"), element("p", {}, `${error.message}.`),
       error.status === 500 ? element("p", {}, "Nothing was changed, and nothing can be asked or told here until that is mended.") : null,
@@ -92,7 +101,7 @@ export async function study(place, name, caller, signal) {
     live.textContent = on ? "Follows the study" : "Not following: the server does not answer";
     live.classList.toggle("lost", !on);
     if (error) broken(error);
-    else if (!on) trouble("The server does not answer. What is shown may be old; the page tries again.");
+    else if (!on) trouble("The server does not answer. What is shown may be old; the page tries again by itself.");
     else refresh(0);
   };
 
@@ -103,8 +112,16 @@ export async function study(place, name, caller, signal) {
     place.replaceChildren(places.head, element("div", { className: "columns" }, left, right), places.trials, places.log, places.manage);
     draw();
   };
-  try { await look(begin); } catch (error) { if (!signal.aborted) broken(error); return; }
-  if (signal.aborted) return;
+  for (let ready = false; !ready;) {
+    try { await look(begin); ready = true; } catch (error) {
+      if (signal.aborted) return;
+      if (!api.passes(error)) { broken(error); return; }
+      trouble(`${error.message}. The page tries again by itself.`);
+      await api.pause(AGAIN, signal);
+    }
+    if (signal.aborted) return;
+  }
+  well();
   draw();
   const night = matchMedia("(prefers-color-scheme: dark)");
   night.addEventListener("change", picture, { signal });
