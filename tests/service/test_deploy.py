@@ -3,14 +3,16 @@
 import configparser
 import inspect
 import re
+import runpy
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from driftopt.cli.serve import serve
-from support.servers import ROLES
+from support.servers import ROLES, serving, settings
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CONTAINER = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
@@ -43,10 +45,50 @@ def test_nobody_is_root():
 
 
 def test_the_health_is_asked_where_it_is_told():
-    for text in (CONTAINER, HEALTH):
-        assert re.findall(r"http://127\.0\.0\.1:8000(/\w+)", text) == ["/readyz"]
+    assert re.findall(r" http://127\.0\.0\.1:8000(/\w+)", HEALTH) == ["/readyz"]
     assert "GET /readyz" not in ROLES  # it needs no token
-    assert "HEALTHCHECK" in CONTAINER
+    assert '    CMD ["python", "/opt/driftopt/health.py"]' in CONTAINER
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    """A certificate for a name that is not this machine's address: (its file, its key's)."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    files = tmp_path / "cert.pem", tmp_path / "key.pem"
+    made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=shop.example"
+    subprocess.run([*made.split(), "-out", files[0], "-keyout", files[1]], check=True, capture_output=True)
+    return files
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
+def test_the_container_is_healthy_while_its_database_answers(tmp_path, certificate, monkeypatch, tls):
+    """The command of HEALTHCHECK, against a server with and without TLS."""
+    how = dict(zip(("certfile", "keyfile"), certificate, strict=True)) if tls else {}
+
+    def code(port):
+        monkeypatch.setattr(sys, "argv", ["health.py", port])
+        with pytest.raises(SystemExit) as stop:
+            runpy.run_path(str(DEPLOY / "health.py"), run_name="__main__")
+        return stop.value.code
+
+    with serving(settings(tmp_path / "a.db", tls=tls), **how) as (address, running):
+        assert address.startswith("https" if tls else "http:")
+        port = address.rsplit(":", 1)[1]
+        assert code(port) == 0
+        running._service.stopping.set()
+        assert code(port) == 1
+    assert code(port) == 1  # nobody is there
+
+
+def test_a_container_gets_what_it_needs_and_nothing_of_who_builds_it():
+    ignored = (DEPLOY.parent / ".dockerignore").read_text(encoding="utf-8").split("\n")
+    allowed = {line[1:] for line in ignored if line.startswith("!")}
+    assert "*" in ignored  # but for these
+    assert {"pyproject.toml", "README.md", "LICENSE", "constraints.txt", "src"} <= allowed
+    copied = re.findall(r"^COPY (?!--from)(\S+)", CONTAINER, flags=re.MULTILINE)
+    assert set(copied) - {"."} <= allowed
+    assert all((DEPLOY.parent / name).exists() for name in allowed)
 
 
 def test_the_token_is_a_secret_of_the_unit():
