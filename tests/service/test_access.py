@@ -1,6 +1,8 @@
 """Every route without a token, with a wrong one, with a lesser one, and with that of another study."""
 
+import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +10,11 @@ from driftopt.service.tokens import Tokens, from_file, new_token, token
 from support.servers import OTHERS, PLAN, ROLES, SECRET, client
 
 OPEN = {"GET /healthz", "GET /readyz"}
-BODIES = {"POST /v1/studies": {"name": "new", "budget": 9} | PLAN, ":extend": {"budget": 99}}
+BODIES = {
+    "POST /v1/studies": {"name": "new", "budget": 9} | PLAN,
+    ":extend": {"budget": 99},
+    ":import": {"study": "new", "spec": {}, "log": {}},
+}
 
 
 def call(http, route):
@@ -132,6 +138,45 @@ def test_secrets_are_long_and_kept_as_hashes():
     assert tokens.find("\udcff") is None
     with pytest.raises(ValueError, match="the same secret"):
         Tokens([token("a", SECRET), token("b", SECRET)])
+
+
+def test_the_secret_of_the_documentation_is_no_secret():
+    page = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r'^secret = "(.*)"', page, flags=re.MULTILINE)
+    with pytest.raises(ValueError, match="is the example of the documentation"):
+        token("a", example)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
+def test_a_file_that_everybody_may_read_is_warned_of(tmp_path, caplog):
+    path = tmp_path / "token.txt"
+    path.write_text(SECRET)
+    for mode, warned in ((0o600, False), (0o640, False), (0o644, True)):
+        caplog.clear()
+        path.chmod(mode)
+        from_file(path)
+        assert (f"chmod 600 {path}" in caplog.text) == warned
+        assert SECRET not in caplog.text
+
+
+def test_requests_without_a_token_are_counted_and_lock_nobody_out(server, monkeypatch):
+    """By address: whoever sends a token that is known is let in, whatever others send from there."""
+    strangers = server[1]._service.strangers
+    monkeypatch.setattr(strangers, "_clock", lambda: 1e9)
+    monkeypatch.setattr(strangers, "_burst", 10.0)
+    strangers._buckets.clear()
+    try:
+        for header in ({}, {"Authorization": "Basic x"}, {"Authorization": "Bearer a-wrong-one"}):
+            with client(server[0], None) as stranger:
+                answers = [stranger.get("/readyz", headers=header) for _ in range(12)]
+                assert answers[-1].status_code == 429
+                assert answers[-1].headers["retry-after"] == "1"
+                assert answers[-1].json()["kind"] == "TooMany"
+        with client(server[0], SECRET) as known:
+            for path in ("/v1/studies", "/readyz", "/"):
+                assert known.get(path).status_code == 200
+    finally:
+        strangers._buckets.clear()
 
 
 def test_a_file_of_tokens(tmp_path):

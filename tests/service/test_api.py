@@ -86,6 +86,51 @@ def test_an_answer_that_cannot_be_is_refused_and_changes_nothing(http, create, a
     assert http.get(f"{at}/trials/{trial['id']}").json()["state"] == "pending"
 
 
+def said_by(call, *given, **named):
+    with pytest.raises(ValueError) as error:
+        call(*given, **named)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"budget": -1},
+        {"budget": 1.5},
+        {"x0": [1.0, "b"]},
+        {"radius": "x"},
+        {"direction": "up"},
+        {"parallel": 0},
+    ],
+)
+def test_what_does_not_fit_is_refused_in_pythons_words(http, tmp_path, wrong):
+    plan = {"x0": [1.0, 2.0], "budget": 12, "radius": 0.3} | wrong
+    got = http.post("/v1/studies", json={"name": "a"} | plan)
+    assert refused(got, 422, "ValueError") == said_by(Study.create, tmp_path / "a.db", "a", **plan)
+
+
+def test_answers_that_do_not_fit_are_refused_in_pythons_words(http, create):
+    at, plain = create(), Study.create("sqlite://", "plain", budget=12, **PLAIN)
+    for wrong in ("12.5", True, [1.0]):
+        told = http.post(f"{at}/trials/1:tell", json={"value": wrong})
+        assert refused(told, 422, "ValueError") == said_by(plain.tell, 1, wrong)
+    answers = [{"id": 1, "value": 1.0}, {"id": 2, "value": "x"}]
+    several = http.post(f"{at}/trials:tell", json={"answers": answers})
+    assert refused(several, 422, "ValueError") == said_by(plain.tell_many, answers)
+    wanted = {
+        "value is needed": {},
+        "there is no price here; /docs shows what there is": {"value": 1.0, "price": 2},
+        "covariates.rain must be a number, got 'a'": {"value": 1.0, "covariates": {"rain": "a"}},
+        "the body must be a JSON object, got []": [],
+    }
+    for sentence, body in wanted.items():
+        got = http.post(f"{at}/trials/1:tell", json=body)
+        assert refused(got, 422, "ValueError") == sentence
+    assert refused(http.get(f"{at}/trials?limit=x"), 422, "ValueError") == (
+        "limit must be a whole number, got 'x'"
+    )
+
+
 def test_a_number_too_large_for_a_float_is_refused(http, create):
     at = create()
     (trial,) = http.post(f"{at}/trials:ask").json()["trials"]

@@ -189,36 +189,6 @@ def test_a_body_that_does_not_come_is_not_waited_for(tmp_path, tighter):
         assert status(got) == 408
 
 
-def test_a_head_that_does_not_come_is_not_waited_for(tmp_path, tighter):
-    with serving(tighter(tmp_path / "a.db", head_seconds=0.05)) as (address, _):
-        place = urlsplit(address)
-        for bytes_sent in (b"", b"GET /healthz HTTP/1.1\r\nHost: loc"):
-            with socket.create_connection((place.hostname, place.port), timeout=30) as wire:
-                wire.sendall(bytes_sent)
-                assert wire.recv(100) == b""  # closed
-        with socket.create_connection((place.hostname, place.port), timeout=30) as wire:
-            wire.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            assert b"200 OK" in wire.recv(100)
-            wire.sendall(b"GET /healthz HTTP/1.1\r\nHo")  # the next on the same connection
-            while wire.recv(4096):
-                pass
-
-
-def test_an_endless_head_is_cut_off(server):
-    head = ["GET /healthz HTTP/1.1", "Host: localhost", *(f"X-{i}: {'x' * 8000}" for i in range(60))]
-    place = urlsplit(server[0])
-    with socket.create_connection((place.hostname, place.port), timeout=30) as wire:
-        try:
-            for _ in range(50):
-                wire.sendall("\r\n".join(head).encode())
-            taken = wire.recv(100) != b""
-        except OSError:
-            taken = False
-    assert not taken
-    with client(server[0]) as http:
-        assert http.get("/healthz").status_code == 200
-
-
 @pytest.mark.parametrize(
     "path",
     [

@@ -1,15 +1,18 @@
 """Rates, streams and logs; and what a server refuses to be: open in the clear, or under any name."""
 
 import logging
+import os
+import socket
 import threading
 
 import pytest
 
-from driftopt.service import hosts
+from driftopt.service import hosts, kept_studies, routes_service
 from driftopt.service import server as servers
 from driftopt.service.kept_studies import KeptStudy
 from driftopt.service.limits import Rate, Streams, TooMany
 from driftopt.study import DatabaseRefused
+from driftopt.study.log import database
 from support.servers import SECRET, client, serving, settings
 
 
@@ -96,6 +99,40 @@ def test_a_token_may_send_so_many_requests(tmp_path, tighter):
     assert refused
     assert refused[0].headers["retry-after"] == "1"
     assert "sends more requests than it may" in refused[0].json()["detail"]
+
+
+def test_a_server_stops_soon_where_its_database_is_away(monkeypatch):
+    """Whoever waits for it gives up, and however many ask whether it is ready, one thread waits."""
+    monkeypatch.setattr(routes_service, "_READY_WITHIN", 0.05)
+    monkeypatch.setattr(kept_studies, "_LAST_SECONDS", 1.0)
+    monkeypatch.setattr(database, "GIVE_UP_AFTER", 1e9)  # by itself it would never end
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        port = nobody.getsockname()[1]
+    with (
+        serving(settings(f"postgresql://nobody@127.0.0.1:{port}/shop")) as (address, running),
+        client(address) as http,
+    ):
+        for _ in range(12):
+            assert http.get("/readyz").status_code == 503
+        assert len(running._service.studies._begun) == 1
+    assert running.abandoned == 0
+
+
+def test_what_hangs_in_a_driver_does_not_keep_a_server_that_stops(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(routes_service, "_READY_WITHIN", 0.05)
+    monkeypatch.setattr(kept_studies, "_LAST_SECONDS", 0.05)
+    hangs, left = threading.Event(), []
+    with serving(settings(tmp_path / "a.db")) as (address, running), client(address) as http:
+        monkeypatch.setattr(running._service.studies.database, "ping", hangs.wait)
+        assert http.get("/readyz").status_code == 503
+    assert running.abandoned == 1
+    assert "1 requests would not end, and were not acknowledged" in caplog.text
+    monkeypatch.setattr(os, "_exit", left.append)
+    monkeypatch.setattr(running, "run", lambda sockets: None)
+    with servers.listen("127.0.0.1", 0) as listening:
+        servers.run(running, listening, None)
+    assert left == [0]
+    hangs.set()
 
 
 def test_answers_that_wait_for_a_database_that_is_away_are_refused_at_once():

@@ -87,6 +87,17 @@ def test_what_is_careless_is_refused_with_a_sentence(tmp_path, monkeypatch, caps
     assert sentence in capsys.readouterr().err
 
 
+def test_a_database_whose_package_is_missing_says_how_to_get_it(monkeypatch, capsys):
+    from driftopt.cli import main
+
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.setattr(sys, "argv", ["driftopt", "serve", "postgresql://db/shop"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    assert "pip install 'driftopt[postgres]'" in " ".join(capsys.readouterr().err.split())
+
+
 @pytest.mark.parametrize("url", ["nowhere/a.db", "sqlite:///nowhere/a.db"])
 def test_a_folder_that_is_not_there_is_no_shop_without_studies(tmp_path, monkeypatch, url):
     from driftopt.service.server import check_folder

@@ -2,12 +2,13 @@
 
 import csv
 import io
+import sys
 
 import numpy as np
 import pytest
 
-from driftopt.study import Study, delete, studies
-from support.servers import PLAN, refused
+from driftopt.study import Study, delete, load, studies
+from support.servers import PLAN, SECRET, refused
 from support.study_worlds import PLAIN, drive
 
 
@@ -31,6 +32,50 @@ def test_a_study_is_deleted_when_its_name_is_repeated(http, create):
     assert http.delete(at, params={"confirm": "gone"}).json() == {"name": "gone", "rows": 2}
     refused(http.get(at), 404, "NoSuchStudy")
     assert http.get(create("gone")).json()["spent"] == 0
+
+
+def test_a_deletion_that_is_repeated_is_done_once(http, create, server):
+    key = {"Idempotency-Key": "gone"}
+    at = create("twice")
+    deleted = [http.delete(at, params={"confirm": "twice"}, headers=key).json() for _ in range(2)]
+    assert deleted == [{"name": "twice", "rows": 0}] * 2
+    create("twice")  # another one of that name is not what the request was about
+    assert http.delete(at, params={"confirm": "twice"}, headers=key).json() == deleted[0]
+    assert http.get(at).status_code == 200
+    create("other")
+    other = http.delete("/v1/studies/other", params={"confirm": "other"}, headers=key)
+    assert "came before with another request" in refused(other, 422, "ValueError")
+
+
+def test_a_study_is_taken_over_from_its_file(http, create, server, tmp_path, monkeypatch):
+    """By HTTP and by Python's `load`: the same study to the bit; a changed file is refused."""
+    at, name = create(), "test_a_study_is_taken_over_from_its_file"
+    drive(Study.open(server[1].label, name))
+    whole = http.get(f"{at}/export", params={"format": "json"}).json()
+    key = {"Idempotency-Key": "move"}
+    for _ in range(2):
+        made = http.post("/v1/studies:import", params={"name": "moved"}, json=whole, headers=key)
+        assert (made.status_code, made.json()["name"], made.json()["spent"]) == (201, "moved", 12)
+    recommended = http.get(f"{at}/recommendation").json()
+    assert http.get("/v1/studies/moved/recommendation").json() == recommended
+    refused(http.post("/v1/studies:import", json=whole), 409, "StudyExists")
+    path = Study.open(server[1].label, name).export(tmp_path / "a.json")
+    monkeypatch.setenv("DRIFTOPT_TOKEN", SECRET)
+    loaded = load(server[0], path, "by Python")
+    assert loaded.recommend().as_dict == recommended["x"]
+    assert "cannot be part of an address" in refused(
+        http.post("/v1/studies:import", params={"name": ".."}, json=whole), 422, "ValueError"
+    )
+    whole["log"]["rows"][-1][4] = 77.0
+    changed = http.post("/v1/studies:import", params={"name": "changed"}, json=whole)
+    assert "the body is not as `export` wrote it" in refused(changed, 422, "ValueError")
+
+
+def test_a_format_whose_package_is_missing_says_how_to_get_it(http, create, monkeypatch):
+    at = create()
+    monkeypatch.setitem(sys.modules, "polars", None)
+    said = refused(http.get(f"{at}/export", params={"format": "parquet"}), 422, "ValueError")
+    assert "pip install 'driftopt[report]'" in said
 
 
 @pytest.mark.parametrize(

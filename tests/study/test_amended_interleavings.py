@@ -1,4 +1,4 @@
-"""Any interleaving of answers with correct, void, accept, hold, extend and stop, by two processes, is one study."""
+"""Any interleaving of answers with amendments, extend and stop, by two processes, is one study."""
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st

@@ -107,18 +107,6 @@ def test_telling_twice_the_same_is_nothing_and_differently_an_error(any_url):
     assert [vars(t) | {"x": None} for t in study.trials()] == [vars(t) | {"x": None} for t in before]
 
 
-def test_who_told_is_in_the_log_and_makes_no_other_answer(any_url):
-    study = Study.create(any_url, "a", budget=8, **PLAIN)
-    first, second = study.ask_many(2)
-    study.tell(first.id, 1.5, who="ana")
-    assert study.tell(first.id, 1.5, who="ben") == "complete"  # the same answer, whoever says it
-    study.fail(second.id, "empty shelf", who="ben")
-    study.tell_many([{"id": study.ask().id, "value": 2.0, "who": "eve"}])
-    assert [[event.who for event in trial.history] for trial in study.trials()] == [["ana"], ["ben"], ["eve"]]
-    with pytest.raises(ValueError, match="who must be 1 to 200 characters"):
-        study.tell(first.id, 1.5, who=" ")
-
-
 def test_a_failure_stands(any_url):
     study = Study.create(any_url, "a", budget=8, **PLAIN)
     trial = study.ask()

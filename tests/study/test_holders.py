@@ -1,5 +1,7 @@
 """Who holds what: a named holder gets again what it has not answered."""
 
+import pytest
+
 from driftopt.study import Study
 from support.study_worlds import PLAIN, bowl, drive
 
@@ -54,3 +56,15 @@ def test_an_earlier_recommendation_is_not_evaluated_again(url):
     new = study.ask("confirm", holder="till")
     assert (old.iteration, new.iteration) == (0, 1)
     assert new.id != old.id
+
+
+def test_who_told_is_in_the_log_and_makes_no_other_answer(any_url):
+    study = Study.create(any_url, "a", budget=8, **PLAIN)
+    first, second = study.ask_many(2)
+    study.tell(first.id, 1.5, who="ana")
+    assert study.tell(first.id, 1.5, who="ben") == "complete"  # the same answer, whoever says it
+    study.fail(second.id, "empty shelf", who="ben")
+    study.tell_many([{"id": study.ask().id, "value": 2.0, "who": "eve"}])
+    assert [[event.who for event in trial.history] for trial in study.trials()] == [["ana"], ["ben"], ["eve"]]
+    with pytest.raises(ValueError, match="who must be 1 to 200 characters"):
+        study.tell(first.id, 1.5, who=" ")

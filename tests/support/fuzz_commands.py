@@ -4,6 +4,7 @@ import contextlib
 import io
 import itertools
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -83,6 +84,8 @@ def commands(folder: Path) -> dict[str, Entry]:
         'problem = "kink"\nproblem_options = {dim = 2}\nbudget = 20\ndevelopment = 1\nheld_out = 2\n'
         "[methods.zo-sph]\nradius = 0.5\nstep = 0.01\n"
     )
+    (folder / "token.txt").write_text("a-secret-that-nobody-has-but-this-test")
+    (folder / "token.txt").chmod(0o600)
     return {
         "driftopt": Entry(command("", ("command",)), lambda: {"command": "methods"}, _also("command"), word),
         "driftopt methods": _with(command("methods", ("extra",)), {"extra": LEFT_OUT}, "Unused"),
@@ -113,6 +116,28 @@ def commands(folder: Path) -> dict[str, Entry]:
         "driftopt compare": _with(
             command("compare", ("file",)),
             {"file": folder / "compare.toml", "out": folder / "compared", "allow_module": LEFT_OUT},
+        ),
+        "driftopt serve": _with(
+            _serve,
+            {
+                "database": folder / "served.db",
+                "host": "127.0.0.1",
+                "port": 0,
+                "token_file": folder / "token.txt",
+                "certfile": LEFT_OUT,
+                "keyfile": LEFT_OUT,
+                "behind_proxy": True,
+                "proxy_address": "10.0.0.1",
+                "allow_host": "shop.example",
+                "allow_origin": "https://shop.example",
+                "log_requests": True,
+            },
+            "url",
+            "listen",
+            "folder",
+            "needs",
+            "secret",
+            "token file",
         ),
         **study_commands(folder),
     }
@@ -244,3 +269,13 @@ def _demo(**given: Any) -> None:
 def _reproduce(**given: Any) -> None:
     with mock.patch("driftopt.paper.reproduction.run", side_effect=Enough):
         command("reproduce")(**given)
+
+
+def _serve(**given: Any) -> None:
+    """Up to the moment when it would serve."""
+    environment = {key: value for key, value in os.environ.items() if key != "DRIFTOPT_TOKEN"}
+    with (
+        mock.patch("driftopt.service.server.Server.run", side_effect=Enough),
+        mock.patch.dict(os.environ, environment, clear=True),
+    ):
+        command("serve", ("database",))(**given)

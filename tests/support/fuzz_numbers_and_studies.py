@@ -157,9 +157,7 @@ def studies(folder: Path) -> dict[str, Entry]:
         "Study.hold": Entry(
             on("hold"), lambda: {"id": 1, "reason": "a fair", "who": "me"}, {"id": ("trial",)}
         ),
-        "Study.fail": Entry(
-            on("fail"), lambda: {"id": 6, "reason": "rain", "who": "me"}, {"id": ("trial",)}
-        ),
+        "Study.fail": Entry(on("fail"), lambda: {"id": 6, "reason": "rain", "who": "me"}, {"id": ("trial",)}),
         "Study.trials": Entry(on("trials"), lambda: {"state": "pending", "kind": "method", "holder": "me"}),
         "Study.stationarity": Entry(
             on("stationarity"),

@@ -20,6 +20,7 @@ PLAN = {"x0": {"tea": 1.0, "oil": -0.5}, "method": "zo-o2nc-2pt", "params": {"ra
 ROLES = {
     "GET /v1/studies": "read",
     "POST /v1/studies": "admin",
+    "POST /v1/studies:import": "admin",
     "GET /v1/studies/{name}": "read",
     "DELETE /v1/studies/{name}": "admin",
     "POST /v1/studies/{name}:extend": "admin",

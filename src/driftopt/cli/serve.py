@@ -70,5 +70,5 @@ def serve(
     )
     proxies = (proxy_address or ["127.0.0.1"]) if behind_proxy else []
     ready = server.build(settings, certfile=certfile, keyfile=keyfile, proxies=proxies)
-    listening = server.listen(host, port)
-    server.run(ready, listening, secret)
+    with server.listen(host, port) as listening:
+        server.run(ready, listening, secret)

@@ -60,7 +60,9 @@ class Service:
         self.rate = Rate(self.limits.requests_a_second, self.limits.requests_a_second)
         self.refusals = Rate(self.limits.refusals_a_second, self.limits.refusals_at_once)
         self.streams = Streams(self.limits.streams, self.limits.streams_of_a_token)
+        self.strangers = Rate(self.limits.strangers_a_second, self.limits.strangers_at_once)
         self.stopping = asyncio.Event()  # streams end when it is set
+        self.abandoned = 0  # requests that would not end when the server stopped
 
 
 def build(settings: Settings) -> FastAPI:
@@ -71,7 +73,7 @@ def build(settings: Settings) -> FastAPI:
     async def life(_: FastAPI) -> AsyncGenerator[None]:
         yield
         service.stopping.set()
-        service.studies.close()
+        service.abandoned = service.studies.close()
 
     app = FastAPI(
         title="driftopt",
@@ -97,7 +99,7 @@ def build(settings: Settings) -> FastAPI:
     routes_page.serve_page(app)
     _refuse(app, settings)
     _allow_origins(app, settings)
-    app.add_middleware(Gate, settings=settings, metrics=service.metrics)
+    app.add_middleware(Gate, settings=settings, metrics=service.metrics, strangers=service.strangers)
     return app
 
 

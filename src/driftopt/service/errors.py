@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from driftopt.packages import MissingPackage
+from driftopt.service import invalid
 from driftopt.service.limits import TooMany
 from driftopt.study import (
     BudgetSpent,
@@ -128,11 +129,7 @@ _ROUTER = {
 
 
 def invalid_problem(_: Request, error: Exception) -> JSONResponse:
-    """What does not fit the models; nothing of what was sent is repeated."""
+    """What does not fit the models, in Python's sentences."""
     assert isinstance(error, RequestValidationError)
-    found = [
-        {"where": ".".join(str(part)[:80] for part in one["loc"][:6]), "what": str(one["msg"])[:200]}
-        for one in error.errors()[:20]
-    ]
-    detail = "; ".join(f"{one['where']}: {one['what']}" for one in found[:3])
-    return problem(422, detail, "ValueError", errors=found)
+    found = invalid.faults(error.errors()[:200], error.body)
+    return problem(422, "; ".join(one["what"] for one in found[:3]), "ValueError", errors=found)

@@ -14,7 +14,8 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from driftopt.service import hosts
-from driftopt.service.errors import problem
+from driftopt.service.errors import answer, problem
+from driftopt.service.limits import Rate, TooMany
 from driftopt.service.metrics import RequestMetrics
 from driftopt.service.settings import Settings
 
@@ -39,10 +40,11 @@ _log = logging.getLogger("driftopt.service")
 class Gate:
     """The outermost layer of the application."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, metrics: RequestMetrics):
+    def __init__(self, app: ASGIApp, settings: Settings, metrics: RequestMetrics, strangers: Rate):
         self._app = app
         self._settings = settings
         self._metrics = metrics
+        self._strangers = strangers
         headers = dict(_HEADERS)
         if not settings.origins:
             headers["Cross-Origin-Resource-Policy"] = "same-origin"
@@ -102,11 +104,12 @@ class Gate:
             more = message.get("more_body", False)
             return message
 
-        refusal = self._refusal(scope)
+        refusal = self._too_many(scope) or self._refusal(scope)
         if refusal is None:
             body = await self._body(headers, arriving)
             if isinstance(body, bytes):
-                await self._app(scope, _with_body(body, receive), send)
+                through = _without_content if scope["method"] == "HEAD" else _plainly
+                await through(self._app, scope, _with_body(body, receive), send)
                 return
             refusal = body
         # A client that asked whether to send at all (Expect) has sent nothing yet.
@@ -131,6 +134,21 @@ class Gate:
                         return
         except TimeoutError:
             return
+
+    def _too_many(self, scope: Scope) -> JSONResponse | None:
+        """Whoever sends no token that is known may send so many from an address; others are counted later.
+
+        So whoever has a token is never refused for what others at the same address do.
+        """
+        scheme, _, secret = Headers(scope=scope).get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and self._settings.tokens.find(secret) is not None:
+            return None
+        client = scope.get("client")
+        wait = self._strangers.take(client[0] if client else "unknown")
+        if not wait:
+            return None
+        what = "too many requests without a known token came from this address"
+        return answer(TooMany(what, wait), self._settings.clock())
 
     def _refusal(self, scope: Scope) -> JSONResponse | None:
         """What is wrong with a request's head, if something is."""
@@ -176,6 +194,38 @@ class Gate:
         if size and given is None:
             return problem(415, "send JSON, with the header Content-Type: application/json", "NotJson")
         return b"".join(parts)
+
+
+async def _plainly(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    await app(scope, receive, send)
+
+
+async def _without_content(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """HEAD: what GET would answer, without its content; a stream ends before it begins."""
+    asked, over = {**scope, "method": "GET"}, asyncio.Event()
+
+    async def listening() -> Message:
+        """The body once, then that the client has gone: as soon as the head is sent."""
+        if not said:
+            said.append(True)
+            return await receive()
+        await over.wait()
+        return {"type": "http.disconnect"}
+
+    async def head(message: Message) -> None:
+        if over.is_set():
+            return
+        if message["type"] == "http.response.start":
+            await send(message)
+        else:
+            over.set()
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    said: list[bool] = []
+    try:
+        await app(asked, listening, head)
+    finally:
+        scope["route"] = asked.get("route")
 
 
 def _with_body(body: bytes, receive: Receive) -> Receive:

@@ -30,13 +30,16 @@ class _Impatient(_base):
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        self._bytes += 0 if self._busy else len(data)
+        # A body is the application's to limit; all else is, or may be, a head: beside an open stream too.
+        self._bytes += 0 if self._busy and self.cycle.more_body else len(data)
         if self._bytes > MOST_BYTES:
             self.transport.close()
             return
+        before = self.cycle
         super().data_received(data)
-        if self._busy:
+        if self.cycle is not before:
             self._bytes = 0
+        if self._busy:
             self._stop()
         elif self._timer is None:
             self._wait()

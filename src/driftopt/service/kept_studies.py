@@ -9,16 +9,18 @@ import asyncio
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
+from driftopt import checks
 from driftopt import study as studies
-from driftopt.study import DatabaseRefused, Listed, NoSuchStudy, Study
+from driftopt.study import DatabaseRefused, Listed, NoSuchStudy, Study, catalogue, log_file
 from driftopt.study.log import Database
 
 T = TypeVar("T")
 _MOST = 256  # studies open at a time; the one that was used longest ago is closed first
 _LOOKING = 8  # threads that read
+_LAST_SECONDS = 5.0  # that a database is waited for when the server stops
 
 
 class KeptStudy:
@@ -84,6 +86,8 @@ class KeptStudies:
         self._seconds = seconds
         self._kept: OrderedDict[str, KeptStudy] = OrderedDict()
         self._looking = ThreadPoolExecutor(_LOOKING, thread_name_prefix="driftopt-look")
+        self._begun: set[Future[Any]] = set()  # what is not done yet
+        self._ping: Future[None] | None = None
         self._heavy = threading.Lock()  # one creation at a time
 
     def __len__(self) -> int:
@@ -95,6 +99,8 @@ class KeptStudies:
 
     async def _within(self, future: "Future[T]") -> T:
         """What comes of it, in time."""
+        self._begun.add(future)
+        future.add_done_callback(self._begun.discard)
         try:
             return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), self._seconds)
         except TimeoutError:
@@ -180,21 +186,49 @@ class KeptStudies:
 
         return await self.look(work)
 
-    async def delete(self, name: str) -> int:
+    async def take_over(self, name: str | None, data: Mapping[str, Any], key: str | None) -> Study:
+        """Take up a study from the data of an exported file."""
+
+        def work() -> Study:
+            found = log_file.from_data("the body", data)
+            new = checks.text("name", found.name if name is None else name)
+            with self._heavy:
+                catalogue.add(self.database, new, found, key)
+                return Study.open(self.database, new, clock=self._clock)
+
+        study = await self.look(work)
+        self._keep(study.name, study)
+        return study
+
+    async def delete(self, name: str, key: str | None = None) -> int:
         """Delete a study, after all that stands in its line."""
-        kept = await self.kept(name)
         try:
-            return await self._within(kept.change(lambda _: studies.delete(self.database, name)))
+            kept = await self.kept(name)
+        except NoSuchStudy:
+            if key is None:
+                raise
+            return await self.look(lambda: studies.delete(self.database, name, key=key))
+        try:
+            return await self._within(kept.change(lambda _: studies.delete(self.database, name, key=key)))
         finally:
             self._drop(name, kept)
 
     async def ready(self) -> None:
-        """The database answers; DatabaseRefused where it does not."""
-        await self.look(self.database.ping)
+        """The database answers; DatabaseRefused where it does not. One asks it, however many want to know."""
+        if self._ping is None or self._ping.done():
+            self._ping = self._looking.submit(self.database.ping)
+        await self._within(self._ping)
 
-    def close(self) -> None:
-        """Finish what is begun, and give the connections back."""
+    def hurry(self) -> None:
+        """The server stops: a database that is away is waited for a little longer, and then no more."""
+        self.database.give_up_within(_LAST_SECONDS)
+
+    def close(self) -> int:
+        """Finish what is begun, and give the connections back; returns how much would not end."""
+        self.hurry()
+        hanging = wait(set(self._begun), 2 * _LAST_SECONDS).not_done
         for kept in self._kept.values():
             kept.close()
-        self._looking.shutdown(wait=True)
+        self._looking.shutdown(wait=False)
         self.database.close()
+        return len(hanging)

@@ -160,14 +160,28 @@ class NewStudy(_Sent):
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `Study.create` beside the name."""
-        if self.name in (".", ".."):
-            raise ValueError(f"name {self.name!r} cannot be part of an address: choose another one")
+        addressable(self.name)
         given = {name: value for name, value in self.given().items() if name != "name"}
         if isinstance(self.x0, dict):
             if self.names is not None:
                 raise ValueError("x0 names its coordinates: leave names out")
             given |= {"x0": list(self.x0.values()), "names": list(self.x0)}
         return given
+
+
+def addressable(name: str) -> None:
+    """Refuse a name that browsers leave out of an address."""
+    if name in (".", ".."):
+        raise ValueError(f"name {name!r} cannot be part of an address: choose another one")
+
+
+class Exported(BaseModel):
+    """A study as `export?format=json` gives it; the log is read, and what else is there is left out."""
+
+    model_config = ConfigDict(extra="ignore")
+    study: _Words = Field(description="Its name.")
+    spec: dict[str, Any] = Field(description="What was decided at its creation.")
+    log: dict[str, Any] = Field(description="Every row of its log, with a checksum of all.")
 
 
 class Listed(_Returned):

@@ -60,6 +60,21 @@ async def create_study(
     return await kept(request).look(lambda: shapes.plan(study))
 
 
+@router.post(":import", status_code=201, response_model=models.StudyPlan)
+async def import_study(
+    request: Request,
+    body: models.Exported,
+    caller: Admin,
+    name: Annotated[str | None, Query(description="Another name for it.", max_length=200)] = None,
+    key: Key = None,
+) -> Any:
+    """Take up a study from what `export?format=json` gave: the same answers, the same state, to the bit."""
+    whole_database(caller)
+    models.addressable(body.study if name is None else name)
+    study = await kept(request).take_over(name, body.model_dump(), key)
+    return await kept(request).look(lambda: shapes.plan(study))
+
+
 @router.get("/{name}", response_model=models.StudyPlan)
 async def read_study(request: Request, name: StudyName, caller: StudyReader) -> Any:
     """A study's plan, and how far it is."""
@@ -72,11 +87,12 @@ async def delete_study(
     name: StudyName,
     caller: StudyAdmin,
     confirm: Annotated[str | None, Query(description="The study's name once more.", max_length=200)] = None,
+    key: Key = None,
 ) -> Any:
     """Delete a study and its log, for ever: `confirm` must repeat its name."""
     if confirm != name:
         raise Refused(422, "deleting is for ever: repeat the study's name as ?confirm=NAME", "ValueError")
-    return {"name": name, "rows": await kept(request).delete(name)}
+    return {"name": name, "rows": await kept(request).delete(name, key)}
 
 
 @router.post("/{name}:extend", response_model=models.StudyPlan)

@@ -1,6 +1,7 @@
 """The server's start and end: refuses to be careless, says where it is, and finishes what it has begun."""
 
 import logging
+import os
 import socket
 import ssl
 import sys
@@ -36,8 +37,16 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Finish what is begun, and take nothing new."""
         self._service.stopping.set()
+        self._service.studies.hurry()
         await super().shutdown(sockets)
+        if self.abandoned:
+            _log.warning("driftopt: %d requests would not end, and were not acknowledged", self.abandoned)
         _log.info("driftopt: stopped; all that was acknowledged is recorded")
+
+    @property
+    def abandoned(self) -> int:
+        """How many requests would not end when the server stopped."""
+        return self._service.abandoned
 
 
 def check_exposure(host: str, certfile: Path | None, behind_proxy: bool, allowed: Sequence[str]) -> None:
@@ -135,6 +144,9 @@ def run(server: Server, listening: socket.socket, secret: str | None) -> None:
         _say("This token may do everything, until the server stops. Ctrl+C stops it.")
     with suppress(KeyboardInterrupt):  # uvicorn sends the signal on when all is finished
         server.run(sockets=[listening])
+    if server.abandoned:  # a thread that hangs in a driver would keep the process for as long
+        sys.stdout.flush()
+        os._exit(0)
 
 
 def _say(line: Any) -> None:

@@ -18,6 +18,8 @@ class ClientLimits:
     requests_a_second: float = 2000.0  # of one token; short bursts of as many pass
     refusals_a_second: float = 5.0  # wrong tokens from one address
     refusals_at_once: float = 20.0
+    strangers_a_second: float = 200.0  # requests without a known token from one address
+    strangers_at_once: float = 400.0
     streams: int = 200  # open streams of events, in all
     streams_of_a_token: int = 20
     connections: int = 1000

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import logging
 import os
 import secrets
 import tomllib
@@ -15,6 +16,8 @@ from driftopt import checks
 ROLES = ("read", "operate", "admin")  # each may do what those before it may
 VARIABLE = "DRIFTOPT_TOKEN"
 _SHORTEST, _LONGEST = 20, 500
+EXAMPLE = "replace-this"  # how the secret of docs/service.md begins
+_log = logging.getLogger("driftopt.service")
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,11 @@ def token(name: str, secret: str, role: str = "admin", study: str | None = None)
         )
     if not secret.isascii() or not secret.isprintable() or " " in secret:
         raise ValueError(f"the secret of token {name!r} must be printable ASCII without blanks")
+    if secret.startswith(EXAMPLE):
+        raise ValueError(
+            f"the secret of token {name!r} is the example of the documentation, which everybody can read: "
+            "python -c 'import secrets; print(secrets.token_urlsafe(32))' makes another"
+        )
     checks.choice(f"the role of token {name!r}", role, ROLES)
     if study is not None:
         checks.text(f"the study of token {name!r}", study)
@@ -90,7 +98,15 @@ def from_file(path: Path) -> Tokens:
 
     A table has `name`, `secret`, `role` (read, operate or admin) and, where it is for one study, `study`.
     """
-    text = path.read_text(encoding="utf-8")
+    try:
+        text, mode = path.read_text(encoding="utf-8"), path.stat().st_mode
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise ValueError(f"the token file {str(path)!a:.200} cannot be read: {said}") from None
+    if os.name == "posix" and mode & 0o004:
+        _log.warning(
+            "driftopt: every user of this machine may read the tokens in %s: chmod 600 %s", path, path
+        )
     if "[[" not in text:
         return Tokens([token("admin", text.strip())])
     try:

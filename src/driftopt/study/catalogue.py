@@ -1,6 +1,7 @@
 """The studies of a database as a whole: which there are, delete one, take one up from an exported file."""
 
 import os
+import time
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -52,29 +53,61 @@ def _listed(found: log.studies.Standing) -> Listed:
     return Listed(found.name, found.created_at, *plan, found.spent)
 
 
-def delete(url: str | os.PathLike[str] | Database, name: str, *, token: str | None = None) -> int:
-    """Delete a study and its log; returns how many rows that were."""
+def delete(
+    url: str | os.PathLike[str] | Database, name: str, *, token: str | None = None, key: str | None = None
+) -> int:
+    """Delete a study and its log; returns how many rows that were.
+
+    Args:
+        url: where it is kept: a database, or the address of a server.
+        name: the study's name there.
+        token: for a server, one of its tokens; the environment's DRIFTOPT_TOKEN unless given.
+        key: a word for this request: the same again gives the same number, and deletes nothing more.
+    """
     if isinstance(url, str) and is_address(url):
-        return ServiceClient(url, token).delete(f"/v1/studies/{encoded(name)}", confirm=name)["rows"]
+        client = ServiceClient(url, token)
+        return client.delete(f"/v1/studies/{encoded(name)}", key=key, confirm=name)["rows"]
     no_token(url, token)
+    request = None if key is None else log.Request.of(checks.text("key", key), 0, "delete", name)
     with _opened(url) as database:
-        return log.studies.delete(database, name)
+        return log.studies.delete(database, name, request, time.time())
 
 
-def load(url: str | os.PathLike[str], path: str | os.PathLike[str], name: str | None = None) -> Study:
+def load(
+    url: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    name: str | None = None,
+    *,
+    token: str | None = None,
+) -> Study:
     """Take up a study from a .json file that `export` wrote.
 
     Args:
-        url: the database that is to hold it.
+        url: the database that is to hold it, or the address of a server.
         path: the file.
         name: another name for it.
+        token: for a server, one of its tokens; the environment's DRIFTOPT_TOKEN unless given.
 
     Raises:
         ValueError: the file is not one that `export` wrote, or was changed since.
         StudyExists: the database holds a study of that name.
     """
-    old, created_at, spec, rows = log_file.read(Path(path))
-    new = str(checks.text("name", old if name is None else name))
+    file = Path(path)
+    if isinstance(url, str) and is_address(url):
+        given = log_file.parts(file)
+        new = str(checks.text("name", given["study"] if name is None else name))
+        ServiceClient(url, token).post(f"/v1/studies:import?name={encoded(new)}", given, keyed=True)
+        return Study.open(url, new, token=token)
+    no_token(url, token)
+    found = log_file.read(file)
+    new = str(checks.text("name", found.name if name is None else name))
     with closing(Database(url)) as database:
-        log.studies.add(database, new, spec.as_json(), created_at, rows)
+        add(database, new, found)
     return Study.open(url, new)
+
+
+def add(database: Database, name: str, found: log_file.LogFile, key: str | None = None) -> None:
+    """Take a study over into a database that is open; the same key again does nothing more."""
+    said = (name, found.created_at, found.spec.as_json(), len(found.rows))
+    request = None if key is None else log.Request.of(checks.text("key", key), 0, "import", *said)
+    log.studies.add(database, name, found.spec.as_json(), found.created_at, found.rows, request)

@@ -80,13 +80,13 @@ class ServiceClient:
         """Do something; `keyed` where doing it twice would not be the same, with a key of its own if none."""
         headers = {"Content-Type": "application/json"}
         if keyed:
-            headers["Idempotency-Key"] = uuid.uuid4().hex if key is None else _plain_key(key)
+            headers |= _keyed(key)
         content = json.dumps(body, default=_plain).encode()
         return json.loads(self._patiently("POST", path, content, headers))
 
-    def delete(self, path: str, **query: str) -> Any:
-        """Delete something."""
-        return json.loads(self._patiently("DELETE", f"{path}?{urlencode(query)}", None, {}))
+    def delete(self, path: str, *, key: str | None = None, **query: str) -> Any:
+        """Delete something; with a key, of its own if none is given, so that the same again is the same."""
+        return json.loads(self._patiently("DELETE", f"{path}?{urlencode(query)}", None, _keyed(key)))
 
     def close(self) -> None:
         """Give all connections back; whoever goes on opens a new one."""
@@ -144,9 +144,10 @@ def encoded(name: str) -> str:
     return quote(str(checks.text("name", name)), safe="")
 
 
-def _plain_key(key: str) -> str:
-    """A key as a header's value, which is Latin."""
-    return quote(checks.text("key", key), safe=" !$&'()*+,/:;=?@[]")
+def _keyed(key: str | None) -> dict[str, str]:
+    """A key as a header, whose value is Latin; a new one if none is given."""
+    plain = uuid.uuid4().hex if key is None else quote(checks.text("key", key), safe=" !$&'()*+,/:;=?@[]")
+    return {"Idempotency-Key": plain}
 
 
 def _plain(value: Any) -> Any:

@@ -14,6 +14,8 @@ from sqlalchemy.pool import StaticPool
 
 from driftopt.study.errors import DatabaseRefused
 
+_CONNECTED_WITHIN = 5  # seconds for one attempt
+
 
 def as_url(url: str | os.PathLike[str]) -> sa.URL:
     """A database URL, or the path of an SQLite file."""
@@ -80,8 +82,10 @@ def sqlite(url: sa.URL, timeout: float) -> sa.Engine:
 
 def postgres(url: sa.URL) -> sa.Engine:
     """Connections to a PostgreSQL server, each tried before it is used again."""
+    # A host that drops what is sent to it is given up soon, and tried again; a URL may say otherwise.
+    patience = {} if "connect_timeout" in url.query else {"connect_timeout": _CONNECTED_WITHIN}
     try:
-        return sa.create_engine(url, pool_pre_ping=True)
+        return sa.create_engine(url, pool_pre_ping=True, connect_args=patience)
     except ModuleNotFoundError as error:
         raise ValueError(f"url needs the package {error.name}: pip install 'driftopt[postgres]'") from None
     except exc.SQLAlchemyError:

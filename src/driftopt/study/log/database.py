@@ -4,6 +4,7 @@ There is one writer to a study at a time; readers see a snapshot.
 """
 
 import logging
+import math
 import os
 import random
 import sqlite3
@@ -34,6 +35,7 @@ class Database:
         self.url = connections.as_url(url)
         self.label = connections.without_secrets(self.url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
+        self._until = math.inf  # no database is waited for longer than this moment
         self._pid = os.getpid()
         self._engine = (
             connections.sqlite(self.url, SAY_AFTER) if self.sqlite else connections.postgres(self.url)
@@ -47,6 +49,10 @@ class Database:
             self._engine.dispose(close=False)
             self._pid = os.getpid()
         return self._engine
+
+    def give_up_within(self, seconds: float) -> None:
+        """From now on wait no longer than that for a database that is locked or away: this process ends."""
+        self._until = time.monotonic() + seconds
 
     def close(self) -> None:
         """Give all connections back."""
@@ -140,7 +146,7 @@ class Database:
                 if self.sqlite and ("malformed" in reason or "decode" in reason):
                     raise self._damaged(reason) from None
             waited = time.monotonic() - began
-            if not waits or waited > GIVE_UP_AFTER:
+            if not waits or waited > GIVE_UP_AFTER or time.monotonic() >= self._until:
                 raise DatabaseRefused(self._refusal(reason, waited if waits else None)) from None
             if waited > SAY_AFTER and not said:
                 said = True

@@ -112,11 +112,20 @@ def listed(database: Database) -> list[Standing]:
     return database.read(lambda connection: [Standing(*row) for row in connection.execute(query)])
 
 
-def delete(database: Database, name: str) -> int:
-    """Delete a study and its log; returns how many rows the log had."""
+def delete(database: Database, name: str, request: Request | None = None, now: float = 0.0) -> int:
+    """Delete a study and its log; returns how many rows the log had, or had when the same request came."""
+    if request is not None:
+        _bring_up_to_date(database)
+        keys.prepare(database)
+        done = database.read(lambda connection: keys.find(connection, keys.CREATION, request))
+        if done is not None:
+            return done
     found = find(database, name)
 
     def work(connection: sa.Connection) -> int:
+        done = None if request is None else keys.find(connection, keys.CREATION, request)
+        if done is not None:
+            return done
         if connection.dialect.name == "postgresql":  # its writers lock this row
             connection.execute(statements.LOCKED_HEAD, {"study_id": found.id})
         if sa.inspect(connection).has_table(schema.checkpoints.name):
@@ -127,9 +136,11 @@ def delete(database: Database, name: str) -> int:
             rows += gone.rowcount if table is not schema.heads else 0
         connection.execute(sa.delete(schema.studies).where(schema.studies.c.id == found.id))
         keys.forget(connection, found.id)
+        if request is not None:
+            keys.keep(connection, keys.CREATION, request, rows, now)
         return rows
 
-    return database.write(work)
+    return database.write(work, again=request is not None)
 
 
 def _renumbered(connection: sa.Connection, rows: Sequence[Row]) -> list[Row]:
