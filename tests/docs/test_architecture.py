@@ -120,3 +120,4 @@ def test_the_tree_is_the_tree():
     tree = re.search(r"```text\nsrc/driftopt/\n(.*?)```", PAGE, flags=re.DOTALL)[1]
     rooms = {path.name for path in HERE.iterdir() if (path / "__init__.py").exists()}
     assert not [room for room in sorted(rooms) if f"{room}/" not in tree]
+    assert not [path.name for path in HERE.glob("*.py") if path.name not in tree]

@@ -180,5 +180,5 @@ def test_no_line_of_the_start_page_is_cut(browser, address):
     for width in (1200, 1366):
         resize(browser, width, 768)
         browser.get(f"{address}/index.html")
-        over = "return [...document.querySelectorAll('pre code')].filter(c => c.scrollWidth > c.clientWidth).length"
-        assert browser.execute_script(over) == 0, width
+        cut = "[...document.querySelectorAll('pre code')].filter(code => code.scrollWidth > code.clientWidth)"
+        assert browser.execute_script(f"return {cut}.length") == 0, width

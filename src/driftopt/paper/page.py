@@ -23,7 +23,7 @@ def page(summaries: Sequence[PaperSummary], findings: Found, manifest: Mapping[s
     looks = styles(methods)
     return Page(
         title="ZO-O2NC under decision-dependent data: the experiments, run again",
-        subtitle=_subtitle(methods),
+        subtitle=_subtitle(methods, beside_paper=any(summary.beside_paper for summary in summaries)),
         badges=_badges(summaries),
         findings=_named(summaries, findings),
         sections=[_section(summary, looks) for summary in summaries],
@@ -34,13 +34,14 @@ def page(summaries: Sequence[PaperSummary], findings: Found, manifest: Mapping[s
     )
 
 
-def _subtitle(methods: Sequence[str]) -> str:
+def _subtitle(methods: Sequence[str], beside_paper: bool) -> str:
     tuned = [method for method in methods if method != "auto"]
-    words = counted(len(tuned), "zeroth-order method").capitalize()
-    words += ", tuned on development runs and judged on held-out runs" if tuned else ""
-    if len(tuned) < len(methods):
-        words += ", and one that needs no tuning" if tuned else "One method that needs no tuning"
-    return f"{words}, beside the figures the paper reports."
+    words = "One zeroth-order method that needs no tuning, judged on held-out runs"
+    if tuned:
+        words = counted(len(tuned), "zeroth-order method").capitalize()
+        words += ", tuned on development runs and judged on held-out runs"
+        words += ", and one that needs no tuning" if len(tuned) < len(methods) else ""
+    return f"{words}, beside the figures the paper reports." if beside_paper else f"{words}."
 
 
 def _badges(summaries: Sequence[PaperSummary]) -> list[Badge]:

@@ -68,7 +68,7 @@ class Experiment:
     published_elsewhere: Figures = field(default_factory=dict[str, Any])  # and for other ones, to set beside
     best_decisions: Mapping[str, Sequence[float]] = field(default_factory=dict[str, Any])
     table: str = ""  # the caption of one table for all instances; without it there is a table for each
-    table_note: str = ""
+    table_note: str = ""  # below it, where it holds the paper's figures of other instances
     caveat: str = ""  # why a claim checked here is not quite the paper's
 
     @property

@@ -61,6 +61,20 @@ class PaperSummary:
         """The metric that is minimised."""
         return self.experiment.metrics[0]
 
+    @property
+    def elsewhere(self) -> published.Figures:
+        """The paper's figures of other instances, where it has any for these methods."""
+        return {
+            instance: metrics
+            for instance, metrics in self.experiment.published_elsewhere.items()
+            if not metrics[self.objective.column].keys().isdisjoint(self.methods)
+        }
+
+    @property
+    def beside_paper(self) -> bool:
+        """Whether figures of the paper stand beside ours."""
+        return bool(self.elsewhere) or any(result.paper for result in self.results.values())
+
     def configurations(self, method: str) -> int:
         """How many configurations the method could choose from."""
         return next(len(grid) for grid in self.experiment.grids if grid.label == method)

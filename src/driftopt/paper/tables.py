@@ -44,7 +44,8 @@ def tables(summary: PaperSummary) -> list[Table]:
             for instance in experiment.instances
         ]
         rows += [*_elsewhere(summary), _tried(summary)]
-        return [Table(experiment.table, [experiment.instance_word, *heads], rows, experiment.table_note)]
+        about = experiment.table_note if summary.elsewhere else ""
+        return [Table(experiment.table, [experiment.instance_word, *heads], rows, about)]
     out: list[Table] = []
     for instance in experiment.instances:
         rows = [
@@ -81,7 +82,7 @@ def _elsewhere(summary: PaperSummary) -> list[Row]:
     """The paper's figures of other instances, to set beside."""
     rows: list[Row] = []
     word, column = summary.experiment.instance_word.lower(), summary.objective.column
-    for instance, metrics in summary.experiment.published_elsewhere.items():
+    for instance, metrics in summary.elsewhere.items():
         figures = metrics[column]
         lowest = min(figure.mean for figure in figures.values())
         found = [figures.get(method) for method in summary.methods]
