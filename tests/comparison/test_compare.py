@@ -12,6 +12,7 @@ import pytest
 
 from driftopt.comparison import compare, tables
 from driftopt.comparison.tables import HEADS, TEST_HEADS
+from driftopt.problems.strategic import StrategicClassification
 from driftopt.problems.synthetic import kink, location_shift
 from driftopt.report import formats
 from driftopt.report.statistics import welch
@@ -182,6 +183,25 @@ def test_tables_say_what_each_method_sees_where_that_differs():
     made = compare(problem, grids, budget=30, held_out=2)
     assert [score.sees for score in made.scores] == ["values", "ξ and the gradient of F", "values"]
     assert "| Method | sees | mean |" in str(made)
-    assert "| rgd | ξ and the gradient of F |" in str(made)
+    assert "| rgd ‡ | ξ and the gradient of F |" in str(made)
+    assert str(made).index("| scipy") < str(made).index("| rgd ‡"), "another oracle stands below"
+    assert "‡ Sees more than values" in str(made)
+    assert "‡ Sees more than values" in repr(made)
     assert "sees" in repr(made)
     assert "sees" not in str(compare(problem, {"zo-sph": grids["zo-sph"]}, budget=30, held_out=2))
+
+
+def test_what_is_known_beside_values_is_another_oracle():
+    """A method's table says what else it is told; the numbers beside it are the method's own."""
+    rng = np.random.default_rng(0)
+    labels = np.where(rng.random(40) < 0.7, 1, -1)
+    people = StrategicClassification.from_arrays(rng.normal(size=(40, 2)), labels)
+    plain = {"radius": 0.5, "step": 0.03}
+    told = {"method": "zo-sph", "beside": {"covariates": True}, **plain, "step": [0.03, 0.1]}
+    made = compare(people, {"told": told, "zo-sph": plain}, budget=30, development=1, held_out=2)
+    assert made.score("told").configurations == 2
+    assert str(made).index("| zo-sph |") < str(made).index("| told ‡ | values and what is known beside |")
+    with pytest.raises(ValueError, match="beside has weather; it takes covariates"):
+        compare(people, {"zo-sph": {**plain, "beside": {"weather": True}}}, budget=30)
+    with pytest.raises(ValueError, match="no control"):
+        compare(people, {"zo-sph": {**plain, "beside": {"relative_to_control": True}}}, budget=30, held_out=2)

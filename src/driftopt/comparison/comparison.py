@@ -20,6 +20,7 @@ from driftopt.comparison import files, tables
 from driftopt.comparison.functions import FunctionSource
 from driftopt.comparison.judging import Judged, judge
 from driftopt.method import Method, check_method
+from driftopt.methods.informed import informed
 from driftopt.oracle import Sight
 from driftopt.outside import Outside
 from driftopt.problem import Problem
@@ -78,6 +79,7 @@ def compare(
             unless the parameter `method` names another, is a Method or is a function that builds one. A
             Method in place of the parameters is compared as it is. The names of `driftopt.outside.LIBRARIES`
             stand for the optimisers of others, and an `outside.AskTell` for any object with ask and tell.
+            `beside`, {"covariates": True}, is what else the method is told, as in `methods.informed`.
         budget: queries a run.
         development: how many runs choose a configuration, or their seeds.
         held_out: how many runs judge it, or their seeds; none may be a development seed.
@@ -179,12 +181,25 @@ def _labelled(label: str, given: Any) -> Grid:
             f"methods: {label} must be a table of parameters or a Method, got {checks.brief(given)}"
         )
     numbers = checks.table(f"methods: {label}", given)
-    method = numbers.pop("method", label)
+    method, told = numbers.pop("method", label), numbers.pop("beside", None)
     if isinstance(method, str) and method in outside.LIBRARIES:
         method = outside.LIBRARIES[method]
     if isinstance(method, type) and issubclass(method, Outside):
         method.require(label)
-    return grid(method, label=label, **numbers)
+    if told is None:
+        return grid(method, label=label, **numbers)
+    told = checks.table(f"methods: {label}: beside", told)
+    if unknown := sorted(set(told) - set(_BESIDE)):
+        raise ValueError(f"methods: {label}: beside has {', '.join(unknown)}; it takes {', '.join(_BESIDE)}")
+    return grid(partial(_informed, method, told), label=label, **numbers)
+
+
+_BESIDE = ("covariates", "precision", "relative_to_control", "limits")
+
+
+def _informed(method: Any, told: Mapping[str, Any], **numbers: Any) -> Method:
+    """The method with these numbers, told what the problem knows beside values."""
+    return informed(grid(method, **numbers).method(0), **told)
 
 
 def _itself(search: Outside) -> Outside:

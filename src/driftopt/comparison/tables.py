@@ -6,6 +6,7 @@ import io
 import numpy as np
 
 from driftopt.comparison.judging import Contrast, Judged, Score
+from driftopt.oracle import Sight
 from driftopt.report import formats
 from driftopt.report.escaping import markdown as plain_markdown
 from driftopt.report.escaping import spreadsheet
@@ -25,6 +26,9 @@ READING = (
 LUCKIEST = "† Judged at the best value it has seen, its luckiest draw: it recommends nothing else."
 
 
+OTHER_ORACLE = "‡ Sees more than values, another oracle: it stands below those that see values alone."
+
+
 def span(interval: Interval) -> str:
     """[low, high]."""
     if np.isnan(interval.low):
@@ -39,13 +43,24 @@ def scores_table(judged: Judged, instance: str) -> Table:
     scores = judged.on(instance)[0]
     if len({score.sees for score in scores}) == 1:  # then there is nothing to tell apart
         return Table(caption, HEADS, [_score_row(score) for score in scores], reading(judged), words=(0, 6))
-    rows = [Row(row.label, [Cell(one.sees), *row.cells]) for one in scores for row in (_score_row(one),)]
+    # Another oracle stands below, and is marked.
+    marked = [(one, " ‡" * (one.sees != Sight.VALUES.words), _score_row(one)) for one in scores]
+    rows = [
+        Row(row.label + mark, [Cell(one.sees), *row.cells])
+        for one, mark, row in sorted(marked, key=lambda three: three[1])
+    ]
     return Table(caption, (HEADS[0], "sees", *HEADS[1:]), rows, reading(judged), words=(0, 1, 7))
 
 
 def reading(judged: Judged) -> str:
     """How to read the scores."""
-    return f"{READING} {LUCKIEST}" if any(score.luckiest for score in judged.scores) else READING
+    return " ".join([READING, *_marks(judged)])
+
+
+def _marks(judged: Judged) -> list[str]:
+    """What the marks of this comparison say."""
+    luckiest = [LUCKIEST] if any(score.luckiest for score in judged.scores) else []
+    return luckiest + [OTHER_ORACLE] * (len({score.sees for score in judged.scores}) > 1)
 
 
 def _score_row(score: Score) -> Row:
@@ -100,8 +115,7 @@ def brief(judged: Judged) -> str:
         parts += ["", formats.plain(Table("", table.heads, table.rows, words=table.words)).rstrip("\n")]
         parts.insert(-1, table.caption)
     signs = "★ the smallest mean; ≈ not told apart from it; print() shows the tests"
-    luckiest = [LUCKIEST] if any(score.luckiest for score in judged.scores) else []
-    return "\n".join([*parts, signs, *luckiest])
+    return "\n".join([*parts, signs, *_marks(judged)])
 
 
 def html(judged: Judged) -> str:
