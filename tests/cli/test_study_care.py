@@ -6,7 +6,8 @@ import pytest
 
 
 def test_studies_are_listed_stopped_moved_and_deleted(prices, shell, tmp_path):
-    shell("ask", prices, "weekly", "--holder", "till")
+    decision = shell("ask", prices, "weekly", "--holder", "till")[1].splitlines()[1:]
+    assert all(len(line.split(".")[1]) <= 3 for line in decision), decision  # as it is typed
     shell("tell", prices, "weekly", 1, "214")
     code, out, _ = shell(
         "correct", prices, "weekly", 1, "21.4", "--reason", "lost decimal point", "--who", "ana"
@@ -16,6 +17,8 @@ def test_studies_are_listed_stopped_moved_and_deleted(prices, shell, tmp_path):
     assert out.startswith("1  method  complete 21.4  tea ")
     assert "complete 214.0; corrected 21.4 by ana (lost decimal point)" in out
     assert json.loads(shell("trials", prices, "weekly", "--state", "pending", "--json")[1]) == []
+    assert shell("void", prices, "weekly", 1, "no")[1] == "trial 1: voided\n"
+    assert shell("correct", prices, "weekly", 1, "21.4", "found it")[1] == "trial 1: complete, now 21.4\n"
     assert shell("void", prices, "weekly", 1, "--reason", "no")[1] == "trial 1: voided\n"
     assert json.loads(shell("trials", prices, "weekly", "--json")[1])[0]["value"] is None
     assert "rows, all as they were written" in shell("verify", prices, "weekly")[1]
@@ -29,6 +32,8 @@ def test_studies_are_listed_stopped_moved_and_deleted(prices, shell, tmp_path):
         "study 'moved' imported"
     )
     assert [one["name"] for one in json.loads(shell("list", there, "--json")[1])] == ["moved"]
+    with pytest.raises(ValueError, match=r"there is no file .*gone\.json; `export` writes one"):
+        shell("import", there, tmp_path / "gone.json")
     with pytest.raises(ValueError, match="--yes is needed"):
         shell("delete", there, "moved")
     assert shell("delete", there, "moved", "--yes")[0] == 0

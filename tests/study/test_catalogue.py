@@ -127,12 +127,12 @@ def test_a_stopped_study_asks_for_nothing_but_evaluations(url):
     study = Study.create(url, "a", budget=20, reserve=4, **PLAIN)
     first, out = study.ask_many(2, holder="till")
     study.tell(first.id, 1.0)
-    study.stop("the shop closes", who="ana")
-    study.stop("again")
+    for why in ("the shop closes", "and is sold", "the shop closes", "", "and is sold"):
+        study.stop(why, who="ana")  # what was said before is not said again
     for view in (study, Study.open(url, "a")):
-        with pytest.raises(BudgetSpent, match=r"stopped \(the shop closes\)"):
+        with pytest.raises(BudgetSpent, match=r"stopped \(the shop closes; and is sold\)"):
             view.ask()
-        assert view.summary().stopped == "the shop closes"
+        assert view.summary().stopped == "the shop closes; and is sold"
         assert view.ask(holder="till").id == out.id  # what is out may still be answered
     assert study.tell(out.id, 2.0) == "complete"
     assert study.ask("confirm").kind == "confirm"

@@ -167,7 +167,7 @@ def test_repeats_are_averaged_in_their_own_order(any_url):
 def test_when_all_is_out_the_caller_learns_who_holds_what(any_url, clock):
     study = Study.create(any_url, "a", budget=8, clock=clock, **PLAIN)
     mine, yours = study.ask(holder="me"), study.ask(holder="you")
-    with pytest.raises(NothingToAsk, match=r"by me, lease ends in 604800 s.*by you") as caught:
+    with pytest.raises(NothingToAsk, match=r"by me, 7 days left.*by you") as caught:
         study.ask()
     assert [(h.id, h.holder) for h in caught.value.holdings] == [(mine.id, "me"), (yours.id, "you")]
     with pytest.raises(NothingToAsk):

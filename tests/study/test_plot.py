@@ -52,7 +52,8 @@ def test_the_picture_has_dates_control_and_a_panel_a_coordinate():
     for i, panel in enumerate(panels):
         levels = [line.get_ydata()[0] for line in panel.lines[1:]]
         assert levels[:2] == [study.spec.x0[i], pytest.approx(recommended[i])]
-        assert levels[2:] == ([0.0, 2.0] if i == 0 else [])  # one far away is not drawn
+        assert levels[2:] == ([0.0, 2.0] if i == 0 else [])  # one far away is not drawn, but written
+    assert [panel.get_title().split("(")[1] for panel in panels] == ["0.00 to 2.00)", "from −9e+09)"]
 
 
 def test_of_many_coordinates_those_that_moved_most_are_drawn():

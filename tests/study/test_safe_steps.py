@@ -246,6 +246,10 @@ def test_before_the_first_iteration_the_recommendation_is_the_start_to_the_bit()
         ({"grid": 0.3}, "is on no step of 0.3"),
         ({"constraints": {"A": [[1, 1]], "ub": 0}}, "x0 breaks row 0"),
         ({"grid": 0.5, "max_change": 0.5, "params": {}}, "max_change must be more than 0.707107"),
+        # A grid so coarse that nothing would move: radius 0.3, or what a narrow max_change leaves of it.
+        ({"x0": [1, -1], "grid": 1}, "step 1 of x0 is more than twice the 0.3 by which a trial may move it"),
+        ({"x0": [1, -1], "grid": [None, 1]}, "step 1 of x1 is more than twice"),
+        ({"x0": [1, -1], "grid": 1, "method": "auto", "params": {}, "max_change": 1.6}, "more than twice"),
         ({"method": "zo-o2nc"}, "did you mean"),
         ({"bounds": [(0, 1)]}, "bounds must be 2 pairs"),
         ({"bounds": [(0, 1), (0, 1)]}, "x0 is outside the bounds"),

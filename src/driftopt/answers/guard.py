@@ -8,16 +8,29 @@ import numpy as np
 from driftopt.answers.step import Answer, Step, Verdict
 
 RECENT = 30  # answers that another one is compared with
-ENOUGH = 12  # with fewer, nothing is said yet
+ENOUGH = 12  # with fewer, nothing is said yet; the median of so many last ones is the level now
+OUTERMOST = 1  # at either end of those it is compared with: it may be a typo itself
 USUAL = 60.0
 
 
 @dataclass(frozen=True)
 class Guard(Step):
-    """Holds v where |v − m| > limit · s: m is the median of the recent answers, s their median distance to m.
+    """Holds an answer that is more than limit · s outside of the range of those before it.
 
-    Answers that are held are among the recent ones too: a world that has really changed is believed after a
-    while. Where half of the answers are equal, s is 0 and nothing is said: rare events are no typos.
+    s is what pairs and repeats have shown so far,
+
+        s = median |v_t − v_{t−1}| / √2     over the last 30 answers,
+
+    since the deployments of one iteration follow each other: a study that goes steeply down, or a world that
+    drifts, changes the level from answer to answer much less than over thirty. The range is that of the last
+    30 that are not held, but for the outermost at either end, and reaches to the median of the last
+    dozen, held or not: a world that has really changed is believed when most of those agree, and a mark such
+    as −999999 that comes now and then never is.
+
+    Where there are few answers of a kind (the first controls, those that confirm or measure stationarity), s
+    is that of the method's own answers, and the range covers what is known of them and of the few.
+
+    Where half of the answers are equal, s is 0 and nothing is said: rare events are no typos.
 
     With limit 60, of honest answers with the heavy tails of Student's t with 3 degrees of freedom fewer than
     one in 10,000 is held; a lost decimal point is noticed where noise is below about a fifth of the value.
@@ -26,36 +39,58 @@ class Guard(Step):
     limit: float = USUAL
 
     def judge(self, answer: Answer) -> Verdict | None:
-        """Held, if the answer is far from the recent ones.
+        """Held, if the answer is far from all that it is compared with.
 
-        >>> usual = np.array([20.0, 21.0, 19.0, 22.0, 20.5, 18.0] * 2)
-        >>> Guard().judge(Answer(2050.0, recent=usual))
-        Verdict(state='held', reason='2050 is 2030 times as far from the median 20.25 as answers usually are')
-        >>> Guard().judge(Answer(31.0, recent=usual)) is None
+        >>> from driftopt.answers import Peers
+        >>> usual = Peers(np.array([20.0, 21.0, 19.0, 22.0, 20.5, 18.0] * 2))
+        >>> Guard().judge(Answer(2050.0, peers=usual))
+        Verdict(state='held', reason='2050 is 1434 times as far from the others (18 to 22) as is usual')
+        >>> Guard().judge(Answer(31.0, peers=usual)) is None
         True
         """
-        if answer.recent is None or len(answer.recent) < ENOUGH:
+        if answer.peers is None:
             return None
-        return self._verdict(answer.value, *_middle(answer.recent))
+        alike, others, held = answer.peers
+        if len(alike) >= ENOUGH:
+            others = ()
+        told = [group for group in (alike, *others) if len(group) >= ENOUGH]
+        stand = [alike if held is None else alike[~held], *others]
+        ends = [end for group in stand if len(group) for end in _range(group)]
+        ends += [float(np.median(group[-ENOUGH:])) for group in told]
+        return self._verdict(answer.value, ends, max(map(_usual, told), default=0.0))
 
     def review(self, told: np.ndarray) -> Sequence[Verdict | None]:
-        """What is to be said against the first answers, now that enough are in."""
+        """What is to be said against the first answers, now that enough are in.
+
+        Those of a study that begins steeply are far from what came later: s is here at least the median
+        distance to the median.
+        """
         if len(told) != ENOUGH:
             return [None] * len(told)
-        middle = _middle(told)
-        return [self._verdict(value, *middle) for value in told.tolist()]
+        median = float(np.median(told))
+        usual = max(_usual(told), float(np.median(np.abs(told - median))))
+        return [self._verdict(value, [median], usual) for value in told.tolist()]
 
-    def _verdict(self, value: float, median: float, usual: float) -> Verdict | None:
-        away = abs(value - median)
-        if usual == 0.0 or away <= self.limit * usual:
+    def _verdict(self, value: float, ends: Sequence[float], usual: float) -> Verdict | None:
+        if usual == 0.0:
             return None
+        low, high = min(ends), max(ends)
+        away = max(low - value, value - high)
+        if away <= self.limit * usual:
+            return None
+        where = f"about {low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
         return Verdict(
-            "held",
-            f"{value:g} is {away / usual:.0f} times as far from the median {median:g} as answers usually are",
+            "held", f"{value:g} is {away / usual:.0f} times as far from the others ({where}) as is usual"
         )
 
 
-def _middle(values: np.ndarray) -> tuple[float, float]:
-    """The median, and the median distance to it."""
-    median = float(np.median(values))
-    return median, float(np.median(np.abs(values - median)))
+def _range(values: np.ndarray) -> tuple[float, float]:
+    """The least and the largest, but for the outermost ones where there are enough."""
+    ordered = np.sort(values)
+    kept = ordered[OUTERMOST:-OUTERMOST] if len(ordered) >= ENOUGH else ordered
+    return float(kept[0]), float(kept[-1])
+
+
+def _usual(values: np.ndarray) -> float:
+    """s of at least two values."""
+    return float(np.median(np.abs(np.diff(values)))) / 2**0.5

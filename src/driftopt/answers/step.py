@@ -11,6 +11,14 @@ from driftopt import averages
 from driftopt.answers.beside import Beside
 
 
+class Peers(NamedTuple):
+    """What an answer is compared with, each oldest first, as the answers now stand."""
+
+    alike: np.ndarray  # those to deployments of the same kind
+    others: tuple[np.ndarray, ...] = ()  # of other kinds, whose level may be that of this one
+    held: np.ndarray | None = None  # which of those alike are held; None: none of them
+
+
 @dataclass(frozen=True)
 class Answer:
     """What was told about one deployment."""
@@ -19,7 +27,7 @@ class Answer:
     sem: float | None = None
     asked: np.ndarray | None = None
     deployed: np.ndarray | None = None  # where it differs from what was asked
-    recent: np.ndarray | None = None  # the answers before it, where steps look at them
+    peers: Peers | None = None  # the answers before it, where steps look at them
 
 
 class Verdict(NamedTuple):

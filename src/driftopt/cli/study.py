@@ -186,7 +186,11 @@ def ask(
     with io.exits(json), Study.open(url, name) as study:
         trials = study.ask_many(checks.one_count("--count", count), purpose, holder or io.this_user(), new)
         data = [io.trial_as_data(trial) for trial in trials]
-        io.say(json, data if count > 1 else data[0], lambda: "\n".join(map(io.trial_as_text, trials)))
+        io.say(
+            json,
+            data if count > 1 else data[0],
+            lambda: "\n".join(io.trial_as_text(trial, study.spec) for trial in trials),
+        )
 
 
 @app.command

@@ -1,5 +1,7 @@
 """`driftopt study …` for those who look after studies: put answers right, check, list, move and end them."""
 
+import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,8 +16,8 @@ def correct(
     name: Name,
     id: Id,
     value: Number,
-    *,
     reason: str = "",
+    *,
     sem: Number = None,
     who: str | None = None,
     covariate: Repeated = None,
@@ -26,8 +28,10 @@ def correct(
 ) -> None:
     """Replace a trial's answer that turned out wrong; what was said stays in its history.
 
+    It counts however far it is from the others; where it is far, a sentence says so.
+
     ```text
-    driftopt study correct shop.db prices 7 21.4 --reason "lost decimal point"
+    driftopt study correct shop.db prices 7 21.4 "lost decimal point"
     ```
 
     Args:
@@ -40,17 +44,23 @@ def correct(
         n: How many the value is a mean of.
         control: What control gave.
     """
-    from driftopt.study import Study
+    from driftopt.study import Implausible, Study
 
     with io.exits(json), Study.open(url, name) as study:
         more = io.beside(covariate, metric, n, control)
         told, error = io.number(value, "value"), io.number(sem, "--sem")
-        state = study.correct(id, told, reason, sem=error, who=who or io.this_user(), **more)
-        io.say(json, {"id": id, "state": state, "value": told}, lambda: f"trial {id}: {state}, now {told!r}")
+        with warnings.catch_warnings(record=True) as doubts:
+            warnings.simplefilter("always", Implausible)
+            state = study.correct(id, told, reason, sem=error, who=who or io.this_user(), **more)
+        now = "" if state == "superseded" else f", now {told!r}"
+        data = {"id": id, "state": state, "value": told}
+        io.say(json, data, lambda: io.outcome(study, id, state) + now)
+        for doubt in doubts:
+            print(f"driftopt: {doubt.message}", file=sys.stderr)
 
 
 def void(
-    url: Url, name: Name, id: Id, *, reason: str = "", who: str | None = None, json: Json = False
+    url: Url, name: Name, id: Id, reason: str = "", *, who: str | None = None, json: Json = False
 ) -> None:
     """Take a trial's answer back; what was said stays in its history.
 
@@ -66,12 +76,14 @@ def void(
 
 
 def accept(
-    url: Url, name: Name, id: Id, *, reason: str = "", who: str | None = None, json: Json = False
+    url: Url, name: Name, id: Id, reason: str = "", *, who: str | None = None, json: Json = False
 ) -> None:
     """Let an answer count that is held, because it is true.
 
+    If its point was asked and answered again meanwhile, that answer stands, and this one is superseded.
+
     ```text
-    driftopt study accept shop.db prices 7 --reason "the day of the fair"
+    driftopt study accept shop.db prices 7 "the day of the fair"
     ```
 
     Args:
@@ -82,11 +94,11 @@ def accept(
 
     with io.exits(json), Study.open(url, name) as study:
         state = study.accept(id, reason, who=who or io.this_user())
-        io.say(json, {"id": id, "state": state}, lambda: f"trial {id}: {state}")
+        io.say(json, {"id": id, "state": state}, lambda: io.outcome(study, id, state))
 
 
 def hold(
-    url: Url, name: Name, id: Id, *, reason: str = "", who: str | None = None, json: Json = False
+    url: Url, name: Name, id: Id, reason: str = "", *, who: str | None = None, json: Json = False
 ) -> None:
     """Hold an answer that counts, because it may not be true; `accept` takes this back.
 
@@ -111,7 +123,7 @@ def verify(url: Url, name: Name, *, json: Json = False) -> None:
 
 
 def extend(
-    url: Url, name: Name, budget: int, *, reason: str = "", who: str | None = None, json: Json = False
+    url: Url, name: Name, budget: int, reason: str = "", *, who: str | None = None, json: Json = False
 ) -> None:
     """Allow more deployments: what was done stays, and the plan goes on to the new end.
 
@@ -201,7 +213,7 @@ def trials(
         data = [io.trial_as_data(t) | {"value": t.value, "sem": t.sem, "reason": t.reason} for t in found]
         data = [row | {"story": t.story} for row, t in zip(data, found, strict=True)]
         data = [row | io.beside_as_data(t) for row, t in zip(data, found, strict=True)]
-        io.say(json, data, lambda: "\n".join(map(io.trial_as_line, found)) or "no trials")
+        io.say(json, data, lambda: "\n".join(io.trial_as_line(t, study.spec) for t in found) or "no trials")
 
 
 def delete(url: Url, name: Name, *, yes: Flag = False, json: Json = False) -> None:

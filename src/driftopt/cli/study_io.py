@@ -242,9 +242,12 @@ def beside_as_data(trial: Any) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value not in (None, {})}
 
 
-def trial_as_text(trial: Any) -> str:
+def trial_as_text(trial: Any, spec: Any) -> str:
+    from driftopt.study import words
+
     width = max(map(len, trial.names))
-    lines = [f"  {name:<{width}}  {value!r}" for name, value in trial.as_dict.items()]
+    shown = zip(trial.names, words.as_typed(spec, trial.x.tolist()), strict=True)
+    lines = [f"  {name:<{width}}  {value}" for name, value in shown]
     same = ": keep what is deployed" if trial.keep else ""
     return "\n".join([f"trial {trial.id} ({trial.kind}){same}", *lines])
 
@@ -280,11 +283,17 @@ def recommended(study: Any) -> dict[str, Any]:
     }
 
 
-def trial_as_line(trial: Any) -> str:
+def outcome(study: Any, id: int, state: str) -> str:
+    """What became of a trial; where its answer is not needed any more, why."""
+    why = f": {study.trial(id).history[-1].reason}" if state == "superseded" else ""
+    return f"trial {id}: {state}{why}"
+
+
+def trial_as_line(trial: Any, spec: Any) -> str:
     """One line: number, state, value, decision, and what was amended."""
-    from driftopt.study import display
+    from driftopt.study import display, words
 
     told = "" if trial.value is None else f" {display.number(trial.value)}"
-    where = display.decision(trial.names, trial.x.tolist())
+    where = words.decision(spec, trial.x.tolist())
     story = f"  [{trial.story}]" if trial.story else f"  [{trial.reason}]" if trial.reason else ""
     return f"{trial.id}  {trial.kind}  {trial.state}{told}  {where}  {trial.holder}{story}"

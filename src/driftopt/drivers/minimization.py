@@ -151,6 +151,7 @@ def minimize(
     more = bool(named or bounded or relative_to_control or precision)
     _check_beside(more, loss, chosen)
     check_points(chosen, space.dim)
+    space.check_trials(numbers.get("max_radius") if chosen.finds_radius else chosen.radius)
     queries = checks.budget(total - final_queries, settle * first_step(chosen, space.dim))
     iterations = affordable(chosen, space.dim, queries // settle).iterations
     seed = as_seed(rng)

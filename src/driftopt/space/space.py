@@ -21,6 +21,7 @@ from driftopt.space.grid import DecisionGrid
 from driftopt.space.step import Plain, SpaceStep
 from driftopt.space.units import Units
 
+COARSE = 2.0  # steps of a grid that are so many radii are too coarse
 STEPS: tuple[type[SpaceStep], ...] = (Units, Bounds, Constraints, DecisionGrid)
 
 
@@ -142,6 +143,25 @@ class Space(Plain):
         for step in self._way:
             decision = step.begin(decision, radius * self._units)
         return self.lift(decision)
+
+    def check_trials(self, widest: Any) -> None:
+        """Refuse trials that a grid would round back to where they came from.
+
+        A coordinate is changed in few trials where its step is more than twice their `widest` radius; None: a
+        method finds one that is wide enough.
+        """
+        grid = next((step for step in self.steps if isinstance(step, DecisionGrid)), None)
+        if widest is None or grid is None:
+            return
+        radii = float(np.asarray(widest)) * np.broadcast_to(self._units, self.start.shape)
+        if (coarse := np.flatnonzero(grid.steps > COARSE * radii * (1 + 1e-9))).size:
+            i = int(coarse[0])
+            raise ValueError(
+                f"the grid's step {grid.steps[i]:g} of {self.names[i]} is more than twice the "
+                f"{radii[i]:.4g} by which a trial may move it, so hardly a trial would change it: give a "
+                "larger radius, max_radius or max_change, or a finer grid; auto without max_radius finds its "
+                "own radius"
+            )
 
     def report(self, point: np.ndarray, begun: np.ndarray | None = None) -> np.ndarray:
         """The decision that a method's recommendation stands for.

@@ -1,14 +1,16 @@
 """What is put right by a row more: answers corrected, voided or accepted, a study stopped."""
 
 import math
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from driftopt import checks
-from driftopt.answers import Answer, Beside
+from driftopt.answers import Answer, Beside, Verdict
+from driftopt.study.errors import Implausible
 from driftopt.study.log import Happened, Known, Writer, as_trial, stored, vector_from_json
 from driftopt.study.session import Session
-from driftopt.study.telling import LONGEST_REASON, trial_number
+from driftopt.study.telling import LONGEST_REASON, peers, trial_number
 from driftopt.study.trial import AMENDMENTS, ANSWERS, Trial, state_of
 
 
@@ -23,8 +25,10 @@ def correct(
         raise ValueError(f"sem must be finite and >= 0, or None; got {sem!r}")
 
     said_beside = session.spec.beside(more)
+    doubts: list[Verdict] = []
 
     def work(log: Writer) -> str:
+        doubts.clear()
         known = log.trial(number)
         trial = _trial(session, known)
         beside = _kept(known, more, said_beside)
@@ -36,10 +40,20 @@ def correct(
         as_now = (trial.state, trial.value, trial.sem, _beside(known))
         if as_now == ("complete", new, error, beside):
             return trial.state
+        answer = Answer(new, error, peers=peers(session.spec, log, known))
+        doubts.extend(filter(None, [session.spec.answers.judge(answer)]))
         said = Happened(0, number, "corrected", new, error, None, why, by, session.clock(), beside)
         return _stands(log, known, said)
 
-    return session.write(work, again=True)
+    state = session.write(work, again=True)
+    for doubt in doubts:
+        warnings.warn(
+            f"{doubt.reason}; it counts, because someone says so. If it is a slip, correct trial {number} "
+            "again",
+            Implausible,
+            stacklevel=3,
+        )
+    return state
 
 
 def accept(session: Session, id: Any, reason: Any, who: Any) -> str:
@@ -49,7 +63,7 @@ def accept(session: Session, id: Any, reason: Any, who: Any) -> str:
     def work(log: Writer) -> str:
         known = log.trial(number)
         trial = _trial(session, known)
-        if trial.state == "complete":
+        if trial.state == "complete" or _was_held(trial):
             return trial.state
         if trial.state != "held":
             raise ValueError(f"trial {number} is {trial.state}, not held: there is nothing to accept")
@@ -60,14 +74,28 @@ def accept(session: Session, id: Any, reason: Any, who: Any) -> str:
     return session.write(work, again=True)
 
 
+def _was_held(trial: Trial) -> bool:
+    """Whether it was released when another answer stood in its place."""
+    return trial.state == "superseded" and any(event.kind in ("held", "doubted") for event in trial.history)
+
+
 def _stands(log: Writer, known: Known, said: Happened) -> str:
-    """Append what stands now in the place of what was told; a deployment asked in its place is not needed."""
+    """Append what stands now in the place of what was told; a deployment asked in its place is not needed.
+
+    Where the study went on without an answer that was held, what came instead stands: the trial is then
+    superseded, as it is where an answer comes late.
+    """
     id, others = known.asked.id, _others(log, known)
-    if known.redrawn:
-        raise ValueError(f"the iteration of trial {id} was drawn anew without its answer: it is not used")
-    if used := [one for one, kinds in others.items() if state_of(kinds) == "complete"]:
-        raise ValueError(f"the point of trial {id} was answered by trial {used[0]}: correct that one")
+    used = [one for one, kinds in others.items() if state_of(kinds) == "complete"]
     told: dict[str, Any] = {"value": said.value, "sem": said.sem, "beside": said.beside}
+    if known.redrawn or used:
+        instead = "its iteration was drawn anew without it"
+        instead = f"trial {used[0]} was asked in its place, and that answer stands" if used else instead
+        if state_of([row.kind for row in known.happened]) != "held":
+            raise ValueError(f"trial {id} is not used: {instead}")
+        why = f"{said.kind}, but {instead}: {said.reason}"
+        log.say(id, "superseded", said.at, reason=why[:LONGEST_REASON], who=said.who, **told)
+        return "superseded"
     log.say(id, said.kind, said.at, reason=said.reason, who=said.who, **told)
     for one in sorted(one for one, kinds in others.items() if not kinds):
         log.say(one, "superseded", said.at, reason=f"trial {id} was {said.kind}")
@@ -137,17 +165,19 @@ def resume(session: Session, reason: Any, who: Any) -> None:
 
 
 def stop(session: Session, reason: Any, who: Any) -> None:
-    """Nothing more is asked for the method. Once is enough."""
+    """Nothing more is asked for the method. Once is enough; another reason is written down as well."""
     why, by = _reason(reason), str(checks.text("who", who))
 
     def work(log: Writer) -> None:
         session.catch_up(log)
-        if session.progress.stopped is None:
+        before = session.progress.stopped
+        if before is None or (why != _NO_REASON and f"; {why}; " not in f"; {before}; "):
             log.say(None, "stopped", session.clock(), reason=why, who=by)
 
     session.write(work, again=True)
 
 
+_NO_REASON = "no reason given"
 _ADVICE = {
     "pending": "tell it, or say that it failed",
     "expired": "tell it, or say that it failed",
@@ -157,7 +187,7 @@ _ADVICE = {
 
 
 def _reason(reason: Any) -> str:
-    given = "no reason given" if reason is None or (isinstance(reason, str) and not reason) else reason
+    given = _NO_REASON if reason is None or (isinstance(reason, str) and not reason) else reason
     return checks.text("reason", given, LONGEST_REASON)
 
 

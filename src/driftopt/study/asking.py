@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftopt.study import approach, display, evaluation
+from driftopt.study import approach, display, evaluation, words
 from driftopt.study.errors import BudgetSpent, Halted, Holding, NothingToAsk
 from driftopt.study.log import Request, Writer, as_trial
 from driftopt.study.progress import OpenIteration
@@ -181,9 +181,7 @@ def _end_lease(session: Session, log: Writer, open: OpenIteration, left: int) ->
 
 
 def _lease(holding: Holding, now: float) -> str:
-    if holding.expires_at is None:
-        return "without a lease"
-    return f"lease ends in {max(0.0, holding.expires_at - now):.0f} s"
+    return "without a lease" if holding.expires_at is None else words.lease(holding.expires_at, now)
 
 
 def pay(session: Session, left: int, price: int, what: str) -> None:

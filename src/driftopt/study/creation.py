@@ -59,6 +59,7 @@ def specify(
         raise ValueError(f"settle={held} holds one decision at a time: leave parallel={width} out")
     own = planned(usable + reserve, reserve, every, held)
     space, built, given = _method(name, radius, params, own, width, limit, space)
+    space.check_trials(given.get("max_radius") if built.finds_radius else built.radius)
     points, repeats = built.points(space.dim), int(built.batch)
     checks.budget(max(usable, 1), points * repeats * held, 1 + built.warmup)
     return Spec(

@@ -63,3 +63,7 @@ class DamagedLog(StudyError):
 
 class DatabaseRefused(StudyError):
     """The database could not be opened, read or written; in its own words."""
+
+
+class Implausible(UserWarning):
+    """A correction is far from all other answers. It counts all the same."""

@@ -66,7 +66,7 @@ def stationarity(
     if len(pairs) < (least := least_pairs(value_range)):
         raise ValueError(
             f"{len(pairs)} pairs are told at the present recommendation and {least} are needed: "
-            "ask with purpose='stationarity' and tell"
+            "ask for the purpose stationarity and tell"
         )
     # In the order in which they were completed: the level then holds however often one has looked.
     pairs.sort(key=lambda pair: (max(t.answered_at or 0.0 for t in pair), pair[0].point))

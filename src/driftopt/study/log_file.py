@@ -38,6 +38,8 @@ def read(path: Path) -> LogFile:
 
 def parts(path: Path) -> dict[str, Any]:
     """What of a file is needed to take the study over: its name, specification and log."""
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}; `export` writes one that ends in .json")
     try:
         whole = json.loads(path.read_text(encoding="utf-8"))
         return {part: whole[part] for part in ("study", "spec", "log")}

@@ -181,10 +181,23 @@ def _coordinate(axes: Any, spec: Spec, trials: Sequence[Trial], recommended: flo
     axes.axhline(recommended, color=_COLOURS["confirm"], lw=1.4)
     near = axes.get_ylim()
     wide = near[1] - near[0]
-    for bound in () if spec.bounds is None else spec.bounds[i]:
-        # A bound far from all that was asked would make the rest a flat line.
+    bounds = (None, None) if spec.bounds is None else spec.bounds[i]
+    for bound in bounds:
+        # A bound far from all that was asked would make the rest a flat line: the title alone has it.
         if bound is not None and near[0] - wide <= bound <= near[1] + wide:
             axes.axhline(bound, color=_BOUND, lw=1, ls=":")
     places = words.decimals(spec, [*spec.x0[:i], recommended, *spec.x0[i + 1 :]])[i]
     start, here, _ = words.row(spec.x0[i], recommended, places)
-    axes.set_title(f"{as_written(words.short(spec.names[i], 30))}\n{start} → {here}", fontsize=9)
+    name = as_written(words.short(spec.names[i], 30))
+    axes.set_title(f"{name}\n{start} → {here}{_between(bounds, places)}", fontsize=9)
+
+
+def _between(bounds: Sequence[float | None], places: int) -> str:
+    """
+    >>> _between((1.0, 5.5), 2), _between((None, 3.0), 0), _between((None, None), 1)
+    (' (1.00 to 5.50)', ' (up to 3)', '')
+    """
+    low, high = (None if bound is None else words.price(bound, places) for bound in bounds)
+    if low is None and high is None:
+        return ""
+    return f" ({low} to {high})" if low and high else f" (from {low})" if low else f" (up to {high})"

@@ -247,7 +247,8 @@ class Progress:
             self.budget = int(row.value or 0)
             self.steps.append(self._spec.planned(self.budget))
         else:
-            self.stopped = row.reason or ""
+            before = "" if self.stopped is None else f"{self.stopped}; "
+            self.stopped = before + (row.reason or "")
 
     def _happened(self, row: Happened) -> None:
         if row.trial_id is None:

@@ -102,7 +102,7 @@ def recommend(
     if iterations == 0:
         note = "no iteration is complete: this is the start"
     elif improvement is None:
-        note = "improvement over the start is unknown: ask with purpose='confirm' to measure it"
+        note = "improvement over the start is unknown: ask for the purpose confirm to measure it"
     else:
         note = f"improvement over the start, from {improvement.basis}"
     return Recommendation(x, tuple(spec.names), iterations, spent, improvement, note)

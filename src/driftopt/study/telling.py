@@ -8,16 +8,26 @@ from typing import Any
 import numpy as np
 
 from driftopt import checks
-from driftopt.answers import Answer
-from driftopt.answers.guard import RECENT
+from driftopt.answers import Answer, Peers, Verdict
+from driftopt.answers.guard import ENOUGH, RECENT
 from driftopt.study.errors import Conflict, UnknownTrial
-from driftopt.study.log import Asked, Happened, Known, Writer, stored, vector_as_json, vector_from_json
+from driftopt.study.log import (
+    Answered,
+    Asked,
+    Happened,
+    Known,
+    Writer,
+    stored,
+    vector_as_json,
+    vector_from_json,
+)
 from driftopt.study.session import Session
-from driftopt.study.trial import state_of
+from driftopt.study.spec import Spec
+from driftopt.study.trial import FOR_ANOTHER, state_of
 
 LONGEST_REASON = 2000
 PARTS = ("id", "value", "sem", "x_deployed", "covariates", "metrics", "n", "control", "who")  # of an answer
-_LONG = ("method", "control")  # the kinds of deployments of which there are many
+_MANY = ("method", "control")  # the kinds of deployments of which there are many
 
 
 @dataclass(frozen=True)
@@ -121,16 +131,16 @@ class _Answer:
     def record(self, log: Writer) -> str:
         """Append it; returns the trial's state."""
         trial, now = log.trial(self.id), self._session.clock()
-        trials, recent = self._recent(log, trial)
-        said = self._judged(trial.asked, recent)
-        if recent is not None and said.kind != "failed":
-            said = self._reviewed(log, trials, recent, said, now)
+        beside = peers(self._session.spec, log, trial) if trial.told is None else None
+        said = self._judged(trial.asked, beside)
+        if beside is not None and len(beside.alike) < ENOUGH and said.kind != "failed":
+            said = self._reviewed(log, trial.asked, said, now)
         return _record(log, trial, replace(said, who=self._who), now)
 
-    def _judged(self, asked: Asked, recent: np.ndarray | None) -> Said:
+    def _judged(self, asked: Asked, beside: Peers | None) -> Said:
         """What the answer is by itself, and beside those before it."""
         text = None if self._deployed is None else vector_as_json(self._deployed)
-        answer = Answer(self._value, self._sem, vector_from_json(asked.x), self._deployed, recent)
+        answer = Answer(self._value, self._sem, vector_from_json(asked.x), self._deployed, beside)
         against = self._session.spec.answers.judge(answer)
         if against is None:
             return Said("complete", self._value, self._sem, text, beside=self._beside)
@@ -138,22 +148,63 @@ class _Answer:
             return Said(against.state, x_deployed=text, reason=against.reason, beside=self._beside)
         return Said(against.state, self._value, self._sem, text, against.reason, self._beside)
 
-    def _recent(self, log: Writer, trial: Known) -> tuple[list[int], np.ndarray | None]:
-        """What it is compared with; nothing if it was told before, nor for the few evaluations."""
-        many = trial.asked.kind in _LONG and trial.told is None
-        if many and self._session.spec.answers.looks_back:
-            return log.recent(trial.asked.kind, RECENT)
-        return [], None
-
-    def _reviewed(self, log: Writer, trials: list[int], recent: np.ndarray, said: Said, now: float) -> Said:
+    def _reviewed(self, log: Writer, asked: Asked, said: Said, now: float) -> Said:
         """Judge those before it once more, now that there is one more; and itself by the same rule."""
-        *before, this = self._session.spec.answers.review(np.append(recent, self._value))
-        for id, against in zip(trials, before, strict=True):
-            last = None if against is None else log.trial(id).happened[-1]
-            if against is not None and last is not None and last.kind == "complete":
-                told: dict[str, Any] = {"value": last.value, "sem": last.sem, "beside": last.beside}
-                log.say(id, "doubted", now, reason=against.reason, **told)
+        if asked.kind not in _MANY:
+            return said
+        alike = log.last(asked.kind, RECENT)
+        told = np.append(_values(alike), self._value)
+        *before, this = self._session.spec.answers.review(told)
+        _doubt(log, dict(zip(alike, before, strict=True)), now)
+        if asked.kind == "method" and len(told) == ENOUGH:  # now the first controls can be judged
+            _doubt(log, _against_controls(self._session.spec, log, told), now)
         return said if this is None else replace(said, kind=this.state, reason=this.reason)
+
+
+def peers(spec: Spec, log: Writer, trial: Known) -> Peers | None:
+    """What an answer to a trial is compared with: those before it, or before what it was first told.
+
+    None where nothing is compared, or it is deployed for another's sake: its answer moves nothing.
+    """
+    asked, before = trial.asked, None if trial.told is None else trial.told.row
+    if asked.kind in FOR_ANOTHER or not spec.answers.looks_back:
+        return None
+    many = asked.kind in _MANY
+    alike = log.last(asked.kind, RECENT, before) if many else log.evaluations(asked.place, before)
+    held = np.array([one.held for one in alike.values()], dtype=bool)
+    if len(alike) >= ENOUGH:
+        return Peers(_values(alike), held=held)
+    others = [log.first("method", ENOUGH + 1)]
+    if asked.kind != "method":
+        others.append(log.last("method", RECENT, before))
+    if not many and spec.control_every is not None:
+        others.append(log.last("control", RECENT, before))
+    return Peers(_values(alike), tuple(_standing(one, asked.id) for one in others), held)
+
+
+def _values(told: Mapping[int, Answered]) -> np.ndarray:
+    return np.array([one.value for one in told.values()], dtype=np.float64)
+
+
+def _standing(told: Mapping[int, Answered], but: int) -> np.ndarray:
+    """Those that are not held, but for one trial's."""
+    return _values({id: one for id, one in told.items() if id != but and not one.held})
+
+
+def _against_controls(spec: Spec, log: Writer, method: np.ndarray) -> dict[int, Verdict | None]:
+    """What is to be said now against the controls so far, each beside the others and the method's answers."""
+    found = log.last("control", RECENT) if spec.control_every is not None else {}
+    rest = {id: Peers(_standing(found, id), (method,)) for id in found}
+    return {id: spec.answers.judge(Answer(one.value, peers=rest[id])) for id, one in found.items()}
+
+
+def _doubt(log: Writer, against: Mapping[int, Verdict | None], now: float) -> None:
+    """Hold answers that counted until now; what a person has put right stays."""
+    for id, verdict in against.items():
+        last = None if verdict is None else log.trial(id).happened[-1]
+        if verdict is not None and last is not None and last.kind == "complete":
+            told: dict[str, Any] = {"value": last.value, "sem": last.sem, "beside": last.beside}
+            log.say(id, "doubted", now, reason=verdict.reason, **told)
 
 
 def _record(log: Writer, trial: Known, said: Said, now: float) -> str:

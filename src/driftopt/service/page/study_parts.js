@@ -54,14 +54,14 @@ export function decision(seen) {
   const worth = gain
     ? element("p", {}, element("b", { className: "big" }, `${gain.mean > 0 ? "+" : ""}${plusMinus(gain.mean, gain.sem)}`), ` improvement over the start (± standard error), from ${gain.basis}: `,
       `${number(gain.recommended.mean, 4)} at the recommendation, ${number(gain.start.mean, 4)} at the start.`)
-    : element("p", {}, `${recommendation.note[0].toUpperCase()}${recommendation.note.slice(1)}.`.replace("ask with purpose='confirm' to measure it", "“Confirm the recommendation” measures it"));
+    : element("p", {}, `${recommendation.note[0].toUpperCase()}${recommendation.note.slice(1)}.`.replace("ask for the purpose confirm to measure it", "“Confirm the recommendation” measures it"));
   return section("decision", "Recommended", worth, certified(certificate), cost(course.cost, summary),
     recommended(course), may ? element("p", {}, copyButton(recommendation.x, "Copy the recommendation")) : null);
 }
 
 function certified(found) {
   if (!found) return element("p", { className: "soft" }, "Certificate: not measured. “Measure the certificate” deploys points around the recommendation.");
-  if (found.error) return element("p", { className: "soft" }, `Certificate: ${found.error.message.replace(/: ask with purpose=.*/, "")}.`);
+  if (found.error) return element("p", { className: "soft" }, `Certificate: ${found.error.message.replace(/: ask for the purpose.*/, "")}.`);
   const level = `at ${number(100 * found.confidence, 4)} % confidence, from ${count(found.pairs, "pair")}`;
   if (found.epsilon === null) return element("p", {}, `Certificate: no bound ${level}: ${found.caution}.`);
   return element("p", {}, "Certificate: ", element("b", {}, `(${number(found.radius, 4)}, ${number(found.epsilon, 4)})-Goldstein stationary`), ` ${level}${found.caution ? `, if that can be trusted: ${found.caution}` : ""}.`);

@@ -8,6 +8,7 @@ from driftopt.study.log.database import Database
 from driftopt.study.log.keys import Request
 from driftopt.study.log.log import Known, Log, Reader, Writer, Written
 from driftopt.study.log.rows import (
+    Answered,
     Asked,
     Checkpoint,
     Deployed,
@@ -25,6 +26,7 @@ from driftopt.study.log.rows import (
 )
 
 __all__ = [
+    "Answered",
     "Asked",
     "Checkpoint",
     "Database",

@@ -15,6 +15,7 @@ from driftopt.study.log import keys, schema, statements, studies
 from driftopt.study.log.database import Database
 from driftopt.study.log.keys import Request
 from driftopt.study.log.rows import (
+    Answered,
     Asked,
     Checkpoint,
     Happened,
@@ -200,11 +201,35 @@ class Reader:
             text = self._connection.execute(statements.POINTS, where | {"draw": draw}).scalar()
         return None if text is None else vector_from_json(text)
 
-    def recent(self, kind: str, most: int) -> tuple[list[int], np.ndarray]:
-        """The last answers to trials of a kind, held ones too, oldest first: their trials and values."""
-        where = self._study | {"of_kind": kind, "most": most}
-        rows = self._connection.execute(statements.RECENT, where).all()[::-1]
-        return [row[0] for row in rows], np.array([row[1] for row in rows], dtype=np.float64)
+    def last(self, kind: str, most: int, before: int | None = None) -> dict[int, Answered]:
+        """The last answers to trials of a kind, as they now stand: oldest first, by trial.
+
+        Those before a row of the log, if one is given. What was voided is left out.
+        """
+        return self._standing(statements.LAST, before, of_kind=kind, most=most)
+
+    def first(self, kind: str, most: int) -> dict[int, Answered]:
+        """The first answers, likewise."""
+        return self._standing(statements.FIRST, None, of_kind=kind, most=most)
+
+    def evaluations(self, place: Place, before: int | None = None) -> dict[int, Answered]:
+        """The answers on one side of the pairs that evaluate one recommendation, likewise."""
+        where = {"iteration": place.iteration, "sample": place.sample}
+        return self._standing(statements.EVALUATIONS, before, of_kind=place.kind, **where)
+
+    def _standing(self, statement: Any, before: int | None, **where: Any) -> dict[int, Answered]:
+        where |= self._study | {"before": self._next if before is None else before}
+        stand: dict[int, Answered] = {}
+        rows: list[Any] = sorted(self._connection.execute(statement, where).all())
+        for _, trial, kind, value in rows:
+            stand.pop(trial, None)
+            if kind != "voided":
+                stand[trial] = Answered(value, kind in ("held", "doubted"))
+        return stand
+
+    @property
+    def _next(self) -> int:
+        return self._head.rows + 1
 
 
 class Writer(Reader):
@@ -259,10 +284,6 @@ class Writer(Reader):
         self._connection.execute(statements.NO_CHECKPOINT, self._study)
         whole = self._study | checkpoint._asdict() | {"seal": checkpoint.seal}
         self._connection.execute(statements.NEW_CHECKPOINT, whole)
-
-    @property
-    def _next(self) -> int:
-        return self._head.rows + 1
 
     def _append(self, row: Row) -> None:
         self._head = Mark(row.row, checksum_of(self._head.checksum, row))

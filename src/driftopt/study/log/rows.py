@@ -87,6 +87,13 @@ class Checkpoint(NamedTuple):
         return chained(self.checksum, self.rows, self.made_by, self.content)
 
 
+class Answered(NamedTuple):
+    """A trial's answer as it now stands."""
+
+    value: float
+    held: bool
+
+
 def stored(number: float) -> float:
     """A number as both databases give it back: SQLite drops the sign of zero, so we always do.
 

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from driftopt.study.log.rows import Asked, Checkpoint, Happened, Mark, Opened, Row, checksum_of
 from driftopt.study.log.schema import checkpoints, events, heads, iterations, studies, trials
-from driftopt.study.trial import Place
+from driftopt.study.trial import AMENDMENTS, Place
 
 
 def _columns(table: sa.Table, row: Any) -> Any:
@@ -70,14 +70,16 @@ LAST_POINTS = (
     .order_by(iterations.c.draw.desc())
     .limit(1)
 )
-RECENT = (
-    sa.select(events.c.trial_id, events.c.value)
+_STANDING = (
+    sa.select(events.c.row, events.c.trial_id, events.c.kind, events.c.value)
     .join_from(events, trials, events.c.trial_id == trials.c.id)
     .where(*_given(events, "study_id"), trials.c.kind == sa.bindparam("of_kind"))
-    .where(events.c.kind.in_(("complete", "held")))
-    .order_by(events.c.row.desc())
-    .limit(sa.bindparam("most"))
+    .where(events.c.kind.in_(("complete", "held", *AMENDMENTS)), events.c.row < sa.bindparam("before"))
 )
+LAST = _STANDING.order_by(events.c.row.desc()).limit(sa.bindparam("most"))
+FIRST = _STANDING.order_by(events.c.row).limit(sa.bindparam("most"))
+# Of one recommendation there are few: they are found by their place, however long the log.
+EVALUATIONS = _STANDING.where(*_given(trials, "study_id", "iteration", "sample"))
 
 
 def copy(connection: sa.Connection, study_id: int, begin: Mark, rows: Iterable[Row]) -> Mark:
