@@ -308,3 +308,46 @@ def test_a_world_that_changes_is_noticed(tmp_path):
     assert found.change.higher
     assert any("the world has changed" in warning for warning in found.warnings)
     assert json.loads(json.dumps(found.as_dict))["change"]["began"] > 15
+
+
+def test_all_of_it_goes_through_every_store_and_the_server(any_url, tmp_path):
+    """Told, corrected and halted over HTTP or on PostgreSQL, a study is what it is in a file."""
+    limits = {"complaints": {"max": 5.0, "hard": True}, "calls": {}}
+    plan = {"x0": [1.0, 1.0], "radius": 0.3, "budget": 60, "rng": 1, "covariates": ["crowd", "rain"]}
+    told = []
+    for url in (any_url, tmp_path / "plain.db"):
+        study, rng = Study.create(url, "all", **plan, limits=limits, relative_to_control=True), _numbers()
+        for number in range(20):
+            trial = study.ask()
+            crowd, own, n = next(rng), next(rng), float(10 + number)
+            cost = float(trial.x @ trial.x) + 3 * crowd + 0.1 * own
+            metrics = {"complaints": 3 + float(trial.x[0]), "calls": 7.0}
+            beside = {"covariates": {"crowd": crowd}, "metrics": metrics, "control": 2 + 3 * crowd}
+            study.tell(trial.id, cost, n=n, **beside)
+        study.correct(trial.id, cost, covariates={"crowd": 99.0})
+        for _ in range(2):
+            trial = study.ask()
+            study.tell(trial.id, 1.0, metrics={"complaints": 9.0})
+        with pytest.raises(Halted, match="complaints is 9"):
+            study.ask()
+        study.resume("the counter was broken")
+        study.ask()
+        told.append((study.summary(), study.recommend(), study.trial(trial.id - 2)))
+    (summary, found, trial), (plain, expected, other) = told
+    assert summary.covariates == plain.covariates
+    assert summary.control == plain.control
+    assert found.metrics == expected.metrics
+    np.testing.assert_array_equal(found.x, expected.x)
+    assert (trial.covariates, trial.metrics, trial.n, trial.control) == (
+        other.covariates,
+        other.metrics,
+        other.n,
+        other.control,
+    )
+    assert trial.covariates == {"crowd": 99.0}
+
+
+def _numbers():
+    rng = np.random.default_rng(3)
+    while True:
+        yield float(rng.normal())
