@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import socket
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +14,7 @@ import numpy as np
 
 from driftopt import checks
 from driftopt.runtime.files import write_whole
+from driftopt.runtime.process_name import this_process
 from driftopt.space import Space
 from driftopt.stationarity import Stationarity
 from driftopt.study.export import SUFFIXES
@@ -237,11 +237,6 @@ class Remote:
             raise ValueError(f"path must end in {', '.join(SUFFIXES)}; got {checks.brief(str(path))}")
         write_whole(target, self._client.content(f"{self._at}/export", format=target.suffix[1:]))
         return target
-
-
-def this_process() -> str:
-    """Who speaks, where nobody is named."""
-    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 def _named(who: str | None) -> dict[str, str]:

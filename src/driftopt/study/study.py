@@ -13,6 +13,7 @@ from typing import Any
 
 from driftopt import checks
 from driftopt.answers.guard import USUAL
+from driftopt.runtime.process_name import this_process
 from driftopt.stationarity import Stationarity
 from driftopt.study import amending, asking, evaluation, telling
 from driftopt.study.creation import specify
@@ -21,7 +22,7 @@ from driftopt.study.export import export
 from driftopt.study.log import Database, Log, Request, Row, as_trial, as_trials
 from driftopt.study.metrics import estimates
 from driftopt.study.recommendation import Recommendation, recommend
-from driftopt.study.remote import Remote, this_process
+from driftopt.study.remote import Remote
 from driftopt.study.service_client import is_address, no_token
 from driftopt.study.session import Session
 from driftopt.study.spec import Spec
