@@ -64,6 +64,12 @@ def test_two_hundred_coordinates_fit_every_screen(window, begin, width):
     window.until("document.querySelectorAll('.panel .main-svg').length >= 12")
     assert window.run("return document.documentElement.scrollWidth") <= width
     assert window.run("return document.querySelectorAll('.panel').length") == 12
+    resize(window.driver, 800, 900)  # a phone that is turned, a window that is drawn larger
+    fitted = "document.querySelector('#values .drawing')"
+    window.until(f"{fitted}.querySelector('.main-svg').clientWidth === {fitted}.clientWidth")
+    tall = "return [...document.querySelectorAll('.drawing .main-svg')].map(one => one.clientHeight)"
+    assert set(window.run(tall)) == {380, 180}
+    resize(window.driver, width, 900)
     window.press("Draw more", "#paths")
     window.until("document.querySelectorAll('.panel').length === 24")
     assert window.run("return document.querySelectorAll('#decision tbody tr').length") == 200

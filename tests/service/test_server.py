@@ -210,6 +210,36 @@ def test_answers_that_wait_together_are_recorded_together_and_refused_alone(tmp_
         assert [trial.value for trial in study.trials()] == [1.0, 2.0, 3.0, 4.0, 5.0, 9.0]
 
 
+def test_questions_that_wait_together_are_answered_together(tmp_path, monkeypatch):
+    """Each gets a deployment of its own; who is refused is refused alone."""
+    with serving(settings(tmp_path / "a.db")) as (address, running), client(address) as http:
+        Study.create(running.label, "a", budget=80, **WIDE).ask()
+        http.get("/v1/studies/a")
+        kept, gate, batches = running._service.studies._kept["a"], threading.Event(), []
+        each = Study.ask_each
+        monkeypatch.setattr(
+            Study, "ask_each", lambda self, given: batches.append(len(given)) or each(self, given)
+        )
+        kept.change(lambda _: gate.wait())  # whoever comes now waits in the line
+        holders, found = ["ana", "ben", "a\nb", "eve"], {}
+
+        def ask(holder):
+            with client(address) as one:
+                found[holder] = one.post("/v1/studies/a/trials:ask", json={"holder": holder})
+
+        threads = [threading.Thread(target=ask, args=(holder,)) for holder in holders]
+        for thread in threads:
+            thread.start()
+        while len(kept._questions) < 4:
+            threading.Event().wait(0.001)
+        gate.set()
+        for thread in threads:
+            thread.join()
+    assert batches[0] == 4
+    assert [found[holder].status_code for holder in holders] == [200, 200, 422, 200]
+    assert len({found[holder].json()["trials"][0]["id"] for holder in ("ana", "ben", "eve")}) == 3
+
+
 def test_a_server_that_does_not_come_back_is_not_waited_for_for_ever(monkeypatch):
     monkeypatch.setattr(service_client, "GIVE_UP_AFTER", 0.0)
     with pytest.raises(DatabaseRefused, match="nothing is done twice"):

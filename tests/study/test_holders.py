@@ -1,8 +1,10 @@
 """Who holds what: a named holder gets again what it has not answered."""
 
 import pytest
+from sqlalchemy import exc
 
-from driftopt.study import Study
+from driftopt.study import BudgetSpent, DatabaseRefused, Study, StudyError
+from driftopt.study.log import Writer, database
 from support.study_worlds import PLAIN, bowl, drive
 
 
@@ -56,6 +58,59 @@ def test_an_earlier_recommendation_is_not_evaluated_again(url):
     new = study.ask("confirm", holder="till")
     assert (old.iteration, new.iteration) == (0, 1)
     assert new.id != old.id
+
+
+def outcome(study, **question):
+    try:
+        return study.ask(**question)
+    except (StudyError, ValueError) as error:
+        return error
+
+
+def test_several_who_ask_at_once_get_what_each_would_have_got(any_url, clock):
+    """In one transaction, refusals among them, over the end of an iteration: to the bit as one by one."""
+    together, alone = (
+        Study.create(any_url, name, budget=9, clock=clock, **PLAIN | {"parallel": 2}) for name in ("a", "b")
+    )
+    questions = [{"holder": f"till {n}", "key": f"k{n}"} for n in range(4)]
+    questions[1:1] = [{"holder": "till 0"}, {"holder": "a\nb"}, {"holder": "till 0", "new": True}]
+    for _ in range(3):
+        got = together.ask_each(questions)
+        for question, one in zip(questions, got, strict=True):
+            own = outcome(alone, **question)
+            if isinstance(own, Exception):
+                assert (type(one), str(one).split(":")[0]) == (type(own), str(own).split(":")[0])
+            else:
+                assert (one.x.tobytes(), one.holder, one.point) == (own.x.tobytes(), own.holder, own.point)
+        for study in (together, alone):
+            study.tell_many([{"id": one.id, "value": bowl(one)} for one in study.trials("pending")])
+        questions = [{**one, "key": f"{one['key']} again"} if "key" in one else one for one in questions]
+    assert together.recommend().x.tobytes() == alone.recommend().x.tobytes()
+    assert isinstance(got[-1], BudgetSpent)
+
+
+def test_what_was_not_committed_was_not_handed_out(url, monkeypatch):
+    """An attempt that fails at its end is made again, or given up, as if it had not been."""
+    study, tries = Study.create(url, "a", budget=20, **PLAIN | {"parallel": 3}), []
+    study.ask(holder="first")
+    finish = Writer.finish
+
+    def fails(self):
+        tries.append(self.appended)
+        if len(tries) in (1, 3):
+            raise exc.OperationalError("commit", None, Exception("database is locked"))
+        return finish(self)
+
+    monkeypatch.setattr(Writer, "finish", fails)
+    got = study.ask_each([{"holder": "b"}, {"holder": "c"}])
+    assert tries == [2, 2]
+    monkeypatch.setattr(database, "GIVE_UP_AFTER", -1.0)
+    with pytest.raises(DatabaseRefused):
+        study.ask_each([{"holder": "d"}, {"holder": "e"}])
+    last = study.ask(holder="d")
+    assert [one.id for one in study.trials()][1:] == [got[0].id, got[1].id, last.id]
+    assert [one.point for one in study.trials()] == [0, 1, 2, 3]
+    assert study.verify() == 5
 
 
 def test_who_told_is_in_the_log_and_makes_no_other_answer(any_url):

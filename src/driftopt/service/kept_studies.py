@@ -1,7 +1,8 @@
 """The studies that a server has open: each opened once, with one line for all that changes it.
 
 Whoever changes a study waits in its line, and so takes no thread from the others; looking is done beside it.
-Answers that wait in the line together are recorded in one transaction: a flush to the disk for all of them.
+Answers that wait in the line together are recorded in one transaction, and so are questions: a flush to the
+disk for all of them.
 Other processes may use the same database at once; a study sees what they did when it looks at its log.
 """
 
@@ -14,7 +15,7 @@ from typing import Any, TypeVar
 
 from driftopt import checks
 from driftopt import study as studies
-from driftopt.study import DatabaseRefused, Listed, NoSuchStudy, Study, catalogue, log_file
+from driftopt.study import DatabaseRefused, Listed, NoSuchStudy, Study, Trial, catalogue, log_file
 from driftopt.study.log import Database
 
 T = TypeVar("T")
@@ -31,6 +32,7 @@ class KeptStudy:
         self.listeners: set[asyncio.Event] = set()
         self._line = ThreadPoolExecutor(1, thread_name_prefix="driftopt-study")
         self._answers: deque[tuple[Mapping[str, Any], Future[str]]] = deque()
+        self._questions: deque[tuple[Mapping[str, Any], Future[Trial]]] = deque()
 
     def change(self, work: Callable[[Study], T]) -> "Future[T]":
         """Wait in the line, and do it."""
@@ -66,6 +68,28 @@ class KeptStudy:
                 told.set_result(self.study.tell(**answer))
             except Exception as error:
                 told.set_exception(error)
+
+    def ask(self, question: Mapping[str, Any]) -> "Future[Trial]":
+        """Wait in the line with a question; whoever comes first takes all that wait along."""
+        asked: Future[Trial] = Future()
+        self._questions.append((question, asked))
+        self._line.submit(self._hand_out)
+        return asked
+
+    def _hand_out(self) -> None:
+        """Answer every question that waits, in one transaction where that can be."""
+        waiting: list[tuple[Mapping[str, Any], Future[Trial]]] = []
+        while self._questions:
+            waiting.append(self._questions.popleft())
+        try:
+            outcomes = self.study.ask_each([question for question, _ in waiting])
+        except Exception as error:
+            outcomes = [error] * len(waiting)
+        for (_, asked), outcome in zip(waiting, outcomes, strict=True):
+            if isinstance(outcome, Exception):
+                asked.set_exception(outcome)
+            else:
+                asked.set_result(outcome)
 
     def news(self) -> None:
         """Wake those who wait for news."""
@@ -150,6 +174,13 @@ class KeptStudies:
         """Change a study, in its line."""
         try:
             return await self._current(name, lambda kept: kept.change(work))
+        finally:
+            self._news(name)
+
+    async def ask(self, name: str, question: Mapping[str, Any]) -> Trial:
+        """The next deployment of a study, in its line."""
+        try:
+            return await self._current(name, lambda kept: kept.ask(question))
         finally:
             self._news(name)
 

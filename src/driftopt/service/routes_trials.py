@@ -28,11 +28,11 @@ async def ask(
     said = body or models.Question()
     holder, new = said.holder or caller.name, said.new or said.holder is None
 
-    def work(study: Study) -> Any:
-        found = study.ask_many(said.count, said.purpose, holder, new, key)
-        return {"trials": [shapes.trial(one) for one in found]}
-
-    return await kept(request).change(name, work)
+    question: dict[str, Any] = {"purpose": said.purpose, "holder": holder, "new": new, "key": key}
+    if said.count == 1:
+        return {"trials": [shapes.trial(await kept(request).ask(name, question))]}
+    found = await kept(request).change(name, lambda study: study.ask_many(said.count, **question))
+    return {"trials": [shapes.trial(one) for one in found]}
 
 
 @router.post("/trials:tell", response_model=models.States)

@@ -1,11 +1,13 @@
 """Which deployment to hand out next: decided on the log under its write lock, and appended there."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from driftopt.study import approach, display, evaluation, words
-from driftopt.study.errors import BudgetSpent, Halted, Holding, NothingToAsk
+from driftopt.study.errors import BudgetSpent, Halted, Holding, NothingToAsk, StudyError
 from driftopt.study.log import Request, Writer, as_trial
 from driftopt.study.progress import OpenIteration
 from driftopt.study.session import Session
@@ -53,6 +55,63 @@ def ask(
         if isinstance(outcome, Trial):
             return outcome
         computed = None if outcome is None else _compute(session, outcome)
+
+
+class Question(NamedTuple):
+    """What `ask` is asked, by one of several at once."""
+
+    purpose: str
+    holder: str
+    held: int | None = None
+    request: Request | None = None
+
+
+def ask_together(session: Session, questions: Sequence[Question]) -> list[Trial | Exception | None]:
+    """For each question in turn its deployment or its refusal, all in one transaction.
+
+    From the first on for which the method must compute something: None. These are to be asked anew.
+    """
+    tried = False
+
+    def work(log: Writer) -> list[Trial | Exception | None]:
+        nonlocal tried
+        if tried:  # an attempt that was not committed
+            session.begin_anew()
+        tried, outcomes = True, list[Trial | Exception | None]()
+        for question in questions:
+            rows = log.appended
+            try:
+                outcome = _in_turn(session, log, question)
+            except (StudyError, ValueError) as error:
+                if log.appended != rows:
+                    raise
+                outcome = error
+            if outcome is None:
+                break
+            outcomes.append(outcome)
+        return outcomes + [None] * (len(questions) - len(outcomes))
+
+    try:
+        return session.write(work, again=all(question.request is not None for question in questions))
+    except BaseException:
+        session.begin_anew()
+        raise
+
+
+def _in_turn(session: Session, log: Writer, question: Question) -> Trial | None:
+    """The deployment for one of several questions; None where something must be computed first."""
+    purpose, holder, held, request = question
+    outcome: Trial | Needed | None = None
+    while outcome is None:  # a lease was ended: look again
+        session.catch_up(log)
+        if request is not None and (done := log.done_for(request)) is not None:
+            return _trial(session, log, done)
+        outcome = _next(session, log, purpose, holder, held, None)
+    if not isinstance(outcome, Trial):
+        return None
+    if request is not None:
+        log.keep(request, outcome.id, session.clock())
+    return outcome
 
 
 def _next(
@@ -131,8 +190,7 @@ def _ask_method(
         return _open(session, log, holder, computed, redraw, left)
     if free:
         place = open.place(free[0])
-        points = log.points(place.iteration, place.draw)
-        assert points is not None, "an iteration that is open has its points in the log"
+        points = session.points(log, place.iteration, place.draw)
         pay(session, left, _price(session, points[place.point], len(free)), "the open iteration")
         if _control_due(session, left, len(free)):
             return _control(session, log, holder)

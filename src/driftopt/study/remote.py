@@ -17,6 +17,7 @@ from driftopt.runtime.files import write_whole
 from driftopt.runtime.process_name import this_process
 from driftopt.space import Space
 from driftopt.stationarity import Stationarity
+from driftopt.study.errors import StudyError
 from driftopt.study.export import SUFFIXES
 from driftopt.study.recommendation import Improvement, Metric, Recommendation
 from driftopt.study.service_client import ServiceClient, encoded
@@ -112,6 +113,15 @@ class Remote:
         body |= {"new": checks.flag("new", new) or holder is None}
         found = self._client.post(f"{self._at}/trials:ask", body, key=key, keyed=True)
         return [as_trial(one) for one in found["trials"]]
+
+    def ask_each(self, questions: Sequence[Mapping[str, Any]]) -> list[Trial | Exception]:
+        outcomes: list[Trial | Exception] = []
+        for given in questions:
+            try:
+                outcomes += self.ask_many(1, **given)
+            except (StudyError, ValueError) as error:
+                outcomes.append(error)
+        return outcomes
 
     def tell(
         self,

@@ -27,6 +27,7 @@ class Session:
         self.clock = clock
         self.progress = Progress(spec, log.begin)
         self.lock = threading.RLock()
+        self._points: tuple[tuple[int, int], np.ndarray] | None = None
         self._state: MethodState | None = None
         self._restarts = 0  # of `progress`, when the state was begun
         self._checkpoints = checkpoints and checkpoint.possible(spec)
@@ -52,6 +53,19 @@ class Session:
         if self._checkpoints and self.progress.rows == 0:
             self._resumed = checkpoint.resume(self.progress, log)
         self.progress.follow(log)
+
+    def points(self, log: Reader, iteration: int, draw: int) -> np.ndarray:
+        """The decisions of a draw; those of the last one asked for are remembered."""
+        if self._points is None or self._points[0] != (iteration, draw):
+            found = log.points(iteration, draw)
+            assert found is not None, "an iteration that is open has its points in the log"
+            self._points = (iteration, draw), found
+        return self._points[1]
+
+    def begin_anew(self) -> None:
+        """What was read in a transaction that was not committed is not so: the log is read from its begin."""
+        self._points = None
+        self.progress.begin_anew()
 
     def write(self, work: Callable[[Writer], T], *, again: bool = False) -> T:
         """Append to the log; what is committed is known here without reading it again."""

@@ -17,7 +17,7 @@ from driftopt.runtime.process_name import this_process
 from driftopt.stationarity import Stationarity
 from driftopt.study import amending, asking, evaluation, telling
 from driftopt.study.creation import specify
-from driftopt.study.errors import NothingToAsk
+from driftopt.study.errors import NothingToAsk, StudyError
 from driftopt.study.export import export
 from driftopt.study.log import Database, Log, Request, Row, as_trial, as_trials
 from driftopt.study.metrics import estimates
@@ -246,24 +246,67 @@ class Study:
 
         The arguments are those of `ask`: first come those that the holder has not answered.
         """
+        taken: list[Trial] = []
+        for number in range(checks.one_count("k", k)):
+            question = self._question(number, k, purpose, holder, new, key)
+            try:
+                with self._session.lock:
+                    taken.append(asking.ask(self._session, *question))
+            except NothingToAsk:
+                if not taken:
+                    raise
+                break
+        return taken
+
+    def ask_each(self, questions: Sequence[Mapping[str, Any]]) -> list[Trial | Exception]:
+        """One deployment for each of several who ask at once, in one transaction where that can be.
+
+        Args:
+            questions: the arguments of `ask` for each, {"holder": …} and others.
+
+        Returns:
+            For each its trial, or the exception that `ask` would have raised.
+        """
+        outcomes: dict[int, Trial | Exception] = {}
+        waiting: dict[int, asking.Question] = {}
+        for index, given in enumerate(questions):
+            try:
+                waiting[index] = self._question(0, 1, **given)
+            except ValueError as error:
+                outcomes[index] = error
+        with self._session.lock:
+            while waiting:
+                found = asking.ask_together(self._session, list(waiting.values()))
+                done = {index: one for index, one in zip(waiting, found, strict=True) if one is not None}
+                if not done:  # the method computes what the first of them gets
+                    first = next(iter(waiting))
+                    try:
+                        done[first] = asking.ask(self._session, *waiting[first])
+                    except (StudyError, ValueError) as error:
+                        done[first] = error
+                outcomes |= done
+                waiting = {index: one for index, one in waiting.items() if index not in done}
+        return [outcomes[index] for index in range(len(questions))]
+
+    def _question(
+        self,
+        number: int,
+        k: int,
+        purpose: str = "method",
+        holder: str | None = None,
+        new: bool = False,
+        key: str | None = None,
+    ) -> asking.Question:
+        """What one of k questions asks, checked."""
         if key is not None:
             checks.text("key", key)
             self._log.prepare_keys()
         checks.choice("purpose", purpose, ("method", "confirm", "stationarity"))
         checks.flag("new", new)
         owner = checks.text("holder", this_process() if holder is None else holder)
-        taken: list[Trial] = []
-        for number in range(checks.one_count("k", k)):
-            held = None if new or not holder else number
-            request = None if key is None else Request.of(key, number, k, purpose, holder, new)
-            try:
-                with self._session.lock:
-                    taken.append(asking.ask(self._session, purpose, owner, held, request))
-            except NothingToAsk:
-                if not taken:
-                    raise
-                break
-        return taken
+        held = None if new or not holder else number
+        request = None if key is None else Request.of(key, number, k, purpose, holder, new)
+        return asking.Question(purpose, owner, held, request)
 
     # Telling
 

@@ -17,10 +17,10 @@ const colour = name => getComputedStyle(document.documentElement).getPropertyVal
 
 const text = () => Math.round(0.75 * parseFloat(getComputedStyle(document.documentElement).fontSize)); // larger on a wall
 
-function layout(height, more = {}) {
+function layout(place, more = {}) {
   const axis = { gridcolor: colour("line"), zeroline: false, linecolor: colour("line"), tickfont: { size: text() }, automargin: true, fixedrange: false };
   return {
-    height, margin: { l: 48, r: 12, t: 8, b: 28 }, autosize: true, hovermode: "closest", dragmode: "zoom",
+    height: place.clientHeight, margin: { l: 48, r: 12, t: 8, b: 28 }, autosize: true, hovermode: "closest", dragmode: "zoom",
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: getComputedStyle(document.body).fontFamily, size: text(), color: colour("soft") },
     hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("ink"), size: text() } },
@@ -65,7 +65,7 @@ export function values(place, course) {
   const lost = all.filter(one => one.state === "failed" || one.state === "expired");
   const shapes = lost.map(one => ({ type: "line", yref: "paper", y0: 0, y1: 1, x0: calendar(one.at), x1: calendar(one.at), line: { color: colour("wrong"), width: 1 }, opacity: .5 }));
   if (lost.length) traces.push({ type: "scatter", mode: "lines", x: [null], y: [null], name: "failed or expired", line: { color: colour("wrong"), width: 1 } });
-  const how = layout(place.clientWidth < 500 ? 330 : 380, { shapes, showlegend: true, legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" } });
+  const how = layout(place, { shapes, showlegend: true, legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" } });
   if (range) how.yaxis.range = range;
   return window.Plotly.react(place, traces, how, HOW);
 }
@@ -88,7 +88,7 @@ export function path(place, one, asked, deployments) {
   shapes.push(level(one.start, { color: colour("control"), width: 1.5, dash: "dash" }));
   shapes.push(level(one.recommended, { color: colour("kind-confirm"), width: 2.5 }));
   const traces = [{ type: "scatter", mode: "markers", x, y, text: kept.map(([d]) => `trial ${d.id}, ${kind(d.kind)}`), hovertemplate: "%{text}: %{y}<br>%{x|%d %b %Y}<extra></extra>", marker: { color: colour("kind-method"), size: 5 } }];
-  const how = layout(180, { shapes });
+  const how = layout(place, { shapes });
   how.xaxis.nticks = 4;
   how.yaxis.nticks = 4;
   how.yaxis.showgrid = fine;

@@ -291,6 +291,11 @@ class Writer(Reader):
         self._connection.execute(statements.APPEND[type(row)], whole)
         self._rows.append(row)
 
+    @property
+    def appended(self) -> int:
+        """How many rows were appended so far."""
+        return len(self._rows)
+
     def finish(self) -> Written:
         """Write down where the log ends now."""
         if self._rows:
