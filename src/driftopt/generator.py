@@ -40,18 +40,18 @@ class Generator(_standard.Generator):
     """A method of driftopt that suggests points and learns from their noisy values.
 
     Args:
-        vocs: Continuous variables with finite domains, one objective (MINIMIZE or MAXIMIZE), constants.
-        budget: How many values there will be.
-        radius: How far a trial may be from the current decision, one number or one for each variable. None:
+        vocs: continuous variables with finite domains, one objective (MINIMIZE or MAXIMIZE), constants.
+        budget: how many values there will be.
+        radius: how far a trial may be from the current decision, one number or one for each variable. None:
             √d/10 of each variable's domain.
-        method: A name of `driftopt.methods.names()` that sees values, or a Method with its own numbers.
-        params: The numbers of a named method.
-        start: Where to start, a value for each variable. A variable's default value, or the middle of its
+        method: a name of `driftopt.methods.names()` that sees values, or a Method with its own numbers.
+        params: the numbers of a named method.
+        start: where to start, a value for each variable. A variable's default value, or the middle of its
             domain, unless given.
-        rng: A whole number or a NumPy Generator; None draws a seed.
+        rng: a whole number or a NumPy Generator; None draws a seed.
 
     Raises:
-        ValueError: The vocs or the numbers do not fit.
+        ValueError: the vocs or the numbers do not fit.
     """
 
     returns_id = True
@@ -84,7 +84,7 @@ class Generator(_standard.Generator):
         """The points of this iteration that nobody has yet; none once the budget is spent.
 
         Raises:
-            ValueError: More are asked for than this iteration has left.
+            ValueError: more are asked for than this iteration has left.
         """
         count = len(self._waiting) if num_points is None else int(checks.count("num_points", num_points))
         if count > len(self._waiting):
@@ -101,7 +101,7 @@ class Generator(_standard.Generator):
         """Learn from values at points suggested before; a point without a finite value is suggested again.
 
         Raises:
-            ValueError: A point is not one of those suggested, was told before, or lies elsewhere.
+            ValueError: a point is not one of those suggested, was told before, or lies elsewhere.
         """
         for result in results:
             key = result.get("_id")

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -49,11 +50,52 @@ def test_described_arguments_exist():
         assert described <= names, f"{place}: {sorted(described - names)}"
 
 
-@pytest.mark.parametrize("name", ["minimize", "compare"])
-def test_a_front_door_describes_all_of_its_arguments(name):
-    function = getattr(driftopt, name)
+PUBLIC = ("", ".methods", ".problems", ".study", ".sweep", ".comparison", ".theory", ".stationarity", ".data")
+
+
+def public_functions():
+    """Every public function, by its name."""
+    homes = [import_module(f"driftopt{part}") for part in PUBLIC]
+    things = {f"{home.__name__}.{name}": getattr(home, name) for home in homes for name in home.__all__}
+    return {place: thing for place, thing in things.items() if inspect.isfunction(thing)}
+
+
+@pytest.mark.parametrize(("place", "function"), public_functions().items())
+def test_a_public_function_describes_all_of_its_arguments(place, function):
+    """One argument alone is what the first line speaks of."""
     described = {p.arg_name for p in parse(inspect.getdoc(function), DocstringStyle.GOOGLE).params}
-    assert described == set(inspect.signature(function).parameters)
+    taken = set(inspect.signature(function).parameters)
+    assert described == taken or (not described and len(taken) == 1), place
+
+
+def entries(text):
+    """The descriptions under `Args:`, `Raises:` and `Returns:`, each without its name."""
+    section, indent = "", 0
+    for line in text.splitlines():
+        here = len(line) - len(line.lstrip())
+        if found := re.match(r"\s*(Args|Raises|Returns|Yields):$", line):
+            section, indent = found[1], here
+        elif line.strip() and here <= indent:
+            section = ""
+        elif line.strip() and section and here == indent + 4:
+            named = re.match(r"\s*[*\w]+: (?=\S)", line)
+            if section in ("Args", "Raises"):
+                yield line[named.end() :] if named else ""
+            else:
+                section = ""
+                yield line.strip()
+
+
+def test_entries_begin_with_a_small_letter():
+    """But for names and symbols: JSON, SciPy, L, Ctrl-C."""
+    word = re.compile(r"(A|[A-Z][a-z]+)(?= |,|;|:|\.$)")
+    capital = [
+        f"{place}: {entry}"
+        for place, _, text in docstrings()
+        for entry in entries(text)
+        if (found := word.match(entry)) and found[0] not in ("None", "True", "False")
+    ]
+    assert not capital, "\n".join(capital)
 
 
 def test_a_long_file_says_why_it_is_long():

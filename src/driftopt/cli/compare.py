@@ -27,9 +27,9 @@ def compare(
     Args:
         file: TOML that says what to compare: problem, methods with the values to try, budget;
             docs/compare.md shows examples. It is code: the modules that it names are imported and run.
-        out: The folder for tables, results and report.html; results/NAME-OF-THE-FILE unless told otherwise.
-        fresh: Run every part again, whatever the folder holds.
-        allow_module: An installed package that the file may name, once for each. Modules beside the file
+        out: the folder for tables, results and report.html; results/NAME-OF-THE-FILE unless told otherwise.
+        fresh: run every part again, whatever the folder holds.
+        allow_module: an installed package that the file may name, once for each. Modules beside the file
             need none.
     """
     from driftopt import checks

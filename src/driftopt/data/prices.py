@@ -31,7 +31,12 @@ def read_prices(path: str | Path) -> np.ndarray:
 
 
 def load_week(week: str, *, allow_fetch: bool = False) -> np.ndarray:
-    """All prices of a published week, from the cache; fetched first where that is allowed."""
+    """All prices of a published week, from the cache; fetched first where that is allowed.
+
+    Args:
+        week: one of the published weeks, such as 2022-24.
+        allow_fetch: download what is not in the cache.
+    """
     file = WEEKS[checks.choice("week", week, WEEKS)]
     if checks.flag("allow_fetch", allow_fetch) and not cache.present(file):
         from driftopt.data.fetch import fetch_file
@@ -45,6 +50,10 @@ def synthetic_prices(seed: int, products: int = 30) -> np.ndarray:
 
     The law is a shifted gamma: with shape k its skewness is 2/√k, so k = 4/skewness²; scale and shift
     follow. Prices stay within the published range.
+
+    Args:
+        seed: another seed is another list.
+        products: how many prices.
     """
     shape = 4 / LOG_SKEWNESS**2
     scale = LOG_DEVIATION / np.sqrt(shape)

@@ -37,6 +37,10 @@ def load_scoring(*, allow_fetch: bool = False, allow_stand_in: bool = False) -> 
     """The scoring table from the cache; fetched, or generated as a stand-in, only where that is allowed.
 
     The table's `provenance` tells which source it was: "scoring" or "scoring (stand-in)".
+
+    Args:
+        allow_fetch: download what is not in the cache.
+        allow_stand_in: generate a table of the same form where there is none.
     """
     try:
         if allow_fetch and not cache.present(SCORING):

@@ -278,6 +278,15 @@ def scipy_method(
 ) -> OptimizeResult:
     """`minimize` as a method of scipy: `scipy.optimize.minimize(fun, x0, method=driftopt.scipy_method,
     options=dict(budget=…, radius=…))`.
+
+    Args:
+        fun: as `minimize` takes it.
+        x0: the start.
+        args: further arguments of `fun`.
+        bounds: as `minimize` takes them.
+        callback: as `minimize` takes it.
+        constraints: as `minimize` takes them.
+        options: every other argument of `minimize`; scipy's own `tol` and derivatives are refused.
     """
     derivatives = {name: options.pop(name, None) for name in ("jac", "hess", "hessp")}
     unused = [name for name, given in derivatives.items() if given is not None and given is not False]

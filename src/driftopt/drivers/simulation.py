@@ -35,10 +35,21 @@ def simulate(
 ) -> Trace:
     """One run of `method` on `problem` with `budget` queries.
 
-    The run stops before the iteration that would pass the budget. `evaluate_every` asks for the exact
-    objective along the run, about every so many queries; evaluations are not counted. `settle` holds every
-    decision for so many deployments and looks at the last, which lets a world with memory come to rest; all
-    of them are queries.
+    The run stops before the iteration that would pass the budget.
+
+    Args:
+        method: what `methods.get` gives, or a Method of your own, with one value for each number.
+        problem: a Problem.
+        budget: how many queries the run may make.
+        x0: the start; the problem's own unless given.
+        rng: a seed or a Generator.
+        evaluate_every: evaluate the exact objective along the run, about every so many queries; evaluations
+            are not counted. None: at the end alone.
+        settle: hold every decision for so many deployments and look at the last, which lets a world with
+            memory come to rest; all of them are queries.
+
+    Returns:
+        the reported decision, its exact objective, the queries made, and the curve.
     """
     check_method(method)
     if isinstance(problem, Stack):
@@ -71,10 +82,21 @@ def simulate_many(
 ) -> Trace:
     """All runs of stacked instances × seeds × configurations; the lanes of the trace are (K, S, C).
 
-    `problems` comes from `stack`. A number of `method` may be an array of shape (C,), one value for each
-    configuration, or (K, C), other values for each instance; `methods.grid` gives every combination of lists
-    instead, and its trace names them. Run (k, s, c) is the single run of configuration c on instance k with
-    `rng=lane_seed(seeds[s], k)`; seeds given as (K, S) stay as they are.
+    Run (k, s, c) is the single run of configuration c on instance k with `rng=lane_seed(seeds[s], k)`.
+
+    Args:
+        method: a Method, whose numbers may be arrays of shape (C,), one value for each configuration, or
+            (K, C), other values for each instance; or what `methods.grid` gives: every combination of lists,
+            which the trace then names.
+        problems: K instances, from `stack`.
+        budget: how many queries each run may make.
+        seeds: S seeds; given as (K, S) they stay as they are.
+        x0: the start of all runs; each problem's own unless given.
+        evaluate_every: as in `simulate`.
+        settle: as in `simulate`.
+
+    Returns:
+        decisions, exact objectives, queries and curves with the lanes (K, S, C) first.
     """
     refuse_after_fork()
     if isinstance(method, Grid):

@@ -124,8 +124,8 @@ def _same_sample(
 
     Args:
         radius: ρ, the smoothing radius: min(δ/2, Δ/L) in theory.
-        step: Step size of the online learner. None: AdaGrad-norm, as for the other two.
-        block: Iterations in a block; the increment is carried over from one to the next.
+        step: step size of the online learner. None: AdaGrad-norm, as for the other two.
+        block: iterations in a block; the increment is carried over from one to the next.
         reach: D, how far one increment may go: (δ − ρ)/M in theory. None: radius/block.
     """
     rho, length = checks.positive("radius", radius), checks.count("block", block)

@@ -27,7 +27,7 @@ def _rrm(batch: Any = 100, iterations: Any = 50, low: Any = None, high: Any = No
     """Repeated risk minimisation.
 
     Args:
-        iterations: Iterations of the search for one batch's minimum.
+        iterations: iterations of the search for one batch's minimum.
     """
     return RRM(
         batch=checks.count("batch", batch),
@@ -40,7 +40,7 @@ def _perfgd(step: Any, batch: Any = 50, window: Any = 50, low: Any = None, high:
     """Gradient descent with the part through Ξ.
 
     Args:
-        batch: Samples at each decision; they also give the data's mean and covariance, so at least 2.
+        batch: samples at each decision; they also give the data's mean and covariance, so at least 2.
         window: H, past decisions whose data tells how the mean moves. Near the end decisions lie close
             together and their differences are mostly noise, so a window that still holds the first ones is
             steadier: as few as there are coordinates do not arrive.
@@ -61,8 +61,8 @@ def _two_stage(
     """Explore, fit a location family, minimise.
 
     Args:
-        radius: Standard deviation of the explored decisions around the start, in every coordinate.
-        iterations: Iterations of the search for the fitted model's minimum.
+        radius: standard deviation of the explored decisions around the start, in every coordinate.
+        iterations: iterations of the search for the fitted model's minimum.
     """
     return TwoStage(**_explored(radius, budget, iterations, low, high))
 
@@ -79,11 +79,11 @@ def _plug_in(
     """Explore, fit a model, minimise under it.
 
     Args:
-        radius: Standard deviation of the explored decisions around the start, in every coordinate.
+        radius: standard deviation of the explored decisions around the start, in every coordinate.
         model: "problem", the family that the problem or `model=` brings; or "linear", ξ ~ N(b + Ax, Σ),
             whether or not it holds.
-        draws: Draws from the fitted model that stand for its expectation.
-        iterations: Iterations of the search for the fitted model's minimum.
+        draws: draws from the fitted model that stand for its expectation.
+        iterations: iterations of the search for the fitted model's minimum.
     """
     return PlugIn(
         **_explored(radius, budget, iterations, low, high),
@@ -114,12 +114,12 @@ def _confidence(
     """Elimination by confidence bounds, for at most three coordinates.
 
     Args:
-        low: The smallest value of every coordinate.
-        high: The largest.
+        low: the smallest value of every coordinate.
+        high: the largest.
         sensitivity: L_z ε: how far the mean of F moves, at most, when the data's decision moves by 1.
         complexity: C, a bound on the Rademacher complexity of F; 0 trusts that few values are enough.
         tolerance: γ of the first phase, in the units of F.
-        grid: Points of the grid in each coordinate.
+        grid: points of the grid in each coordinate.
     """
     sides = checked_sides(low, high)
     spread = checks.finite("complexity", complexity)

@@ -40,8 +40,8 @@ def _ogvr(kind: type[OGVR]) -> Callable[..., Method]:
         """One point with a control value.
 
         Args:
-            first: Values at the start that make the first control value; they count.
-            trust: How much worse an old observation is for having been made elsewhere: the paper's M, in
+            first: values at the start that make the first control value; they count.
+            trust: how much worse an old observation is for having been made elsewhere: the paper's M, in
                 theory L_ξ²α²/σ².
         """
         return kind(

@@ -60,10 +60,10 @@ def grid(method: str | Builder | Method, *, label: str | None = None, **paramete
     Every configuration is built once, so that a mistake shows here.
 
     Args:
-        method: A name of the registry, a function that takes the parameters and returns a Method, or a
+        method: a name of the registry, a function that takes the parameters and returns a Method, or a
             Method, whose own numbers stand where no others are given.
-        label: What tables call it; the method's name unless given.
-        parameters: One value or a list of them, for each.
+        label: what tables call it; the method's name unless given.
+        parameters: one value or a list of them, for each.
 
     >>> steps = grid("zo-co", step=[0.01, 0.1], radius=[0.5, 1.0], batch=10)
     >>> len(steps), steps.configurations[1]

@@ -49,11 +49,11 @@ def meaning(name: str, parameter: str) -> str:
     """A sentence on one parameter of one method.
 
     Args:
-        name: The method's name in the registry.
-        parameter: One of its parameters.
+        name: the method's name in the registry.
+        parameter: one of its parameters.
 
     Raises:
-        ValueError: Neither the method's own docstring nor the common list knows the parameter.
+        ValueError: neither the method's own docstring nor the common list knows the parameter.
 
     >>> meaning("auto", "budget")
     'The queries of the whole run. `minimize`, `Study` and `simulate` fill it in.'
@@ -97,4 +97,5 @@ def _own(docstring: str, parameter: str) -> str | None:
     """The text under `Args:` for one parameter, on one line."""
     described = parse(docstring, DocstringStyle.GOOGLE).params
     found = [argument.description for argument in described if argument.arg_name == parameter]
-    return " ".join((found[0] or "").split()) or None if found else None
+    text = " ".join((found[0] or "").split()) if found else ""
+    return text[:1].upper() + text[1:] or None  # a sentence of its own here

@@ -31,9 +31,9 @@ def _o2nc(estimator: Callable[..., Estimator]) -> Callable[..., Method]:
         """ZO-O2NC on one estimator.
 
         Args:
-            step: Step size of the online learner, the paper's η. None: no step is needed, each step is
+            step: step size of the online learner, the paper's η. None: no step is needed, each step is
                 D/(G√M) with G estimated from the gradients seen so far (AdaGrad-norm).
-            block: Iterations in a block, the paper's M (T in its experiments). The increment starts again
+            block: iterations in a block, the paper's M (T in its experiments). The increment starts again
                 from 0 in every block, and no increment is longer than radius/block. `minimize` and `Study`
                 take T^(2/3) of T iterations when neither `block` nor `step` is given.
         """
@@ -68,7 +68,7 @@ def _batched(estimator: Estimator) -> Callable[..., Method]:
         """Plain steps along one estimator.
 
         Args:
-            block: Iterates whose mean is one block's, for the output rules `last-block` and `random-block`;
+            block: iterates whose mean is one block's, for the output rules `last-block` and `random-block`;
                 the steps do not depend on it.
         """
         return _sgd(estimator, radius, step, block, batch, output)
@@ -90,7 +90,7 @@ def _directed(law: str, default_output: str = "final") -> Callable[..., Method]:
         """Plain steps along a mean over directions.
 
         Args:
-            block: Iterates whose mean is one block's, for the output rules `last-block` and `random-block`;
+            block: iterates whose mean is one block's, for the output rules `last-block` and `random-block`;
                 the steps do not depend on it.
         """
         estimator = TwoPoint(count=checks.shape("directions", directions), law=law)
@@ -103,12 +103,12 @@ def _auto(radius: Any, max_radius: Any = None, budget: int | None = None, direct
     """The walk that needs no tuning.
 
     Args:
-        radius: A first guess of how far from the current decision a trial should be, in the units of x. The
+        radius: a first guess of how far from the current decision a trial should be, in the units of x. The
             method makes its trials smaller where large ones cost too much, and larger where small ones tell
             too little, so a wrong guess costs little.
-        max_radius: A promise: no trial is farther than this from the current decision. None: the method
+        max_radius: a promise: no trial is farther than this from the current decision. None: the method
             may go as far as it finds worth while, within the bounds.
-        directions: Pairs of trials asked at once, around one decision; `parallel` of a study sets it.
+        directions: pairs of trials asked at once, around one decision; `parallel` of a study sets it.
             It sets a shape, so it is one number for a method.
     """
     return Auto(
@@ -123,7 +123,7 @@ def _auto_1(radius: Any, budget: int | None = None) -> Method:
     """auto as it was before its radius could grow.
 
     Args:
-        radius: How far from the current decision a trial may be, in the units of x. The method makes its own
+        radius: how far from the current decision a trial may be, in the units of x. The method makes its own
             trials smaller where large ones cost too much, never larger.
     """
     return Auto1(
@@ -179,13 +179,13 @@ def register(
     are there without a call. A name given in this session may be given again: a notebook's cell runs twice.
 
     Args:
-        name: Letters, digits, dots, dashes and underscores.
-        build: A function whose parameters are the method's, or the Method class itself.
-        summary: What it is, in a line; the first line of `build`'s docstring unless given.
-        example: Numbers that run anywhere, for the parameters that have no default.
+        name: letters, digits, dots, dashes and underscores.
+        build: a function whose parameters are the method's, or the Method class itself.
+        summary: what it is, in a line; the first line of `build`'s docstring unless given.
+        example: numbers that run anywhere, for the parameters that have no default.
 
     Raises:
-        ValueError: Where the name is driftopt's own or an installed package's.
+        ValueError: where the name is driftopt's own or an installed package's.
     """
     checks.plain_name("name", name)
     if name in _REGISTRY or name in _plugins():
@@ -211,11 +211,11 @@ def entry(name: str, provider: str | None = None) -> Entry:
     """A method's line in the registry.
 
     Args:
-        name: One of `names()`.
-        provider: The package that brought the method when it was chosen, to be named if it is missing now.
+        name: one of `names()`.
+        provider: the package that brought the method when it was chosen, to be named if it is missing now.
 
     Raises:
-        ValueError: For an unknown name; the message lists near ones, or the package that brings it.
+        ValueError: for an unknown name; the message lists near ones, or the package that brings it.
     """
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(
@@ -249,6 +249,10 @@ def describe() -> dict[str, str]:
 def get(name: str, **params: Any) -> Method:
     """Build a method. A number may be an array: one lane for each of its elements.
 
+    Args:
+        name: one of `names()`.
+        params: the method's numbers by name; `driftopt methods NAME` lists them.
+
     >>> get("zo-o2nc-2pt", radius=0.5, step=1e-3, block=10, batch=5).queries(dim=12)
     10
     """
@@ -267,11 +271,11 @@ def tried(name: str, params: Mapping[str, Any], radius: Any = None) -> Method:
     """A method to be asked what it sees: built with the user's numbers, and examples for those not given.
 
     Args:
-        params: The user's numbers by name, without the radius.
-        radius: The user's radius; one for each coordinate says nothing of one length.
+        params: the user's numbers by name, without the radius.
+        radius: the user's radius; one for each coordinate says nothing of one length.
 
     Raises:
-        ValueError: Where a parameter is needed that the user did not give and no example is known of.
+        ValueError: where a parameter is needed that the user did not give and no example is known of.
     """
     line = entry(name)
     needed = {p: one for p, one in {**EXAMPLES, **line.example}.items() if p in line.parameters}

@@ -25,10 +25,10 @@ class AskTell(Outside):
 
     Args:
         build: build(x0, seed, **numbers) makes an object with ask() and tell(x, value).
-        recommend: Gives, of such an object, the decision it would report. None: it has nothing but its
+        recommend: gives, of such an object, the decision it would report. None: it has nothing but its
             luckiest draw, and the tables say so.
-        batch: Values averaged at each point.
-        numbers: Further arguments of `build`.
+        batch: values averaged at each point.
+        numbers: further arguments of `build`.
 
     >>> import numpy as np
     >>> class Nearby:

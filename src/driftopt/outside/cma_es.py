@@ -17,9 +17,9 @@ class CMA(Outside):
     Hansen, Akimoto and Baudis, "CMA-ES/pycma on GitHub".
 
     Args:
-        radius: How far trials are from the start at first; √d times the standard deviation of a coordinate.
-        population: Points in a generation; a larger one averages noise. None: the library's own, 4 + 3 log d.
-        batch: Values averaged at each point.
+        radius: how far trials are from the start at first; √d times the standard deviation of a coordinate.
+        population: points in a generation; a larger one averages noise. None: the library's own, 4 + 3 log d.
+        batch: values averaged at each point.
     """
 
     packages: ClassVar[tuple[str, ...]] = ("cma",)
@@ -61,10 +61,10 @@ class AdaptedCMA(Outside):
     Nomura, Akimoto and Ono, "CMA-ES with learning rate adaptation", GECCO 2023.
 
     Args:
-        radius: How far trials are from the start at first; √d times the standard deviation of a coordinate.
-        population: Points in a generation. None: the library's own, 4 + 3 log d.
-        adapt: Whether the learning rate is adapted.
-        batch: Values averaged at each point.
+        radius: how far trials are from the start at first; √d times the standard deviation of a coordinate.
+        population: points in a generation. None: the library's own, 4 + 3 log d.
+        adapt: whether the learning rate is adapted.
+        batch: values averaged at each point.
     """
 
     packages: ClassVar[tuple[str, ...]] = ("cmaes",)

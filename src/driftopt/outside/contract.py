@@ -37,13 +37,13 @@ class World:
     `recommend` is the optimiser's to replace; until it does, it is the luckiest draw so far.
 
     Args:
-        answer: Gives a fresh value at each row of its argument.
-        x0: Where to start.
-        points: How many points may be asked for, each answered by the mean of `batch` values.
-        seed: For the optimiser's own randomness.
-        sides: Lower and upper bounds, infinite for an open side; None where there are none at all.
-        batch: Values averaged at each point.
-        marks: Counts of points, in order, after which the recommendation is looked at.
+        answer: gives a fresh value at each row of its argument.
+        x0: where to start.
+        points: how many points may be asked for, each answered by the mean of `batch` values.
+        seed: for the optimiser's own randomness.
+        sides: lower and upper bounds, infinite for an open side; None where there are none at all.
+        batch: values averaged at each point.
+        marks: counts of points, in order, after which the recommendation is looked at.
     """
 
     recommend: Callable[[], Any]
@@ -132,9 +132,9 @@ class Outside(ABC):
         """Refuse what cannot be run, before anything runs.
 
         Args:
-            dim: The length of a decision.
-            points: How many points the budget pays for.
-            boxed: Whether every coordinate has two finite bounds.
+            dim: the length of a decision.
+            points: how many points the budget pays for.
+            boxed: whether every coordinate has two finite bounds.
 
         Raises:
             ValueError: the sentence says what is needed.

@@ -19,10 +19,10 @@ class Nevergrad(Outside):
     Rapin and Teytaud, "Nevergrad: a gradient-free optimization platform".
 
     Args:
-        optimizer: Its name in the library's registry; TBPSA, SPSA and OptimisticNoisyOnePlusOne are made for
+        optimizer: its name in the library's registry; TBPSA, SPSA and OptimisticNoisyOnePlusOne are made for
             noisy functions.
-        radius: How far trials are from the start at first; √d times the standard deviation of a coordinate.
-        batch: Values averaged at each point.
+        radius: how far trials are from the start at first; √d times the standard deviation of a coordinate.
+        batch: values averaged at each point.
     """
 
     packages: ClassVar[tuple[str, ...]] = ("nevergrad",)

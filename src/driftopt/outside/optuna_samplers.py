@@ -19,8 +19,8 @@ class Optuna(Outside):
 
     Args:
         sampler: TPESampler, CmaEsSampler, RandomSampler, … of optuna.samplers.
-        width: How far the box reaches to both sides of the start. None: as far as the bounds do.
-        batch: Values averaged at each point.
+        width: how far the box reaches to both sides of the start. None: as far as the bounds do.
+        batch: values averaged at each point.
     """
 
     packages: ClassVar[tuple[str, ...]] = ("optuna",)

@@ -22,8 +22,8 @@ class SciPy(Outside):
 
     Args:
         algorithm: COBYQA, Powell, Nelder-Mead or COBYLA.
-        radius: How far the first trials are from the start, where the method has such a number.
-        batch: Values averaged at each point.
+        radius: how far the first trials are from the start, where the method has such a number.
+        batch: values averaged at each point.
     """
 
     luckiest: ClassVar[bool] = True  # pyright: ignore[reportIncompatibleVariableOverride]

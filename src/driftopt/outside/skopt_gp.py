@@ -16,9 +16,9 @@ class GaussianProcess(Outside):
     """scikit-optimize's Gaussian process in a box. It reports where its model's mean is least.
 
     Args:
-        width: How far the box reaches to both sides of the start. None: as far as the bounds do.
+        width: how far the box reaches to both sides of the start. None: as far as the bounds do.
         acquisition: EI, LCB, PI or gp_hedge, how the next point is chosen.
-        batch: Values averaged at each point: a process on many points takes hours, so a large budget wants a
+        batch: values averaged at each point: a process on many points takes hours, so a large budget wants a
             large batch.
     """
 

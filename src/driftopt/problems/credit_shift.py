@@ -55,7 +55,7 @@ class CreditShift(Problem):
         """An instance of any table.
 
         Args:
-            table: Standardised features and labels 0 and 1.
+            table: standardised features and labels 0 and 1.
             strength: ε, how far applicants go.
             ridge: ρ; None: 1000/n, the paper's.
         """

@@ -89,7 +89,7 @@ def parking(
         slope: m < 0, what a dollar more does to the occupancy.
         noise: s, the standard deviation of an occupancy.
         ridge: γ, what changing a price costs.
-        rng: A seed or a Generator, for q̄.
+        rng: a seed or a Generator, for q̄.
     """
     base = np.random.default_rng(as_seed(rng)).uniform(0.5, 1.0, int(checks.count("dim", dim)))
     if not -np.inf < checks.number("slope", slope) < 0:

@@ -62,9 +62,9 @@ def ar1_pricing(
         dim: d, the number of products.
         sensitivity: κ, how far the demand falls in the end.
         refresh: γ, above 0 and at most 1: the share of the demand that is new at every deployment.
-        noise: The standard deviation of the fresh demand ζ of every product, independent of the others'.
+        noise: the standard deviation of the fresh demand ζ of every product, independent of the others'.
         covariance: Σ of ζ as a (d, d) matrix, instead of `noise`.
-        rng: A seed or a Generator, for μ₀.
+        rng: a seed or a Generator, for μ₀.
     """
     if not checks.positive("refresh", refresh) <= 1:
         raise ValueError(f"refresh must be above 0 and at most 1, got {refresh!r}")

@@ -89,9 +89,9 @@ def gaussian_pricing(
     Args:
         dim: d, the number of products.
         sensitivity: ε, how fast the demand falls.
-        noise: The standard deviation of every product's demand, independent of the others'.
+        noise: the standard deviation of every product's demand, independent of the others'.
         covariance: Σ as a (d, d) matrix, instead of `noise`.
-        rng: A seed or a Generator, for μ₀.
+        rng: a seed or a Generator, for μ₀.
     """
     size = int(checks.count("dim", dim))
     base = np.random.default_rng(as_seed(rng)).uniform(2, 4, size)

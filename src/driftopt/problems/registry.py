@@ -141,12 +141,12 @@ def register(name: str, build: Build | Problem | Entry, *, summary: str = "") ->
     are there without a call. A name given in this session may be given again: a notebook's cell runs twice.
 
     Args:
-        name: Letters, digits, dots, dashes and underscores.
-        build: A function of the options that makes a Problem or a list of them, or a Problem itself.
-        summary: What it is, in a line; the first line of `build`'s docstring unless given.
+        name: letters, digits, dots, dashes and underscores.
+        build: a function of the options that makes a Problem or a list of them, or a Problem itself.
+        summary: what it is, in a line; the first line of `build`'s docstring unless given.
 
     Raises:
-        ValueError: Where the name is driftopt's own or an installed package's.
+        ValueError: where the name is driftopt's own or an installed package's.
     """
     checks.plain_name("name", name)
     if name in _REGISTRY or name in _plugins():
@@ -181,6 +181,10 @@ def describe() -> dict[str, str]:
 
 def get(name: str, **options: Any) -> Any:
     """Build a problem, or a list of them where the name stands for several.
+
+    Args:
+        name: one of `names()`.
+        options: those of the problem, by name.
 
     >>> get("kink", dim=3).dim
     3

@@ -32,10 +32,10 @@ def retrained(respond: Callable[[np.ndarray], np.ndarray], labels: np.ndarray, l
     """Retrain on the data of the last decision, in steps that grow shorter, and keep the best at rest.
 
     Args:
-        respond: Features (n, k) after the response to a decision (w, b).
+        respond: features (n, k) after the response to a decision (w, b).
         labels: ±1, (n,).
         loss: "hinge" or "logistic".
-        start: Where to begin, (k + 1,).
+        start: where to begin, (k + 1,).
     """
     x = np.asarray(start, float)
     best = Rest(x, np.inf)

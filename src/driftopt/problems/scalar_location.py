@@ -170,7 +170,13 @@ def lowest_on_a_line(slope: float, offset: float) -> Optimum:
 
 
 def root_location(slope: float = 1.0, offset: float = 1.0, *, noise: float = 0.5) -> RootLocation:
-    """The mean √(a₁x + a₀): `slope` is a₁ > 0, `offset` a₀ > 0, `noise` the data's standard deviation."""
+    """The mean √(a₁x + a₀): `slope` is a₁ > 0, `offset` a₀ > 0, `noise` the data's standard deviation.
+
+    Args:
+        slope: a₁ > 0.
+        offset: a₀ > 0.
+        noise: the data's standard deviation.
+    """
     return RootLocation(
         jnp.float32(checks.positive("slope", slope)),
         jnp.float32(checks.positive("offset", offset)),
@@ -179,7 +185,13 @@ def root_location(slope: float = 1.0, offset: float = 1.0, *, noise: float = 0.5
 
 
 def line_location(slope: float = 1.0, offset: float = 1.0, *, noise: float = 0.5) -> LineLocation:
-    """The mean a₁x + a₀: `slope` is a₁ > 0, `offset` a₀, `noise` the data's standard deviation."""
+    """The mean a₁x + a₀: `slope` is a₁ > 0, `offset` a₀, `noise` the data's standard deviation.
+
+    Args:
+        slope: a₁ > 0.
+        offset: a₀.
+        noise: the data's standard deviation.
+    """
     return LineLocation(
         jnp.float32(checks.positive("slope", slope)),
         jnp.float32(checks.vector("offset", offset, 1)[0]),
@@ -200,7 +212,7 @@ def mixture_location(
         slopes: a₁ and b₁; A = g a₁ + (1 − g) b₁ must be above 0, else f has no minimum.
         offsets: a₀ and b₀.
         share: g, the share of the first kind, between 0 and 1.
-        noise: The standard deviation within either kind.
+        noise: the standard deviation within either kind.
     """
     lines, starts = checks.vector("slopes", slopes, 2), checks.vector("offsets", offsets, 2)
     if not 0 <= checks.number("share", share) <= 1:

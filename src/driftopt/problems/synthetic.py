@@ -204,7 +204,15 @@ class TwoWells(_Separable):
 def location_shift(
     dim: int = 5, *, strength: float = 0.5, noise: float = 0.5, ridge: float = 1.0, rng: Any = 0
 ) -> LocationShift:
-    """A random instance: b ~ N(0, I), and A with independent entries, scaled to spectral norm `strength`."""
+    """A random instance: b ~ N(0, I), and A with independent entries, scaled to spectral norm `strength`.
+
+    Args:
+        dim: the number of coordinates.
+        strength: the spectral norm of A: how far the data's mean moves when the decision moves by 1.
+        noise: the data's standard deviation.
+        ridge: the weight of ‖x‖²/2 in F.
+        rng: a seed or a Generator, for A and b.
+    """
     dim, draw = checks.one_count("dim", dim), np.random.default_rng(as_seed(rng))
     shift = draw.standard_normal((dim, dim))
     checks.single_positive("strength", strength)
@@ -218,14 +226,28 @@ def location_shift(
 
 
 def kink(dim: int = 5, *, noise: float = 0.5, rng: Any = 0) -> Kink:
-    """A random instance with its minimiser a ~ N(0, I); runs start at 0."""
+    """A random instance with its minimiser a ~ N(0, I); runs start at 0.
+
+    Args:
+        dim: the number of coordinates.
+        noise: how strongly a value scatters.
+        rng: a seed or a Generator, for the minimiser.
+    """
     return Kink(_center(dim, rng), _single(checks.single_positive("noise", noise)))
 
 
 def two_wells(
     dim: int = 5, *, noise: float = 0.5, width: float = 1.0, height: float = 0.5, rng: Any = 0
 ) -> TwoWells:
-    """A random instance with its minimiser a ~ N(0, I); runs start beyond the bad well."""
+    """A random instance with its minimiser a ~ N(0, I); runs start beyond the bad well.
+
+    Args:
+        dim: the number of coordinates.
+        noise: how strongly a value scatters.
+        width: how far the bad well of a coordinate is from its good one.
+        height: by how much the bad well is higher than the good one.
+        rng: a seed or a Generator, for the minimiser.
+    """
     if not checks.single_positive("height", height) < checks.single_positive("width", width):
         raise ValueError(
             f"height must be below width, else the second well is none; got {height} and {width}"

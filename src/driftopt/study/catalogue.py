@@ -28,7 +28,12 @@ class Listed(NamedTuple):
 
 
 def studies(url: str | os.PathLike[str] | Database, *, token: str | None = None) -> list[Listed]:
-    """The studies that a database holds, or a server shows to the token, oldest first."""
+    """The studies that a database holds, or a server shows to the token, oldest first.
+
+    Args:
+        url: a database's address, a path, or a server's address.
+        token: what lets you in, where it is a server.
+    """
     if isinstance(url, str) and is_address(url):
         found = ServiceClient(url, token).get("/v1/studies")["studies"]
         return [Listed(**one) for one in found]

@@ -7,6 +7,7 @@
 Work is cut into parts, each one call of a compiled program. A part that is finished lies in the folder as a
 file; started again after an interruption, the sweep reads it and goes on. Any `concurrent.futures.Executor`
 can run the parts.
+Longer than 300 lines for the arguments of its doors, each of which is described.
 """
 
 import platform
@@ -79,11 +80,7 @@ def run(
 ) -> Runs:
     """Every configuration × seed × instance, or with `chosen` one configuration a method and instance.
 
-    `names` are the instances' names in the table. `folder` keeps finished parts: the same call with the same
-    folder goes on where it stopped, unless `fresh` asks to run every part again. A configuration whose first
-    step costs more than the budget is a row with the objective +inf. `metrics` adds what the problem's
-    `metrics(x)` says of the reported decisions. `settle` holds every decision for so many deployments and
-    looks at the last, for worlds with memory; all of them are queries.
+    A configuration whose first step costs more than the budget is a row with the objective +inf.
 
     `executor` is any of `concurrent.futures`, of Dask or, through `sweep.JobQueue`, of submitit. By default
     the work is cut into the fewest parts, which is quickest on one machine; `parts` is the least number, for
@@ -92,6 +89,26 @@ def run(
 
     Results are found again by everything they depend on, your own code included. What no code shows, a file
     or a service, is named by `version`: change the text when that changes.
+
+    Args:
+        grids: methods with the configurations to try, each from `grid`; a Method stands for itself.
+        problems: the instances, all of one shape.
+        budget: queries a run.
+        seeds: one run a seed, for every configuration and instance.
+        names: the instances' names in the table; numbers unless given.
+        x0: the start of all runs; each problem's own unless given.
+        evaluate_every: evaluate the exact objective along each run, about every so many queries.
+        metrics: add what the problem's `metrics(x)` says of the reported decisions.
+        folder: keeps finished parts: the same call with the same folder goes on where it stopped.
+        fresh: run every part again, whatever the folder holds.
+        executor: who runs the parts; this process unless given.
+        progress: show how far it is.
+        title: what the progress is called.
+        chosen: a configuration's number for each (method, instance), to run these alone.
+        version: a text that names what the code does not show.
+        settle: hold every decision for so many deployments and look at the last, for worlds with memory;
+            all of them are queries.
+        parts: the least number of parts.
     """
     refuse_after_fork()
     source = check_source(problems, names)
@@ -158,8 +175,26 @@ def tune(
     A method with a single configuration is not tuned and skips the development runs. The two lists of seeds
     must not share a seed: a configuration chosen on the noise it is judged by looks better than it is.
 
-    `together` runs every configuration on both lists of seeds at once: more runs but half the compilations,
-    which pays for small grids. The outcome is the same. `version`, `settle` and `parts` are those of `run`.
+    Args:
+        grids: as in `run`.
+        problems: as in `run`.
+        budget: as in `run`.
+        development: seeds of the runs by which a configuration is chosen.
+        held_out: seeds of the runs by which it is judged.
+        names: as in `run`.
+        x0: as in `run`.
+        evaluate_every: as in `run`, of the held-out runs.
+        metrics: as in `run`, of the held-out runs.
+        folder: as in `run`.
+        fresh: as in `run`.
+        executor: as in `run`.
+        progress: as in `run`.
+        title: as in `run`.
+        together: run every configuration on both lists of seeds at once: more runs but half the compilations,
+            which pays for small grids. The outcome is the same.
+        version: as in `run`.
+        settle: as in `run`.
+        parts: as in `run`.
     """
     development, held_out = check_seeds("development", development), check_seeds("held_out", held_out)
     if common := sorted(set(development) & set(held_out)):
@@ -214,6 +249,13 @@ def select(
     """For each method and instance the configuration with the smallest mean final objective.
 
     A run that diverged counts +inf, so its configuration's mean is +inf; the first of equals wins.
+
+    Args:
+        grids: as in `run`.
+        development: the table of the development runs.
+        problems: as in `run`.
+        budget: as in `run`.
+        settle: as in `run`.
     """
     source, grids, budget = (
         check_source(problems, None),

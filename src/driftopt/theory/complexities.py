@@ -75,6 +75,12 @@ class Comparison:
 
 
 def compare(dim: int, epsilon: Any, delta: Any) -> Comparison:
-    """The published complexities of Table 1 at these numbers: orders without constants."""
+    """The published complexities of Table 1 at these numbers: orders without constants.
+
+    Args:
+        dim: the number of coordinates.
+        epsilon: ε, how small the gradient shall be.
+        delta: δ, how far around a point gradients may be averaged.
+    """
     number = dimension(dim)
     return Comparison(number, float(exact("epsilon", epsilon)), float(exact("delta", delta)))

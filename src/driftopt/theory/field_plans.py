@@ -61,6 +61,14 @@ def gfm(*, dim: int, lipschitz: Any, gap: Any, epsilon: Any, delta: Any, constan
     f_δ is β-smooth and E‖g‖² ≤ V, so that a step lowers it by η‖∇f_δ‖² − βη²V/2 on average; summed over the
     run, E‖∇f_δ(x_R)‖² ≤ Δ_δ/(ηT) + βηV/2 = √(2Δ_δ β V/T) ≤ ε². The order d^(3/2) δ⁻¹ ε⁻⁴ is the paper's, the
     constants are of this derivation; c (`constant`) is the universal constant of f_δ's smoothness.
+
+    Args:
+        dim: the number of coordinates.
+        lipschitz: L, the Lipschitz constant of F in x under the same ξ.
+        gap: f at the start minus the smallest f, at most: γ or Δ.
+        epsilon: ε, how small the gradient shall be.
+        delta: δ, how far around a point gradients may be averaged.
+        constant: c, a universal constant that no theorem states.
     """
     size, slope, target, radius = _numbers(dim, lipschitz, epsilon, delta)
     moment, drop = 16 * ROOT_2PI * size * slope**2, exact("gap", gap, zero=True) + radius * slope
@@ -78,6 +86,14 @@ def gfm_plus(*, dim: int, lipschitz: Any, gap: Any, epsilon: Any, delta: Any, co
         b′ = ⌈2σ²/ε²⌉,   m = ⌈L_δ√b′/M_δ⌉,   b = ⌈2b′/m⌉,   η = √b′/(m M_δ),   T = ⌈4Δ_δ/(ηε²)⌉
 
     A fresh estimate costs 2b′ queries, every other iteration 4b.
+
+    Args:
+        dim: the number of coordinates.
+        lipschitz: L, the Lipschitz constant of F in x under the same ξ.
+        gap: f at the start minus the smallest f, at most: γ or Δ.
+        epsilon: ε, how small the gradient shall be.
+        delta: δ, how far around a point gradients may be averaged.
+        constant: c, a universal constant that no theorem states.
     """
     size, slope, target, radius = _numbers(dim, lipschitz, epsilon, delta)
     square, drop = 16 * ROOT_2PI * size * slope**2, exact("gap", gap, zero=True) + radius * slope
@@ -110,6 +126,13 @@ def o2nc_same(*, dim: int, lipschitz: Any, gap: Any, epsilon: Any, delta: Any) -
     ρ and D are the paper's, the counts are of this derivation: carried over, an increment may begin a block
     anywhere in its ball, so descent's regret is (2D)²/(2η) + ηMG²/2 = 2DG√M, and the estimates' own noise
     adds DG√M; over DM that is 3G/√M ≤ ε/2, and the drop of f_ρ the other half.
+
+    Args:
+        dim: the number of coordinates.
+        lipschitz: L, the Lipschitz constant of F in x under the same ξ.
+        gap: f at the start minus the smallest f, at most: γ or Δ.
+        epsilon: ε, how small the gradient shall be.
+        delta: δ, how far around a point gradients may be averaged.
     """
     size, slope, target, reached = _numbers(dim, lipschitz, epsilon, delta)
     drop = exact("gap", gap, zero=True)

@@ -14,6 +14,13 @@ def dfo(*, dim: int, mixing: float, forget: float = 0.5, step: Any = 1, radius: 
         δ_0 = r d^{1/6},   η_0 = s d^{−2/3},   τ_0 = 2/log(1/max{ρ, λ}),   α = 2/3,   β = 1/6
 
     The theorem gives orders: s (`step`) and r (`radius`) are the problem's, and no count of queries follows.
+
+    Args:
+        dim: the number of coordinates.
+        mixing: ρ, the share of its state that the world keeps from one deployment to the next.
+        forget: λ: a sample of a decision counts λ times as much as the one after it.
+        step: s, in the units of the problem.
+        radius: r, in the units of x.
     """
     size, slowest = dimension(dim), max(float(forget), float(mixing))
     if not 0 < slowest < 1:
@@ -47,6 +54,16 @@ def epochs(
     on average, and the estimate of ∇f_δ by b = 2Bλⁿ d/δ ≤ ε/√2. A biased step lowers f_δ by
     η(‖∇f_δ‖² − b²)/2 − βη²V/2 on average; summed, the mean of E‖∇f_δ‖² over the run is at most
     2Δ_δ/(ηT) + b² + βηV ≤ ε². The paper's theorem is for strongly convex f; this derivation is ours.
+
+    Args:
+        dim: the number of coordinates.
+        mixing: λ, the share of its law that the world keeps from one deployment to the next.
+        bound: B: |F| ≤ B.
+        lipschitz: L: |f(x) − f(y)| ≤ L‖x − y‖.
+        gap: f at the start minus the smallest f, at most: γ or Δ.
+        epsilon: ε, how small the gradient shall be.
+        delta: δ, how far around a point gradients may be averaged.
+        constant: c, a universal constant that no theorem states.
     """
     size, slope, drop = dimension(dim), exact("lipschitz", lipschitz), exact("gap", gap, zero=True)
     target, radius, most = exact("epsilon", epsilon), exact("delta", delta), exact("bound", bound)

@@ -90,6 +90,16 @@ def o2nc(
     G_I² = d²σ²/(2δ²) + 16√(2π) d L²          G_II² = 6d²σ²/δ² + 385 d²L²
     M = ⌈16G²/ε²⌉,  K = ⌈2(γ + δL)/(δε)⌉,  T = KM,  D = δ/M,  η = D/(G√M)
     queries: 2T (Option I), T + 1 (Option II)
+
+    Args:
+        option: "I" with two points an iteration, "II" with one.
+        dim: the number of coordinates.
+        lipschitz: L: |f(x) − f(y)| ≤ L‖x − y‖.
+        noise: σ, the standard deviation of a value, at most.
+        gap: f at the start minus the smallest f, at most: γ or Δ.
+        epsilon: ε, how small the gradient shall be.
+        delta: δ, how far around a point gradients may be averaged.
+        goldstein: whether the output shall be (δ, ε)-Goldstein stationary.
     """
     given, target = exact("delta", delta), exact("epsilon", epsilon)
     goldstein = checks.flag("goldstein", goldstein)
@@ -112,7 +122,17 @@ def smooth(
     epsilon: Any,
     gradient_lipschitz: Any,
 ) -> Plan:
-    """thm:smooth-gradient, ∇f L_g-Lipschitz: δ = ε/(4L_g) and target ε/2 give E‖∇f(ȳ)‖ ≤ ε."""
+    """thm:smooth-gradient, ∇f L_g-Lipschitz: δ = ε/(4L_g) and target ε/2 give E‖∇f(ȳ)‖ ≤ ε.
+
+    Args:
+        option: "I" with two points an iteration, "II" with one.
+        dim: the number of coordinates.
+        lipschitz: L: |f(x) − f(y)| ≤ L‖x − y‖.
+        noise: σ, the standard deviation of a value, at most.
+        gap: f at the start minus the smallest f, at most: γ or Δ.
+        epsilon: ε, how small the gradient shall be.
+        gradient_lipschitz: L_g: the gradient of f is L_g-Lipschitz.
+    """
     target = exact("epsilon", epsilon)
     radius = target / (4 * exact("gradient_lipschitz", gradient_lipschitz))
     promise = f"E‖∇f‖ ≤ {epsilon}, gradient {gradient_lipschitz}-Lipschitz"
@@ -122,7 +142,17 @@ def smooth(
 def hessian_lipschitz(
     *, option: str = "I", dim: int, lipschitz: Any, noise: Any, gap: Any, epsilon: Any, hessian_lipschitz: Any
 ) -> Plan:
-    """thm:smooth-hessian, ∇²f L_H-Lipschitz: δ = √(ε/(2L_H)) and target ε/2 give E‖∇f(ȳ)‖ ≤ ε."""
+    """thm:smooth-hessian, ∇²f L_H-Lipschitz: δ = √(ε/(2L_H)) and target ε/2 give E‖∇f(ȳ)‖ ≤ ε.
+
+    Args:
+        option: "I" with two points an iteration, "II" with one.
+        dim: the number of coordinates.
+        lipschitz: L: |f(x) − f(y)| ≤ L‖x − y‖.
+        noise: σ, the standard deviation of a value, at most.
+        gap: f at the start minus the smallest f, at most: γ or Δ.
+        epsilon: ε, how small the gradient shall be.
+        hessian_lipschitz: L_H: the Hessian of f is L_H-Lipschitz.
+    """
     target = exact("epsilon", epsilon)
     square = target / (2 * exact("hessian_lipschitz", hessian_lipschitz))
     promise = f"E‖∇f‖ ≤ {epsilon}, Hessian {hessian_lipschitz}-Lipschitz"
@@ -139,6 +169,15 @@ def minibatch_sgd(
 
     The universal constant c (`constant`) of prop:f-delta-smooth(d) is not stated by the paper; 1 is this
     function's default, and T is proportional to it.
+
+    Args:
+        dim: the number of coordinates.
+        lipschitz: L: |f(x) − f(y)| ≤ L‖x − y‖.
+        noise: σ, the standard deviation of a value, at most.
+        gap: f at the start minus the smallest f, at most: γ or Δ.
+        epsilon: ε, how small the gradient shall be.
+        delta: δ, how far around a point gradients may be averaged.
+        constant: c, a universal constant that no theorem states.
     """
     dim = dimension(dim)
     slope, sigma = exact("lipschitz", lipschitz), exact("noise", noise, zero=True)

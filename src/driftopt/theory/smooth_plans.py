@@ -36,6 +36,15 @@ def ogvr(
     itself, and the decision moves the data by α. The theorem gives μ, m and T as orders; c is `constant`.
     Without `gradient_lipschitz` and `epsilon` there is M alone, and the rest stays as in the paper's
     experiments.
+
+    Args:
+        dim: the number of coordinates.
+        data_lipschitz: L_ξ: F is L_ξ-Lipschitz in ξ.
+        shift: α: Ξ moves by at most α when the decision moves by 1.
+        noise: σ, the standard deviation of a value, at most.
+        gradient_lipschitz: H: the gradient of f is H-Lipschitz.
+        epsilon: ε, how small the gradient shall be.
+        constant: c, by which the theorem's orders are multiplied.
     """
     size, moved = dimension(dim), exact("data_lipschitz", data_lipschitz) * exact("shift", shift)
     numbers: dict[str, Any] = {"trust": float((moved / exact("noise", noise)) ** 2)}
@@ -51,7 +60,14 @@ def ogvr(
 
 
 def ogvr_pair(*, dim: int, gradient_lipschitz: Any, epsilon: Any, constant: Any = 1) -> FieldPlan:
-    """ZO-OGVR's companion with two points (Theorem 2): the same numbers, without the third bound on β."""
+    """ZO-OGVR's companion with two points (Theorem 2): the same numbers, without the third bound on β.
+
+    Args:
+        dim: the number of coordinates.
+        gradient_lipschitz: H: the gradient of f is H-Lipschitz.
+        epsilon: ε, how small the gradient shall be.
+        constant: c, by which the theorem's orders are multiplied.
+    """
     size = dimension(dim)
     radius, batch, iterations, step = _orders(size, gradient_lipschitz, epsilon, constant)
     numbers = _schedule(radius, step, batch)
@@ -82,6 +98,15 @@ def guided(
     and with β = 1/(12H) a step lowers f by β(q/4 − 11H²μ²/16 − σ²/(48mμ²)) on average. Each of γ/(βT) and the
     two losses is a third of αε²/(4d), so the mean of E‖∇f‖² over the run is at most ε². The count grows as
     d³ε⁻⁶.
+
+    Args:
+        history: whether past gradients are the guide: GZO-HS.
+        dim: the number of coordinates.
+        gradient_lipschitz: H: the gradient of f is H-Lipschitz.
+        noise: σ, the standard deviation of a value, at most.
+        gap: f at the start minus the smallest f, at most: γ or Δ.
+        epsilon: ε, how small the gradient shall be.
+        free: α, the share of the direction that is not guided.
     """
     size, bend, target = (
         dimension(dim),
@@ -118,6 +143,15 @@ def hlf(
     The theorem bounds the mean of E‖∇f‖² over the run by d T^(−2/3)(80Hγ/κ² + 8L²/d) + O(d/T), for T large
     enough; T makes its first part ε². r is the largest that it allows; where values are noisy a larger one
     is better.
+
+    Args:
+        dim: the number of coordinates.
+        lipschitz: L: |f(x) − f(y)| ≤ L‖x − y‖.
+        gradient_lipschitz: H: the gradient of f is H-Lipschitz.
+        gap: f at the start minus the smallest f, at most: γ or Δ.
+        epsilon: ε, how small the gradient shall be.
+        filter: β of the high-pass filter.
+        momentum: α of the low-pass filter.
     """
     size, slope = dimension(dim), exact("lipschitz", lipschitz)
     bend = exact("gradient_lipschitz", gradient_lipschitz)
