@@ -11,8 +11,9 @@ from driftopt.sweep.parts import Part
 from driftopt.sweep.progress import SweepProgress
 from driftopt.sweep.reuse import each_sweep_says_it
 from driftopt.sweep.same_code import Asker, run_task
+from driftopt.sweep.workers import workers_of
 
-IN_FLIGHT = 64  # parts handed to an executor at once
+IN_FLIGHT = 64  # parts handed to an executor at once, or two for each worker where these are more
 
 
 def execute(
@@ -20,9 +21,7 @@ def execute(
 ) -> tuple[list[Arrays], int]:
     """The parts' arrays in order, and how many were found finished."""
     keys = _keys(parts, store, shown)
-    found = [
-        None if key is None else store.get(key, part.check) for key, part in zip(keys, parts, strict=True)
-    ]
+    found = [_kept(store, key, part) for key, part in zip(keys, parts, strict=True)]
     missing = [i for i, arrays in enumerate(found) if arrays is None]
     reused = len(parts) - len(missing)
     if reused and each_sweep_says_it.get():  # whatever the mode: old figures must not pass for new ones
@@ -37,17 +36,30 @@ def execute(
             store.put(key, arrays)
         shown.advance(parts[i].queries)
 
+    def elsewhere(i: int) -> bool:
+        """Whether another scheduler has finished the part in the same folder meanwhile."""
+        nonlocal reused
+        found[i] = _kept(store, keys[i], parts[i])
+        if found[i] is not None:
+            reused += 1
+            shown.skip(parts[i].queries)
+        return found[i] is not None
+
     try:
         if executor is None:
             # Threads: one compiles while another computes.
             with ThreadPoolExecutor(max(2, min(cores(), 16))) as pool:
-                _submit(pool, _compilations_first(parts, missing), finish)
+                _submit(pool, _compilations_first(parts, missing), finish, elsewhere)
         else:
-            _submit(executor, [(i, parts[i].task) for i in missing], finish)
+            _submit(executor, [(i, parts[i].task) for i in missing], finish, elsewhere)
     except KeyboardInterrupt:
         shown.note(_interrupted(keys, found, store))
         raise
     return [arrays for arrays in found if arrays is not None], reused
+
+
+def _kept(store: Store, key: str | None, part: Part) -> Arrays | None:
+    return None if key is None else store.get(key, part.check)
 
 
 def _interrupted(keys: Sequence[str | None], found: Sequence[Arrays | None], store: Store) -> str:
@@ -84,18 +96,24 @@ def _compilations_first(parts: Sequence[Part], missing: Sequence[int]) -> list[t
 
 
 def _submit(
-    executor: Executor, tasks: Sequence[tuple[int, Any]], finish: Callable[[int, Arrays], None]
+    executor: Executor,
+    tasks: Sequence[tuple[int, Any]],
+    finish: Callable[[int, Arrays], None],
+    elsewhere: Callable[[int], bool],
 ) -> None:
-    """A window of tasks in flight; results are kept as they come."""
+    """A window of tasks in flight, taken by whoever is free; results are kept as they come."""
     waiting = list(reversed(tasks))
     running: dict[Future[Arrays], int] = {}
     asker = None if isinstance(executor, ThreadPoolExecutor) else Asker()  # threads have our own code
     try:
         while waiting or running:
-            while waiting and len(running) < IN_FLIGHT:
+            several = max(IN_FLIGHT, 2 * (workers_of(executor) or 0))
+            while waiting and len(running) < several:
                 i, task = waiting.pop()
+                if elsewhere(i):
+                    continue
                 running[executor.submit(run_task, task, asker and asker.origin(task))] = i
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            for future in wait(running, return_when=FIRST_COMPLETED).done if running else ():
                 finish(running[future], future.result())
                 del running[future]
     except BaseException:

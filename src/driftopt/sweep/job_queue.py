@@ -2,7 +2,7 @@
 
     executor = submitit.AutoExecutor(folder="logs")
     executor.update_parameters(slurm_partition="cpu", timeout_min=30)
-    sweep.run(grids, problems, executor=sweep.JobQueue(executor), parts=800, …)
+    sweep.run(grids, problems, executor=sweep.JobQueue(executor, workers=200), …)
 
 A job that was lost, with its machine or to a time limit, is submitted again; an error of the work itself is
 not, and ends the sweep. What is finished is in the results folder either way.
@@ -23,7 +23,8 @@ class JobQueue(Executor):
     """An executor over anything with `submit(function, *arguments)` that gives jobs.
 
     A job has `done()`, `result()` and `exception()`. Lost are jobs whose exception is of a class named in
-    `lost`: submitit's is UncompletedJobError, whose child FailedJobError is an error of the work.
+    `lost`: submitit's is UncompletedJobError, whose child FailedJobError is an error of the work. `workers`
+    is how many jobs the queue runs at once, as far as is known: a sweep is cut for them.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class JobQueue(Executor):
         *,
         every: float = EVERY,
         lost: tuple[str, ...] = ("UncompletedJobError",),
+        workers: int | None = None,
     ):
         if not callable(getattr(queue, "submit", None)):
             raise ValueError(
@@ -40,6 +42,7 @@ class JobQueue(Executor):
         self._queue = queue
         self._every = checks.one_positive("every", every)
         self._lost = lost
+        self.workers = None if workers is None else checks.one_count("workers", workers)
         self._jobs: dict[Future[Any], tuple[Any, Callable[[], Any], int]] = {}
         self._changed = threading.Condition()
         self._ends = False

@@ -1,7 +1,11 @@
-"""How far a sweep is: a bar with queries per second on a terminal, a line now and then elsewhere."""
+"""How far a sweep is: a bar on a terminal, a line now and then elsewhere.
+
+Both say how many workers there are, the queries per second and the time that is left.
+"""
 
 import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -18,11 +22,33 @@ def rate(queries: float, seconds: float) -> str:
     return f"{speed / 1e6:.1f} million queries/s" if speed >= 1e5 else f"{speed:,.0f} queries/s"
 
 
-class SweepProgress:
-    """A context: `advance` after each part, `note` for a sentence."""
+def duration(seconds: float) -> str:
+    """A time in words, as exact as an estimate deserves.
 
-    def __init__(self, title: str, total: int, *, show: bool = True):
-        self.title, self.total, self.show = title, total, show
+    >>> [duration(seconds) for seconds in (0.4, 50, 130, 2400, 9000, 400_000)]
+    ['1 second', '50 seconds', '2 minutes', '40 minutes', '2.5 hours', '4.6 days']
+    """
+    for size, name in ((86_400, "day"), (3_600, "hour")):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.2g} {name}s"
+    if seconds >= 90:
+        return f"{seconds / 60:.0f} minutes"
+    whole = max(1, round(seconds))
+    return f"{whole} second{'s' * (whole > 1)}"
+
+
+class SweepProgress:
+    """A context: `advance` after each part, `note` for a sentence; `workers` says how many there are now."""
+
+    def __init__(
+        self,
+        title: str,
+        total: int,
+        *,
+        show: bool = True,
+        workers: Callable[[], int | None] = lambda: None,
+    ):
+        self.title, self.total, self.show, self._workers = title, total, show, workers
         self.done, self.started, self.spoken = 0, time.monotonic(), time.monotonic()
         self._bar: Any = None
         self._task: Any = None
@@ -67,12 +93,22 @@ class SweepProgress:
     def advance(self, queries: int) -> None:
         """So many more queries are done."""
         self.done += queries
-        speed = rate(self.done, self.seconds)
+        speed = rate(self.done, self.seconds) + self._crew()
         if self._bar is not None:
             self._bar.update(self._task, completed=self.done, rate=speed)
         elif self.show and time.monotonic() - self.spoken > EVERY:
             self.spoken = time.monotonic()
-            self._say(f"{self.title}: {100 * self.done / max(self.total, 1):.0f}%, {speed}")
+            self._say(f"{self.title}: {100 * self.done / max(self.total, 1):.0f}%, {speed}{self._left()}")
+
+    def _crew(self) -> str:
+        count = self._workers() if self.show else None
+        return "" if count is None else f", {count} worker{'s' * (count != 1)}"
+
+    def _left(self) -> str:
+        """The time that the rest takes at the rate so far."""
+        if not 0 < self.done < self.total:
+            return ""
+        return f", about {duration(self.seconds * (self.total - self.done) / self.done)} left"
 
     def note(self, sentence: str) -> None:
         """A sentence the user should see, whatever the mode."""

@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from driftopt.sweep.kept_parts import Store
 from driftopt.sweep.parts import Part, RunSettings, Simulated, Source
 from driftopt.sweep.progress import SweepProgress
 from driftopt.sweep.table import Runs, assemble
+from driftopt.sweep.workers import kept_division, wanted_parts, workers_of
 
 
 @dataclass(frozen=True)
@@ -83,9 +85,10 @@ def run(
     A configuration whose first step costs more than the budget is a row with the objective +inf.
 
     `executor` is any of `concurrent.futures`, of Dask or, through `sweep.JobQueue`, of submitit. By default
-    the work is cut into the fewest parts, which is quickest on one machine; `parts` is the least number, for
-    a cluster four times its workers, say. The same cut gives the same bits on every executor, and its parts
-    are found again in the folder; another cut gives the same table to rounding.
+    the work is cut into the fewest parts, which is quickest on one machine, and for other executors than
+    threads into four for each worker, where that pays; `parts` is the least number. How a sweep was cut is
+    kept in the folder, so that it goes on with other workers. The same cut gives the same bits on every
+    executor; another cut gives the same table to rounding.
 
     Results are found again by everything they depend on, your own code included. What no code shows, a file
     or a service, is named by `version`: change the text when that changes.
@@ -128,15 +131,22 @@ def run(
     held = checks.shape("settle", settle)
     settings = RunSettings(queries, start, evaluate_every, metrics, held, check_version(version))
     whole = sum(len(one) if chosen is None else 1 for one in grids) * len(source.names) * len(seeds)
-    wanted = None if parts is None else checks.one_count("parts", parts)
-    most = None if wanted is None else max(1, whole // wanted)
-    pieces: list[Part] = []
-    for one in grids:
-        picked = None if chosen is None else [chosen[one.label, name] for name in source.names]
-        pieces += cut(one, source, settings, seeds, picked, most)
-    with SweepProgress(title, sum(part.queries for part in pieces), show=progress) as shown:
-        began = time.monotonic()
-        done, reused = execute(pieces, Store(folder, shown.note, fresh=fresh), executor, shown)
+
+    def divided(wanted: int | None) -> list[Part]:
+        most, pieces = None if wanted is None else max(1, whole // wanted), list[Part]()
+        for one in grids:
+            picked = None if chosen is None else [chosen[one.label, name] for name in source.names]
+            pieces += cut(one, source, settings, seeds, picked, most)
+        return pieces
+
+    pieces = divided(None if parts is None else checks.one_count("parts", parts))
+    expected = sum(part.queries for part in pieces)
+    with SweepProgress(title, expected, show=progress, workers=partial(workers_of, executor)) as shown:
+        began, store = time.monotonic(), Store(folder, shown.note, fresh=fresh)
+        if parts is None:
+            wanted = kept_division(pieces, wanted_parts(pieces, source, executor), store, fresh=fresh)
+            pieces = pieces if wanted is None else divided(wanted)
+        done, reused = execute(pieces, store, executor, shown)
         seconds = time.monotonic() - began
     runs = assemble(grids, source, seeds, chosen, pieces, done)
     manifest = describe(grids, source, settings, seeds) | {
