@@ -70,7 +70,7 @@ def test_improvement_is_measured_by_fresh_deployments(any_url, direction):
     study = Study.create(any_url, "a", budget=60, reserve=20, direction=direction, **PLAIN)
     drive(study, lambda trial: sign * bowl(trial))
     assert study.recommend().improvement is None
-    with pytest.raises(BudgetSpent, match="20 of them in reserve"):
+    with pytest.raises(BudgetSpent, match="20 kept to evaluate the recommendation"):
         study.ask()
     drive(study, lambda trial: sign * bowl(trial), purpose="confirm")
     found = study.recommend()

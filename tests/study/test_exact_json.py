@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from driftopt.answers.step import Told
+from driftopt.answers.step import Peers
 from driftopt.study import exact_json
 from driftopt.study.log import Checkpoint
 
@@ -33,9 +33,9 @@ def test_every_plain_value_comes_back_as_it_was(value):
 
 
 def test_records_of_the_answers_room_come_back_and_no_other_class_does():
-    record = Told(np.array([[1.0, -0.0]]), {"price": 3})
+    record = Peers(np.array([[1.0, -0.0]]), (np.array([3.0]),))
     again = exact_json.loads(exact_json.dumps(record))
-    assert isinstance(again, Told)
+    assert isinstance(again, Peers)
     assert exact_json.dumps(again) == exact_json.dumps(record)
     with pytest.raises(TypeError):
         exact_json.dumps(json.dumps)

@@ -125,6 +125,25 @@ def test_control_and_confirmation_are_reached_in_allowed_steps_and_so_is_the_way
     assert study.verify()
 
 
+@pytest.mark.parametrize("settle", [1, 2])
+def test_with_a_reserve_the_way_to_confirm_is_always_paid(settle):
+    """However far the walk has gone: it ends while a pair of the start and the recommendation is left."""
+    made = {"max_change": 0.3, "reserve": 2 * settle, "settle": settle, "rng": 0}
+    study = Study.create("sqlite://", "a", x0=[0.0], budget=150 * settle, **made)
+    drive(study, lambda trial: -10.0 * float(trial.x[0]))
+    far = abs(study.recommend().x[0])
+    assert far > 4 * 0.3  # more deployments away than the reserve alone
+    for _ in range(10 * int(far / 0.3) * settle):
+        trial = study.ask("confirm")
+        study.tell(trial.id, 0.0)
+        if trial.kind == "confirm" and trial.sample == 1:
+            break
+    assert trial.kind == "confirm"
+    assert np.array_equal(trial.x, study.recommend().x)
+    assert steps(study).max() <= 0.3
+    assert len(study.trials()) <= 150 * settle
+
+
 def anything(study, rng, holders=("ana", "bo")):
     """Every order of asks, tells, failures, late answers and corrections, for every purpose."""
     out = []
@@ -159,6 +178,12 @@ def anything(study, rng, holders=("ana", "bo")):
             {"grid": [0.05, 0.1]},
             {"grid": [0.05, None], "bounds": [(0.5, 1.5), (-2, 0)]},
             {"constraints": {"A": [[1, 1]], "lb": 0.4, "ub": 0.6}},
+            # All of it at once, with two budgets that the start uses up.
+            {
+                "grid": [0.05, 0.1],
+                "bounds": [(0.5, 1.5), (-2, 0)],
+                "constraints": {"A": [[1, 1], [2, 1]], "ub": [0.5, 1.5]},
+            },
         ]
     ),
 )
@@ -180,6 +205,8 @@ def test_no_order_of_asks_passes_the_limit(seed, control, parallel, kept):
     points = np.array([trial.x for trial in study.trials()])
     assert steps(study).max() <= 0.4
     assert len(points) <= 70
+    if "constraints" in kept and "grid" in kept:
+        assert (points @ np.array([[1, 2], [1, 1]]) <= np.array([0.5, 1.5]) + 1e-9).all()
     assert (
         points.tobytes()
         == np.array([study.spec.space.report(study.spec.space.lift(x)) for x in points]).tobytes()
@@ -240,6 +267,8 @@ def test_before_the_first_iteration_the_recommendation_is_the_start_to_the_bit()
         ({"x0": [np.nan, 1.0]}, "x0 must be finite"),
         ({"budget": 1}, "too small"),
         ({"budget": 10, "reserve": 9}, "too small"),
+        ({"reserve": 1, "max_change": 1.0}, "reserve must be 0 or at least 2"),
+        ({"reserve": 5, "settle": 3, "max_change": 1.0}, "reserve must be 0 or at least 6"),
         ({"params": {}, "method": "zo-o2nc-2pt"}, "radius is needed"),
         ({"params": {"radius": 0.1, "speed": 2}}, "no parameter speed"),
         ({"params": {"radius": [0.1, 0.2, 0.3]}}, "radius must have length 2"),

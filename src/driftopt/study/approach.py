@@ -38,6 +38,18 @@ def ways(spec: Spec, here: np.ndarray, there: np.ndarray) -> int:
     return len(_between(spec, here, there))
 
 
+def kept_back(spec: Spec, here: np.ndarray) -> int:
+    """Deployments that the method leaves for evaluations once it stands at `here`.
+
+    The reserve; under `max_change` at least what it takes to go to the start and back once, so that a
+    recommendation far off can be confirmed.
+    """
+    if spec.max_change is None or spec.reserve == 0:
+        return spec.reserve
+    both = ways(spec, here, spec.start) + ways(spec, spec.start, here)
+    return max(spec.reserve, both + 2 * spec.settle)
+
+
 def _way(spec: Spec, progress: Progress, x: np.ndarray) -> list[np.ndarray]:
     deployed = progress.deployed.x
     return _between(spec, spec.start if deployed is None else vector_from_json(deployed), x)

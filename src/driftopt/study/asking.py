@@ -1,4 +1,7 @@
-"""Which deployment to hand out next: decided on the log under its write lock, and appended there."""
+"""Which deployment to hand out next: decided on the log under its write lock, and appended there.
+
+Longer than 300 lines: one decision, whose cases are best read beside each other.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -191,7 +194,8 @@ def _ask_method(
     if free:
         place = open.place(free[0])
         points = session.points(log, place.iteration, place.draw)
-        pay(session, left, _price(session, points[place.point], len(free)), "the open iteration")
+        price = _price(session, points[place.point], len(free))
+        pay(session, left, price, "the open iteration", spec.reserve)
         if _control_due(session, left, len(free)):
             return _control(session, log, holder)
         return _hand_out(session, log, place, points[place.point], holder)
@@ -204,12 +208,13 @@ def _open(
     """Open an iteration, or draw it anew."""
     spec, draw = session.spec, needed.draw or 0
     what = "the redrawn iteration" if draw else "the next iteration"
-    pay(session, left, spec.size * spec.settle, what)
+    pay(session, left, spec.size * spec.settle, what, spec.reserve)
     if not draw and _control_due(session, left, spec.size):
         return _control(session, log, holder)
     if computed is None or computed.needed != needed:
         return needed
-    pay(session, left, _price(session, computed.points[0], spec.size), what)
+    kept = max(approach.kept_back(spec, point) for point in computed.points)
+    pay(session, left + spec.reserve - kept, _price(session, computed.points[0], spec.size), what, kept)
     now = session.clock()
     if draw:
         _supersede(log, Place("method", needed.iteration, draw - 1, 0, 0), now)
@@ -234,7 +239,8 @@ def _end_lease(session: Session, log: Writer, open: OpenIteration, left: int) ->
         lines = [f"trial {h.id} by {h.holder}, {_lease(h, now)}" for h in out]
         raise NothingToAsk("every point of the iteration is out: " + "; ".join(lines), out)
     overdue = min(late, key=lambda h: (h.expires_at, h.id))
-    pay(session, left, 1, f"another try of trial {overdue.id}, whose lease ran out")
+    what = f"another try of trial {overdue.id}, whose lease ran out"
+    pay(session, left, 1, what, session.spec.reserve)
     log.say(overdue.id, "expired", now, reason="the lease ran out")
 
 
@@ -242,14 +248,13 @@ def _lease(holding: Holding, now: float) -> str:
     return "without a lease" if holding.expires_at is None else words.lease(holding.expires_at, now)
 
 
-def pay(session: Session, left: int, price: int, what: str) -> None:
-    """An iteration that cannot be finished is not begun."""
-    spec = session.spec
+def pay(session: Session, left: int, price: int, what: str, kept: int = 0) -> None:
+    """An iteration that cannot be finished is not begun. `kept` are those that are left beside."""
     if left < price:
-        kept = f", {spec.reserve} of them in reserve" if spec.reserve else ""
+        beside = f", and {kept} kept to evaluate the recommendation" if kept else ""
         raise BudgetSpent(
-            f"{max(left, 0)} of {session.progress.budget} deployments are left{kept}: {what} needs {price}. "
-            "Ask for the recommendation"
+            f"{max(left, 0)} of {session.progress.budget} deployments are left{beside}: {what} needs "
+            f"{price}. Ask for the recommendation"
         )
 
 

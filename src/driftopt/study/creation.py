@@ -61,6 +61,11 @@ def specify(
     space, built, given = _method(name, radius, params, own, width, limit, space)
     space.check_trials(given.get("max_radius") if built.finds_radius else built.radius)
     points, repeats = built.points(space.dim), int(built.batch)
+    if limit is not None and 0 < reserve < 2 * held:
+        raise ValueError(
+            f"reserve must be 0 or at least {2 * held}, for a deployment of the start and one of the "
+            f"recommendation, way not counted; got {reserve}"
+        )
     checks.budget(max(usable, 1), points * repeats * held, 1 + built.warmup)
     return Spec(
         x0=space.start.tolist(),

@@ -89,7 +89,10 @@ def _can_ask(spec: Spec, progress: Progress, trials: Sequence[Trial]) -> bool:
     """Whether `ask` has something to hand out, and can pay for the iteration that it belongs to."""
     if progress.stopped is not None or progress.halted is not None:
         return False
-    left = progress.budget - spec.reserve - progress.spent - approach.way(spec, progress, _last(spec, trials))
+    last = _last(spec, trials)
+    left = (
+        progress.budget - approach.kept_back(spec, last) - progress.spent - approach.way(spec, progress, last)
+    )
     open = progress.open
     if open is None:
         return left >= spec.size * spec.settle and (spec.settle == 1 or not progress.pending)
