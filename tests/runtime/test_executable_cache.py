@@ -4,10 +4,12 @@ Longer than 300 lines: every test here needs the one folder, the one small run a
 """
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
 import warnings
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,6 +37,27 @@ def folder(tmp_path, monkeypatch):
     executable_cache.keep_in(None)
 
 
+@pytest.fixture(scope="module")
+def one_program(tmp_path_factory):
+    """A folder as one run leaves it."""
+    made = tmp_path_factory.mktemp("made") / "programs"
+    with pytest.MonkeyPatch.context() as patch, without_jaxs_own_cache(patch):
+        patch.setattr(executable_cache, "_loaded", {})
+        executable_cache.keep_in(made)
+        try:
+            run()
+        finally:
+            executable_cache.keep_in(None)
+    return made
+
+
+@pytest.fixture
+def filled(folder, one_program):
+    """The folder after one run, whose program is read and not made: a third of a second instead of one."""
+    shutil.copytree(one_program, folder)
+    return folder
+
+
 def kept(folder):
     """The files of programs, without the secret beside them."""
     return [path for path in folder.iterdir() if path.name != executable_cache.SECRET]
@@ -55,8 +78,8 @@ def forget(monkeypatch):
     compiled_loop._compiled.cache_clear()
 
 
-@pytest.fixture(autouse=True)
-def _without_jaxs_own_cache(monkeypatch):
+@contextmanager
+def without_jaxs_own_cache(monkeypatch):
     """What JAX finds there is not kept once more, and the tests have filled it."""
     monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
     jax.config.update("jax_enable_compilation_cache", False)
@@ -64,6 +87,12 @@ def _without_jaxs_own_cache(monkeypatch):
     yield
     jax.config.update("jax_enable_compilation_cache", True)
     compilation_cache.reset_cache()
+
+
+@pytest.fixture(autouse=True)
+def _apart(monkeypatch):
+    with without_jaxs_own_cache(monkeypatch):
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -94,14 +123,14 @@ def test_a_program_of_the_second_loop_is_kept_too(folder, monkeypatch):
     np.testing.assert_array_equal(run(rgd, problem).x, expected.x)
 
 
-def test_another_seed_and_other_numbers_share_a_program(folder):
+def test_another_seed_and_other_numbers_share_a_program(filled):
     run()
     driftopt.simulate(replace(METHOD, radius=0.7), PROBLEM, budget=60, rng=9)
-    assert len(kept(folder)) == 1
+    assert len(kept(filled)) == 1
 
 
 @pytest.mark.parametrize("change", ["budget", "rule", "loss", "code", "machine", "x64"])
-def test_whatever_changes_the_code_changes_the_key(folder, monkeypatch, change):
+def test_whatever_changes_the_code_changes_the_key(filled, monkeypatch, change):
     run()
     if change == "code":
         monkeypatch.setattr(executable_cache.fingerprint, "code_version", lambda: "another version")
@@ -112,13 +141,13 @@ def test_whatever_changes_the_code_changes_the_key(folder, monkeypatch, change):
     problem = replace(PROBLEM, loss="logistic") if change == "loss" else PROBLEM
     with jax.enable_x64(change == "x64"):
         driftopt.simulate(method, problem, budget=70 if change == "budget" else 60, rng=3)
-    assert len(kept(folder)) == 2
+    assert len(kept(filled)) == 2
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "folder"])
-def test_a_damaged_file_is_made_again(folder, monkeypatch, damage):
+def test_a_damaged_file_is_made_again(filled, monkeypatch, damage):
     expected = run()
-    (path,) = kept(folder)
+    (path,) = kept(filled)
     content = path.read_bytes()
     path.unlink()
     if damage == "folder":
@@ -131,10 +160,10 @@ def test_a_damaged_file_is_made_again(folder, monkeypatch, damage):
     assert damage == "folder" or path.stat().st_size >= len(content) // 2
 
 
-def test_a_flipped_bit_never_reaches_the_loader(folder, monkeypatch):
+def test_a_flipped_bit_never_reaches_the_loader(filled, monkeypatch):
     """In the midst of machine code it would not raise: it would run."""
     run()
-    (path,) = kept(folder)
+    (path,) = kept(filled)
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(bytes(content))
@@ -146,7 +175,7 @@ def test_a_flipped_bit_never_reaches_the_loader(folder, monkeypatch):
     assert not loaded
 
 
-def test_a_file_that_cannot_be_run_is_made_again(folder, monkeypatch):
+def test_a_file_that_cannot_be_run_is_made_again(filled, monkeypatch):
     expected = run()
     monkeypatch.setattr(executable_cache, "_loaded", {})
 
@@ -204,14 +233,14 @@ OTHERS = [
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
 @pytest.mark.parametrize(("planted", "says"), OTHERS)
-def test_what_somebody_else_may_have_written_never_reaches_the_loader(folder, monkeypatch, planted, says):
+def test_what_somebody_else_may_have_written_never_reaches_the_loader(filled, monkeypatch, planted, says):
     expected = run()
-    (path,) = kept(folder)
-    thing = {"program": path, "secret": folder / executable_cache.SECRET, "folder": folder, "link": path}
+    (path,) = kept(filled)
+    thing = {"program": path, "secret": filled / executable_cache.SECRET, "folder": filled, "link": path}
     which = thing[planted.split()[0]]
     if planted == "link":
-        path.rename(folder.parent / "elsewhere")
-        path.symlink_to(folder.parent / "elsewhere")
+        path.rename(filled.parent / "elsewhere")
+        path.symlink_to(filled.parent / "elsewhere")
     elif "another user" in planted:
         os.chown(which, 12345, 12345)
     else:
@@ -230,20 +259,20 @@ def test_what_somebody_else_may_have_written_never_reaches_the_loader(folder, mo
     assert bool(said) == bool(says)
 
 
-def test_a_program_under_another_name_never_reaches_the_loader(folder, monkeypatch):
+def test_a_program_under_another_name_never_reaches_the_loader(filled, monkeypatch):
     """A file that is ours and whole, but was made for another program: shapes may agree and numbers not."""
     run()
-    (path,) = kept(folder)
+    (path,) = kept(filled)
     driftopt.simulate(METHOD, PROBLEM, budget=70, rng=3)
-    (other,) = (file for file in kept(folder) if file != path)
+    (other,) = (file for file in kept(filled) if file != path)
     other.write_bytes(path.read_bytes())
     assert executable_cache._authentic(path) is not None
     assert executable_cache._authentic(other) is None
 
 
-def test_a_program_marked_with_another_secret_never_reaches_the_loader(folder):
+def test_a_program_marked_with_another_secret_never_reaches_the_loader(filled):
     run()
-    (path,) = kept(folder)
+    (path,) = kept(filled)
     content = path.read_bytes()[executable_cache.MARK :]
     path.write_bytes(executable_cache._mark(b"a guess", path.name, content) + content)
     assert executable_cache._authentic(path) is None
@@ -255,10 +284,10 @@ def test_what_is_made_is_private(folder):
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
 
 
-def test_nothing_of_a_file_is_unpickled_by_us(folder, monkeypatch):
+def test_nothing_of_a_file_is_unpickled_by_us(filled, monkeypatch):
     """JAX's loader sees bytes that carry our mark; the trees around them are made here."""
     run()
-    (path,) = kept(folder)
+    (path,) = kept(filled)
     arguments = []
     monkeypatch.setattr(
         executable_cache.serialize_executable, "deserialize_and_load", lambda *a, **_: arguments.append(a)
@@ -319,13 +348,13 @@ def test_without_jit_nothing_is_kept(folder):
     assert not folder.exists()
 
 
-def test_data_on_another_device_runs_with_the_same_program(folder):
+def test_data_on_another_device_runs_with_the_same_program(filled):
     """A program is bound to its devices: arguments that lie elsewhere are brought to them, not refused."""
     expected = run()
     elsewhere = jax.device_put(PROBLEM, jax.local_devices()[1])
     assert {leaf.device for leaf in jax.tree.leaves(elsewhere)} == {jax.local_devices()[1]}
     np.testing.assert_array_equal(run(problem=elsewhere).x, expected.x)
-    assert len(kept(folder)) == 1
+    assert len(kept(filled)) == 1
 
 
 def test_a_cache_in_a_bucket_is_left_to_jax(monkeypatch, tmp_path):

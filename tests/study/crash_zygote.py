@@ -1,7 +1,8 @@
 """Workers that are killed -9 at random moments, forked from one process that has imported everything.
 
-`python crash_zygote.py URL KILLS SEED`: prints every acknowledgement and, at the end, how many workers were
-killed. JAX is imported before the fork but not started: each worker that needs it starts its own.
+Lines `URL KILLS SEED` come in, one for each study; every acknowledgement goes out and, at the end of a study,
+how many workers were killed. JAX is imported before the fork but not started: each worker that needs it
+starts its own.
 """
 
 import json
@@ -101,8 +102,10 @@ def main(url, kills, seed):
     print("\n".join(listen(read, None, 10**9)[0]))
     os.waitpid(pid, 0)
     os.close(read)
-    print(json.dumps({"killed": killed}))
+    print(json.dumps({"killed": killed}), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    for line in sys.stdin:
+        url, kills, seed = line.split()
+        main(url, int(kills), int(seed))

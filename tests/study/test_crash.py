@@ -16,15 +16,30 @@ ZYGOTE = Path(__file__).with_name("crash_zygote.py")
 WIDE = {**PLAIN, "parallel": 40}  # 80 deployments an iteration: few workers have to start JAX
 
 
-def run_killing(url, kills):
-    command = [sys.executable, str(ZYGOTE), url, str(kills), "5"]
+@pytest.fixture(scope="module")
+def zygote():
+    """The process that workers are forked from: one for all studies, since it imports for two seconds."""
     # One thread: what is forked must be whole.
     alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, env=alone, check=False)
-    assert done.returncode == 0, done.stderr
-    lines = [line.split() for line in done.stdout.splitlines() if line.strip()]
-    assert not [line for line in lines if line[0] == "error"]
-    return lines[:-1], json.loads(done.stdout.splitlines()[-1])["killed"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, str(ZYGOTE)], stdin=pipe, stdout=pipe, text=True, env=alone
+    ) as one:
+        yield one
+        one.stdin.close()
+    assert one.returncode == 0
+
+
+def run_killing(zygote, url, kills):
+    zygote.stdin.write(f"{url} {kills} 5\n")
+    zygote.stdin.flush()
+    lines = []
+    for line in zygote.stdout:
+        if line.startswith("{"):
+            assert not [words for words in lines if words[0] == "error"]
+            return lines, json.loads(line)["killed"]
+        lines += [line.split()] if line.strip() else []
+    raise AssertionError(f"the process that forks has ended: {lines[-5:]}")
 
 
 # Decisions as they are deployed; the iterations are long here too.
@@ -52,6 +67,7 @@ STEPWISE = {
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("optimised_as_always")  # as the workers, which are processes of their own
 @pytest.mark.parametrize(
     ("store", "kills", "budget", "arguments"),
     [
@@ -63,10 +79,10 @@ STEPWISE = {
         pytest.param("postgres", 20, 240, STEPWISE, id="postgres-stepwise"),
     ],
 )
-def test_no_kill_loses_or_changes_anything(request, store, kills, budget, arguments):
+def test_no_kill_loses_or_changes_anything(request, zygote, store, kills, budget, arguments):
     url = request.getfixturevalue(f"{store}_url")
     Study.create(url, "crash", budget=budget, **arguments).close()
-    acknowledged, killed = run_killing(url, kills)
+    acknowledged, killed = run_killing(zygote, url, kills)
     assert killed >= kills
     study = Study.open(url, "crash")
     trials = {trial.id: trial for trial in study.trials()}

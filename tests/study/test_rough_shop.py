@@ -5,6 +5,8 @@ a typo nobody puts right, one answer late, one told twice; a job that runs twice
 database anew each time; a server that is restarted while one process holds the study open.
 """
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,7 @@ def plan(seed, **more):
     return {"x0": TODAY, "budget": WEEKS, "radius": RADIUS, "direction": "maximize", "rng": seed} | more
 
 
+@cache
 def tidy(seed):
     study, fair = Study.create("sqlite://", "tidy", **plan(seed)), fair_prices(seed)
     while True:

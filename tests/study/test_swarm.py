@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,15 @@ PROCESSES, SHARE = 8, 250
 WIDE = {**PLAIN, "parallel": 25}  # 50 deployments an iteration: room for everybody
 
 
-@pytest.fixture(scope="module")
+@cache
 def alone():
     """The same deployments made by one process."""
     return drive(Study.create("sqlite://", "swarm", budget=PROCESSES * SHARE, **WIDE)).recommend().x
 
 
 @pytest.mark.slow
-def test_many_processes_make_one_study(url, alone):
+@pytest.mark.usefixtures("optimised_as_always")  # as the workers, which are processes of their own
+def test_many_processes_make_one_study(url):
     study = Study.create(url, "swarm", budget=PROCESSES * SHARE, **WIDE)
     command = [sys.executable, str(WORKER), url, str(PROCESSES), str(SHARE)]
     # One thread in the process that forks: what is forked must be whole.
@@ -33,4 +35,4 @@ def test_many_processes_make_one_study(url, alone):
     assert {state for _, state in told} == {"complete"}
     assert sorted(int(id) for id, _ in told) == sorted(trial.id for trial in study.trials())
     assert len(told) == PROCESSES * SHARE
-    assert study.recommend().x.tobytes() == alone.tobytes()
+    assert study.recommend().x.tobytes() == alone().tobytes()

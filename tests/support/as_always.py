@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from driftopt.drivers import compiled_loop, compiler_options
+from driftopt.drivers import compiled_loop, compiler_options, host, one_kernel
 
 
 @pytest.fixture
@@ -12,3 +12,6 @@ def optimised_as_always(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loops' own optimisation instead of the tests', and no program of another test."""
     monkeypatch.setitem(compiler_options.OPTIONS["cpu"], "xla_backend_optimization_level", 1)
     monkeypatch.setattr(compiled_loop, "_compiled", cache(compiled_loop._compiled.__wrapped__))
+    for program in vars(host).values():
+        if isinstance(program, one_kernel.Program):
+            monkeypatch.setattr(program, "_compiled", {})

@@ -51,10 +51,15 @@ def test_every_run_is_in_one_part_and_no_part_is_too_large(most, chosen):
     assert sum(part.queries for part in cut) == sum(part.queries for part in whole)
 
 
+@pytest.fixture(scope="module")
+def whole():
+    return sweep.run(GRIDS, SHOPS, **CALL)
+
+
 @pytest.mark.parametrize("parts", [8, 1000])
-def test_every_division_gives_the_same_table_to_rounding(parts):
+def test_every_division_gives_the_same_table_to_rounding(whole, parts):
     """Programs of another shape round otherwise, single lanes above all."""
-    whole, divided = sweep.run(GRIDS, SHOPS, **CALL), sweep.run(GRIDS, SHOPS, parts=parts, **CALL)
+    divided = sweep.run(GRIDS, SHOPS, parts=parts, **CALL)
     assert divided.manifest["parts"] >= min(parts, 11 * 3 * 5)
     for name, column in whole.columns.items():
         if name != "objective":
