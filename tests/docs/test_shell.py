@@ -7,6 +7,7 @@ from pathlib import Path
 import yaml
 
 import driftopt
+from support.quick_loop import LONG_FILES
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -99,3 +100,10 @@ def test_what_the_tests_configuration_names_exists():
         if not (tests / file).exists() or (test and f"def {test}(" not in (tests / file).read_text("utf-8")):
             missing.append(name)
     assert not missing
+
+
+def test_the_quick_loop_leaves_something_of_every_room():
+    tests = ROOT / "tests"
+    long = {tests / name for name in LONG_FILES}
+    rooms = {path.parent for path in tests.rglob("test_*.py")}
+    assert not [room.name for room in rooms if set(room.glob("test_*.py")) <= long]
