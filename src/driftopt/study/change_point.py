@@ -50,7 +50,7 @@ def change(values: Sequence[float]) -> ChangePoint | None:
     >>> change([*steady, *(value + 1 for value in steady)]).began
     10
     """
-    from scipy import stats
+    from scipy import special  # scipy.stats has the same functions, and takes a second to import
 
     told = np.array(values, np.float64)
     if len(told) <= FIRST:
@@ -63,7 +63,7 @@ def change(values: Sequence[float]) -> ChangePoint | None:
         if spread == 0:
             continue
         t = math.sqrt(n / (n + 1)) * (told[n] / unit - before.mean()) / spread
-        score = float(np.clip(stats.norm.ppf(stats.t.cdf(t, n - 1)), -WILD, WILD))
+        score = float(np.clip(special.ndtri(special.stdtr(n - 1, t)), -WILD, WILD))
         for side, sign in enumerate((1.0, -1.0)):
             if sums[side] == 0.0:
                 begun[side] = n
