@@ -1,5 +1,7 @@
 """Rates, streams and logs; and what a server refuses to be: open in the clear, or under any name."""
 
+import asyncio
+import gc
 import logging
 import os
 import socket
@@ -116,6 +118,29 @@ def test_a_server_stops_soon_where_its_database_is_away(monkeypatch):
             assert http.get("/readyz").status_code == 503
         assert len(running._service.studies._begun) == 1
     assert running.abandoned == 0
+
+
+def test_what_goes_wrong_when_nobody_waits_any_more_is_no_fault_of_the_server(tmp_path):
+    faults, go_on = [], threading.Event()
+
+    def late():
+        go_on.wait()
+        raise RuntimeError("the database is away")
+
+    async def main():
+        asyncio.get_running_loop().set_exception_handler(lambda _, found: faults.append(found))
+        kept = kept_studies.KeptStudies(str(tmp_path / "a.db"), lambda: 0.0, 0.01)
+        with pytest.raises(TimeoutError):
+            await kept.look(late)
+        go_on.set()
+        while kept._begun:
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        gc.collect()
+        kept.close()
+
+    asyncio.run(main())
+    assert faults == []
 
 
 def test_what_hangs_in_a_driver_does_not_keep_a_server_that_stops(tmp_path, monkeypatch, caplog):

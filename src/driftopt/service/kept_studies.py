@@ -101,6 +101,12 @@ class KeptStudy:
         self._line.shutdown(wait=False)
 
 
+def _heard(done: "asyncio.Future[Any]") -> None:
+    """Whoever waited may have gone: what went wrong then is nobody's, and no fault of the server."""
+    if not done.cancelled():
+        done.exception()
+
+
 class KeptStudies:
     """The studies of one database."""
 
@@ -125,8 +131,10 @@ class KeptStudies:
         """What comes of it, in time."""
         self._begun.add(future)
         future.add_done_callback(self._begun.discard)
+        here = asyncio.wrap_future(future)
+        here.add_done_callback(_heard)
         try:
-            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), self._seconds)
+            return await asyncio.wait_for(asyncio.shield(here), self._seconds)
         except TimeoutError:
             raise TimeoutError(
                 f"this took longer than {self._seconds:.0f} s and goes on at the server: the same request "

@@ -52,7 +52,7 @@ class Database:
 
     def give_up_within(self, seconds: float) -> None:
         """From now on wait no longer than that for a database that is locked or away: this process ends."""
-        self._until = time.monotonic() + seconds
+        self._until = min(self._until, time.monotonic() + seconds)
 
     def close(self) -> None:
         """Give all connections back."""
