@@ -11,6 +11,7 @@ import sys
 import warnings
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import jax
@@ -75,7 +76,7 @@ def forget(monkeypatch):
         raise AssertionError("a kept program was traced again")
 
     monkeypatch.setattr(compiled_loop, "_program", refuse)
-    compiled_loop._compiled.cache_clear()
+    monkeypatch.setattr(compiled_loop, "_compiled", cache(compiled_loop._compiled.__wrapped__))
 
 
 @contextmanager
@@ -93,12 +94,6 @@ def without_jaxs_own_cache(monkeypatch):
 def _apart(monkeypatch):
     with without_jaxs_own_cache(monkeypatch):
         yield
-
-
-@pytest.fixture(autouse=True)
-def _fresh():
-    yield
-    compiled_loop._compiled.cache_clear()
 
 
 def test_a_kept_program_runs_without_being_traced(folder, monkeypatch):
