@@ -123,6 +123,10 @@ def test_mistakes_are_sentences():
         compare(3, METHODS, budget=10)
     with pytest.raises(ValueError, match="bounds are for Python functions"):
         compare(kink(2), METHODS, budget=10, bounds=[(0, 1)] * 2)
+    with pytest.raises(
+        ValueError, match=r"a name stands with its parameters, .*\{'auto': \{\"radius\": 0.5\}\}"
+    ):
+        compare(kink(2), ["auto", "zo-sph"], budget=10)
     with pytest.raises(ValueError, match="at least one method"):
         compare(kink(2), {}, budget=10)
     with pytest.raises(ValueError, match="must not overlap"):

@@ -13,7 +13,7 @@ from driftopt import methods, sweep
 from driftopt.drivers.simulation import simulate
 from driftopt.problems.synthetic import kink
 from driftopt.rng.seeds import lane_seed
-from driftopt.sweep import execution, grid, parts
+from driftopt.sweep import execution, grid, parts, table
 
 PROBLEMS = [kink(3, rng=1), kink(3, rng=2)]
 GRIDS = [
@@ -22,6 +22,7 @@ GRIDS = [
     grid("zo-co", step=[0.05], radius=[0.3]),
 ]
 SHARED = {"budget": 120, "names": ["a", "b"], "progress": False}
+TUNED = {**SHARED, "development": [1], "held_out": [2]}
 
 
 def same(one: sweep.Runs, other: sweep.Runs) -> None:
@@ -276,7 +277,25 @@ def test_the_tidy_table_and_its_manifest(runs: sweep.Runs):
     assert {"versions", "seeds", "grids", "data_checksums", "duration_s", "queries"} <= set(manifest)
 
 
+def test_runs_show_themselves_in_a_notebook(runs: sweep.Runs, monkeypatch):
+    page = runs._repr_html_()
+    assert page.count("<tr") == 1 + 6  # three methods on two instances
+    assert repr(runs).split("(")[1].split(":")[0] in page
+    monkeypatch.setattr(table, "SHOWN", 4)
+    assert "and 2 further rows" in runs._repr_html_()
+    assert "∞" in runs.where(method="zo-o2nc-1pt", configuration=4)._repr_html_()  # no run could begin
+    assert "<tr" in runs.rows(np.zeros(len(runs), bool))._repr_html_()
+
+
+def test_what_was_tuned_prints_its_runs_and_not_its_record():
+    shown = repr(sweep.tune([grid("zo-co", step=0.1, radius=0.3)], PROBLEMS, **TUNED))
+    assert "held_out=Runs(" in shown
+    assert "manifest" not in shown
+
+
 def test_bad_input_is_refused_at_the_door():
+    with pytest.raises(ValueError, match=r"problems must be a list of Problems: \[Kink\(…\)\]"):
+        sweep.run(GRIDS, PROBLEMS[0], budget=10, seeds=[1])
     with pytest.raises(ValueError, match="no parameter speed"):
         grid("zo-co", step=0.1, radius=1.0, speed=2)
     with pytest.raises(ValueError, match="the list of values for step is empty"):

@@ -160,6 +160,11 @@ def _grids(methods: Any) -> list[Grid]:
     if isinstance(methods, Mapping):
         grids = [_labelled(str(label), given) for label, given in methods.items()]
     elif isinstance(methods, list | tuple):
+        if named := [one for one in methods if isinstance(one, str)]:
+            raise ValueError(
+                f"methods: a name stands with its parameters, in a table such as {{{named[0]!r}: "
+                '{"radius": 0.5}}, where a list gives values to try; got a list of names'
+            )
         grids = [one if isinstance(one, Grid) else grid(check_method(one)) for one in methods]
     else:
         raise ValueError(

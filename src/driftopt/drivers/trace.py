@@ -99,7 +99,9 @@ class Trace:
             for c in range(min(width, SHOWN))
         ]
         note = f"and {width - SHOWN} further configurations" if width > SHOWN else ""
-        return formats.html(Table(repr(self), ("configuration", "exact objective", "queries"), rows, note))
+        return formats.notebook(
+            Table(repr(self), ("configuration", "exact objective", "queries"), rows, note)
+        )
 
     def _arrays(self) -> dict[str, np.ndarray]:
         names = ("x", "fun", "queries", "evaluated_at", "objective")

@@ -89,10 +89,12 @@ class Informed(Method):
 
     @property
     def batch(self) -> ArrayLike:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Samples averaged at each point: the inner method's."""
         return self.method.batch
 
     @property
     def radius(self) -> ArrayLike:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """How far trials are from the iterate: the inner method's."""
         return self.method.radius
 
     @property

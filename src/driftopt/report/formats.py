@@ -79,6 +79,11 @@ def html(table: Table) -> str:
     )
 
 
+def notebook(table: Table) -> str:
+    """A table element with its note below, as a notebook shows it; a page places notes itself."""
+    return html(table) + (f'<p class="note">{_safe(table.note)}</p>\n' if table.note else "")
+
+
 def _html_row(row: Row, words: Sequence[int]) -> str:
     labels = "".join(f"<small>{_safe(line.label)}</small>" for line in row.lines()[1:])
     out = [f'<tr><th scope="row">{_safe(row.label)}{labels}</th>']

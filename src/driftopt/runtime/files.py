@@ -49,12 +49,17 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool =
             os.fsync(file.fileno())  # a rename may otherwise reach the disk before the content does
         if mode is not None:
             beside.chmod(mode)
-        os.replace(beside, goal)
+        put_in_place(beside, goal)
     except OSError as error:
         raise _sentence(what, error) from None
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
+
+
+def put_in_place(beside: Path, goal: Path) -> None:
+    """Rename a file that lies beside its place, and whose content is on the disk, to its place."""
+    os.replace(beside, goal)
     _flush_folder(goal.parent)
 
 

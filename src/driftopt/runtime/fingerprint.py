@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 import driftopt
-from driftopt.runtime.hashing import hashed, without_addresses
+from driftopt.runtime.hashing import hashed, python_files, without_addresses
 
 FORMAT = 1  # of the part files; a new number makes old ones invisible
 # All of driftopt's code that a run's result depends on, as files and folders. Not `data`: what it loads is
@@ -80,5 +80,4 @@ def _sha256(content: bytes) -> str:
 
 def covered_files(home: Path) -> list[Path]:
     """The files of driftopt, whose folder is `home`, that a run's result depends on."""
-    named = [home / name for name in COVERED]
-    return sorted(path for part in named for path in ([part] if part.is_file() else part.rglob("*.py")))
+    return python_files(home, COVERED)

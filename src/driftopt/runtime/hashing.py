@@ -2,6 +2,8 @@
 
 import hashlib
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
 
 def hashed(*parts: str | bytes) -> bytes:
@@ -21,3 +23,9 @@ def hashed(*parts: str | bytes) -> bytes:
 def without_addresses(text: str) -> str:
     """Functions print with their address, which differs from process to process."""
     return re.sub(r" at 0x[0-9a-f]+", "", text)
+
+
+def python_files(home: Path, names: Sequence[str]) -> list[Path]:
+    """The files of Python code among these files and folders of `home`, in order."""
+    named = [home / name for name in names]
+    return sorted(path for part in named for path in ([part] if part.is_file() else part.rglob("*.py")))

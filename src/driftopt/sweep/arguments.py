@@ -15,6 +15,10 @@ def check_source(problems: Sequence[Problem] | Source, names: Sequence[str] | No
     """Problems with their names as a source; a source itself stays one."""
     if isinstance(problems, Source):
         return problems
+    if isinstance(problems, Problem):
+        raise ValueError(
+            f"problems must be a list of Problems: [{type(problems).__name__}(…)] holds yours alone"
+        )
     problems = checks.several("problems", problems)
     if not problems or not all(isinstance(p, Problem) for p in problems):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError("problems must be a list of Problem instances, at least one")

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from driftopt.methods.grids import Grid
-from driftopt.report import frames
+from driftopt.report import formats, frames
+from driftopt.report.numbers import fixed
+from driftopt.report.table import Row, Table, cells
 from driftopt.sweep.kept_parts import Arrays
 from driftopt.sweep.parts import Part, Source
 
+SHOWN = 20  # rows of the table that a notebook shows
 METRIC = "metric_"  # before the names of a problem's own figures among a part's arrays
 
 
@@ -54,6 +57,19 @@ class Runs:
         sizes = {name: len(set(self.columns[f"{name}"].tolist())) for name in ("method", "instance", "seed")}
         counts = ", ".join(f"{n} {name}{'s' * (n != 1)}" for name, n in sizes.items())
         return f"Runs({len(self):,} runs: {counts}; {len(self.columns)} columns)"
+
+    def _repr_html_(self) -> str:
+        named = zip(self.columns["method"].tolist(), self.columns["instance"].tolist(), strict=True)
+        pairs, rows = list(dict.fromkeys(named)), list[Row]()
+        for method, instance in pairs[:SHOWN]:
+            some = self.where(method=method, instance=instance).columns
+            lowest, finite = some["objective"].min(initial=np.inf), np.isfinite(some["objective"]).sum()
+            tried = len(set(some["configuration"].tolist()))
+            facts = [instance, str(tried), f"{len(some['seed']):,}", f"{finite:,}", fixed(float(lowest))]
+            rows.append(Row(method, cells(facts)))
+        heads = ("method", "instance", "configurations", "runs", "of them finite", "lowest objective")
+        note = f"and {len(pairs) - SHOWN} further rows" if len(pairs) > SHOWN else ""
+        return formats.notebook(Table(repr(self), heads, rows, note, words=(0, 1)))
 
     def _spread_out(self) -> dict[str, Any]:
         """The columns, with the parameters in place of their JSON."""

@@ -14,7 +14,7 @@ import platform
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ class Tuned:
     development: Runs
     selected: Sequence[Selection]
     held_out: Runs
-    manifest: Mapping[str, Any]
+    manifest: Mapping[str, Any] = field(repr=False)
 
 
 def run(

@@ -12,6 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from driftopt.runtime.files import put_in_place
 from driftopt.study.errors import FormatError
 from driftopt.study.log import schema, statements
 from driftopt.study.log.rows import Asked, Happened, Mark, Opened, Row, chained
@@ -44,7 +45,7 @@ def keep(path: str, version: int) -> None:
     part = kept.with_name(f"{kept.name}.{os.getpid()}.part")
     with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(part)) as copy:
         source.backup(copy)
-    os.replace(part, kept)
+    put_in_place(part, kept)  # SQLite has flushed it
 
 
 def migrate(connection: sa.Connection) -> None:
