@@ -206,6 +206,26 @@ def test_the_package_imports_nothing_until_a_name_is_used():
     assert {line.target for line in lines if not line.for_types} <= by_string
 
 
+# One name for one kind of thing in every file that has it.
+KINDS = {
+    "State": "a method's state",
+    "Noise": "a method's random numbers",
+    "Entry": "a line of a registry",
+    "Comparison": "what a public `compare` gives, of methods or of theorems",
+}
+
+
+def test_a_class_has_a_name_of_its_own():
+    """What the service sends goes by the name of what it shows."""
+    homes: dict[str, list[str]] = {}
+    for module, path in MODULES.items():
+        if module != "driftopt.service.models":
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef):
+                    homes.setdefault(node.name, []).append(module)
+    assert not {name: found for name, found in homes.items() if len(found) > 1 and name not in KINDS}
+
+
 def test_test_modules_do_not_import_each_other():
     """What two of them need is a helper, and helpers live in tests/support."""
     for path in (ROOT / "tests").rglob("test_*.py"):

@@ -159,9 +159,9 @@ def test_the_form_for_accelerators_gives_the_same_runs(batch, problem, monkeypat
     one = StrategicClassification.from_arrays(features, [1, -1, 1]) if problem == "broadcast" else bowl(0)
     method = methods.get("zo-o2nc-2pt", radius=np.array([0.3, 0.5, 0.8]), step=0.01, block=5, batch=batch)
     here = driftopt.simulate_many(method, driftopt.stack([one]), seeds=[4, 5], **RUN)
-    make_plan = compiled_loop.Plan.make
+    make_plan = compiled_loop.RunPlan.make
     monkeypatch.setattr(
-        simulation, "Plan", SimpleNamespace(make=lambda *a: replace(make_plan(*a), cpu=False))
+        simulation, "RunPlan", SimpleNamespace(make=lambda *a: replace(make_plan(*a), cpu=False))
     )
     there = driftopt.simulate_many(method, driftopt.stack([one]), seeds=[4, 5], **RUN)
     np.testing.assert_allclose(here.x, there.x, rtol=2e-4, atol=2e-5)

@@ -27,7 +27,7 @@ SURE = 4.0  # the precision with which φ is believed to be 1 at first
 WILD = 9.0  # squares count up to so many times the usual one
 
 
-class Known(NamedTuple):
+class UsualPrecision(NamedTuple):
     """What is usual."""
 
     count: Any  # iterations
@@ -51,11 +51,11 @@ class Precision(Step):
             return [beside.sem**2, np.nan]
         return [np.nan, np.nan if beside.n is None else 1 / beside.n]
 
-    def begin(self) -> Known:
+    def begin(self) -> UsualPrecision:
         zero = np.zeros(())
-        return Known(zero, np.zeros(2), np.zeros(2), zero, zero, zero, zero)
+        return UsualPrecision(zero, np.zeros(2), np.zeros(2), zero, zero, zero, zero)
 
-    def take(self, memory: Known, told: Told) -> tuple[Known, Told]:
+    def take(self, memory: UsualPrecision, told: Told) -> tuple[UsualPrecision, Told]:
         given, xp = told.beside.get(self.reads), told.xp
         if given is None:
             return memory, told
@@ -68,7 +68,7 @@ class Precision(Step):
         return memory, told._replace(values=values)
 
 
-def _relative(memory: Known, given: Any, known: Any, xp: Any) -> tuple[Known, Any]:
+def _relative(memory: UsualPrecision, given: Any, known: Any, xp: Any) -> tuple[UsualPrecision, Any]:
     """(samples, p): each answer's variance in units of the usual one; 1 where nothing is known of it."""
     count, held = known.sum(axis=(0, 1)), xp.where(known, given, 0)
     most = held.max(axis=(0, 1))
@@ -95,7 +95,7 @@ def _at_points(told: Told, relative: Any) -> tuple[Told, Any]:
     return told._replace(values=xp.where(alike, told.values, mean)), ratio
 
 
-def _weigh(memory: Known, told: Told, ratio: Any) -> tuple[Known, Any]:
+def _weigh(memory: UsualPrecision, told: Told, ratio: Any) -> tuple[UsualPrecision, Any]:
     xp, means, usual = told.xp, told.mean(), memory.square
     middle = means.mean()
     level = choose(xp, memory.count == 0, middle, memory.level)
@@ -109,7 +109,7 @@ def _weigh(memory: Known, told: Told, ratio: Any) -> tuple[Known, Any]:
     weight = choose(xp, whole == 1, 1.0, xp.minimum(MOST, 1 / (1 - share + share * whole)))
     shrunk = xp.minimum(weight, 1.0)
     pace = xp.maximum(1 / (memory.count + 1), 0.01)
-    after = Known(
+    after = UsualPrecision(
         memory.count + 1,
         memory.usual,
         memory.told,

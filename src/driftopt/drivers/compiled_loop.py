@@ -20,7 +20,7 @@ from jax.sharding import Mesh, PartitionSpec
 
 from driftopt.drivers.compiler_options import options
 from driftopt.drivers.host import farthest
-from driftopt.drivers.plan import Plan
+from driftopt.drivers.plan import RunPlan
 from driftopt.method import Method
 from driftopt.problem import Problem
 from driftopt.rng.seeds import query_key, run_words, wrapped
@@ -31,7 +31,7 @@ EVALUATED = 512  # exact evaluations at once: each may need a temporary as large
 
 
 def program(
-    method: Method, problems: Problem, seeds: np.ndarray, start: Any, plan: Plan
+    method: Method, problems: Problem, seeds: np.ndarray, start: Any, plan: RunPlan
 ) -> tuple[Array, Array]:
     """All lanes' runs: x as (d, K, S, C) and the objective along the way as (E, K, S, C).
 
@@ -65,7 +65,7 @@ def _compiled(backend: str, quick: bool, code: str) -> Any:
     return jax.jit(lanes, static_argnames="plan", compiler_options=options(backend, quick))
 
 
-def _program(method: Method, problems: Problem, keys: Any, start: Any, plan: Plan) -> tuple[Array, Array]:
+def _program(method: Method, problems: Problem, keys: Any, start: Any, plan: RunPlan) -> tuple[Array, Array]:
     if plan.split is None:
         return _Lanes(method, problems, keys, start, plan).run()
 
@@ -104,7 +104,7 @@ class _Lanes:
     in their batch, the method's noise is (…, K, S, C).
     """
 
-    def __init__(self, method: Method, problems: Problem, keys: Any, start: Any, plan: Plan):
+    def __init__(self, method: Method, problems: Problem, keys: Any, start: Any, plan: RunPlan):
         self.method, self.problems, self.start, self.plan = method, problems, start, plan
         self.method_keys, self.oracle_keys = map(wrapped, keys)
         # A lane whose batch differs from its neighbours' is at another iteration, so it needs its own noise.

@@ -21,7 +21,7 @@ QUICK = 10_000_000
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """The shapes of a program: what, when changed, compiles anew."""
 
     dim: int
@@ -50,7 +50,7 @@ class Plan:
         evaluate_every: int | None,
         dim: int,
         lanes: tuple[int, int, int],
-    ) -> "Plan":
+    ) -> "RunPlan":
         points, cpu = method.points(dim), jax.default_backend() == "cpu"
         chunk = max(1, min(ROWS, DRAWS // points))
         every = (

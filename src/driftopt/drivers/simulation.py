@@ -13,7 +13,7 @@ from driftopt.drivers import observed_loop
 from driftopt.drivers.compiled_loop import program
 from driftopt.drivers.contract import check_points
 from driftopt.drivers.host import with_precision
-from driftopt.drivers.plan import Plan
+from driftopt.drivers.plan import RunPlan
 from driftopt.drivers.stack import Stack, check_stack, stack
 from driftopt.drivers.trace import Trace, joined
 from driftopt.method import Method, check_method
@@ -121,7 +121,7 @@ def simulate_many(
     budget = checks.budget(budget, points * int(batch.max()), 1 + method.warmup)
     rows = budget // points
     lanes = (instances, own.shape[1], width)
-    plan = Plan.make(method, together, rows, evaluate_every, dim, lanes)
+    plan = RunPlan.make(method, together, rows, evaluate_every, dim, lanes)
     x, curve = (np.asarray(a)[..., :width] for a in program(method, together, own, start, plan))
 
     batch = np.broadcast_to(batch, (instances, width))[:, None, :, None]

@@ -8,7 +8,7 @@ from typing import Any
 from driftopt import checks
 from driftopt.answers import Answer, Beside, Verdict
 from driftopt.study.errors import Implausible
-from driftopt.study.log import Happened, Known, Writer, as_trial, stored, vector_from_json
+from driftopt.study.log import Happened, KnownTrial, Writer, as_trial, stored, vector_from_json
 from driftopt.study.session import Session
 from driftopt.study.telling import LONGEST_REASON, peers, trial_number
 from driftopt.study.trial import AMENDMENTS, ANSWERS, Trial, state_of
@@ -79,7 +79,7 @@ def _was_held(trial: Trial) -> bool:
     return trial.state == "superseded" and any(event.kind in ("held", "doubted") for event in trial.history)
 
 
-def _stands(log: Writer, known: Known, said: Happened) -> str:
+def _stands(log: Writer, known: KnownTrial, said: Happened) -> str:
     """Append what stands now in the place of what was told; a deployment asked in its place is not needed.
 
     Where the study went on without an answer that was held, what came instead stands: the trial is then
@@ -191,24 +191,24 @@ def _reason(reason: Any) -> str:
     return checks.text("reason", given, LONGEST_REASON)
 
 
-def _trial(session: Session, known: Known) -> Trial:
+def _trial(session: Session, known: KnownTrial) -> Trial:
     return as_trial(known.asked, known.happened, tuple(session.spec.names))
 
 
-def _beside(known: Known) -> str | None:
+def _beside(known: KnownTrial) -> str | None:
     """What stands beside its value: of the answer, or of what it was last amended to."""
     told = [row for row in known.happened if row.kind in (*ANSWERS, *AMENDMENTS)]
     return told[-1].beside if told else None
 
 
-def _kept(known: Known, more: Mapping[str, Any], said: Beside) -> str | None:
+def _kept(known: KnownTrial, more: Mapping[str, Any], said: Beside) -> str | None:
     """What was said before, but for what is said now."""
     before = Beside.from_json(_beside(known))
     now = {name: getattr(said, name) for name, given in more.items() if given is not None}
     return before._replace(**now).as_json()
 
 
-def _others(log: Writer, known: Known) -> dict[int, list[str]]:
+def _others(log: Writer, known: KnownTrial) -> dict[int, list[str]]:
     """What happened to the other trials at its place."""
     tries = log.tries(known.asked.place) if known.tried_again else {}
     return {id: kinds for id, kinds in tries.items() if id != known.asked.id}

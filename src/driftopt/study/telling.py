@@ -15,7 +15,7 @@ from driftopt.study.log import (
     Answered,
     Asked,
     Happened,
-    Known,
+    KnownTrial,
     Writer,
     stored,
     vector_as_json,
@@ -161,7 +161,7 @@ class _Answer:
         return said if this is None else replace(said, kind=this.state, reason=this.reason)
 
 
-def peers(spec: Spec, log: Writer, trial: Known) -> Peers | None:
+def peers(spec: Spec, log: Writer, trial: KnownTrial) -> Peers | None:
     """What an answer to a trial is compared with: those before it, or before what it was first told.
 
     None where nothing is compared, or it is deployed for another's sake: its answer moves nothing.
@@ -207,7 +207,7 @@ def _doubt(log: Writer, against: Mapping[int, Verdict | None], now: float) -> No
             log.say(id, "doubted", now, reason=verdict.reason, **told)
 
 
-def _record(log: Writer, trial: Known, said: Said, now: float) -> str:
+def _record(log: Writer, trial: KnownTrial, said: Said, now: float) -> str:
     """Append what was said; returns the trial's state. The same again appends nothing."""
     asked, happened = trial.asked, trial.happened
     before = trial.told

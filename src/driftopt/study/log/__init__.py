@@ -6,7 +6,7 @@
 from driftopt.study.log import studies
 from driftopt.study.log.database import Database
 from driftopt.study.log.keys import Request
-from driftopt.study.log.log import Known, Log, Reader, Writer, Written
+from driftopt.study.log.log import KnownTrial, Log, Reader, Writer, Written
 from driftopt.study.log.rows import (
     Answered,
     Asked,
@@ -32,7 +32,7 @@ __all__ = [
     "Database",
     "Deployed",
     "Happened",
-    "Known",
+    "KnownTrial",
     "Log",
     "Mark",
     "Opened",

@@ -113,7 +113,7 @@ class Written(NamedTuple):
     after: Mark
 
 
-class Known(NamedTuple):
+class KnownTrial(NamedTuple):
     """What the log says of one trial."""
 
     asked: Asked
@@ -174,7 +174,7 @@ class Reader:
         checkpoint, seal = Checkpoint._make(found[:-1]), found[-1]
         return checkpoint if checkpoint.seal == seal else None
 
-    def trial(self, id: int) -> "Known":
+    def trial(self, id: int) -> "KnownTrial":
         """What was handed out under this number, and what happened to it."""
         rows = self._connection.execute(statements.TRIAL, self._study | {"id": id}).all()
         if not rows:
@@ -182,7 +182,7 @@ class Reader:
         width = len(Asked._fields)
         asked, (redrawn, tried_again) = Asked._make(rows[0][:width]), rows[0][width : width + 2]
         happened = [Happened._make(row[width + 2 :]) for row in rows if row[width + 2] is not None]
-        return Known(asked, happened, asked.kind == "method" and bool(redrawn), bool(tried_again))
+        return KnownTrial(asked, happened, asked.kind == "method" and bool(redrawn), bool(tried_again))
 
     def tries(self, place: Place, *, whole_draw: bool = False) -> dict[int, list[str]]:
         """What happened to each trial at a place, or anywhere in its draw."""
