@@ -137,6 +137,11 @@ def sweeps(folder: Path) -> dict[str, Entry]:
             lambda: kept(**listed, seeds=[0], evaluate_every=10, metrics=False),
             {"grids": ("method",), "names": ("problems",), "version": ()},
         ),
+        "sweep.plan": Entry(
+            sweep.plan,
+            lambda: {"grids": [steps], "problems": [problem], "budget": 20, "seeds": [0], "workers": 1},
+            {"grids": ("method",)},
+        ),
         "sweep.tune": Entry(
             sweep.tune,
             lambda: kept(**listed, development=[0], held_out=[1], together=False),

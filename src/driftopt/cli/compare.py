@@ -12,6 +12,7 @@ def compare(
     *,
     out: Path | None = None,
     fresh: Flag = False,
+    plan: Flag = False,
     allow_module: Repeated = None,
 ) -> None:
     """Compare methods on your own problem, from a TOML file, with intervals and tests.
@@ -21,6 +22,7 @@ def compare(
 
     ```text
     driftopt compare my_problem.toml
+    driftopt compare my_problem.toml --plan
     driftopt compare my_problem.toml --out results/again --fresh
     ```
 
@@ -29,12 +31,14 @@ def compare(
             docs/compare.md shows examples. It is code: the modules that it names are imported and run.
         out: the folder for tables, results and report.html; results/NAME-OF-THE-FILE unless told otherwise.
         fresh: run every part again, whatever the folder holds.
+        plan: say first what it will take, from a pilot of a second or two; then ask, on a terminal, or stop.
         allow_module: an installed package that the file may name, once for each. Modules beside the file
             need none.
     """
     from driftopt import checks
     from driftopt.comparison import files
     from driftopt.comparison.comparison import compare
+    from driftopt.comparison.comparison import plan as planned
     from driftopt.comparison.config_file import read
     from driftopt.report.numbers import listed
     from driftopt.report.packages import INSTALL, missing_packages
@@ -43,6 +47,8 @@ def compare(
 
     prepare()
     arguments = read(file, allow_module or ())
+    if plan and not _confirmed(str(planned(**arguments))):
+        return
     folder = Path("results") / file.stem if out is None else checks.path("--out", out)
     if missing := missing_packages():
         print(
@@ -60,3 +66,12 @@ def compare(
     print(reused_parts(list(comparison.tuned.manifest.values()), folder))
     written = "The tables are in" if missing else "Everything is in"
     print(f"{written} {folder}" + ("" if missing else f" (open {folder / 'report.html'})"))
+
+
+def _confirmed(estimate: str) -> bool:
+    """Whether somebody at a terminal, told what it will take, says to start."""
+    print(estimate, flush=True)
+    if not sys.stdin.isatty():
+        print("Nothing was started: give the command without --plan to start.")
+        return False
+    return input("Start? [y/N] ").strip().lower() in ("y", "yes")

@@ -127,6 +127,45 @@ def compare(
     return Comparison(scores, contrasts, tuned, budget, _best_known(source))
 
 
+def plan(
+    problem: Problem | Sequence[Problem] | Callable[..., Any],
+    methods: Mapping[str, Mapping[str, Any] | Method | Outside] | Sequence[Grid | Method],
+    *,
+    budget: int,
+    development: int | Sequence[int] = 5,
+    held_out: int | Sequence[int] = 20,
+    **others: Any,
+) -> sweep.SweepPlan:
+    """What `compare` with the same arguments will take, development and held-out runs together.
+
+    Args:
+        problem: as for `compare`.
+        methods: as for `compare`.
+        budget: queries a run.
+        development: how many runs choose a configuration, or their seeds.
+        held_out: how many runs judge it, or their seeds.
+        others: further arguments of `compare`.
+
+    Returns:
+        the numbers; `print` it for a sentence.
+    """
+    kept = {name: others.get(name) for name in ("bounds", "constraints", "grid")}
+    source = _source(problem, others.get("names"), others.get("x0"), kept, others.get("evaluations", 200))
+    grids = _grids(methods)
+    shared: dict[str, Any] = {"budget": budget, "settle": others.get("settle", 1)}
+    if isinstance(source, Simulated):
+        shared["x0"] = others.get("x0")
+    every = others.get("evaluate_every") or max(1, checks.one_count("budget", budget) // 50)
+    first = [Grid(one.label, one.build, one.configurations[:1]) for one in grids]
+    judged = sweep.plan(
+        first, source, seeds=_seeds("held_out", held_out, FIRST_HELD_OUT_SEED), evaluate_every=every, **shared
+    )
+    tuned = [one for one in grids if len(one) > 1]
+    if not tuned:
+        return judged
+    return sweep.plan(tuned, source, seeds=_seeds("development", development, 0), **shared) + judged
+
+
 def _source(
     problem: Any, names: Sequence[str] | None, x0: Any, kept: Mapping[str, Any], evaluations: int
 ) -> Source:

@@ -3,7 +3,21 @@
 from driftopt.methods.grids import Grid, grid
 from driftopt.sweep.job_queue import JobQueue
 from driftopt.sweep.kept_parts import ResultsError
+from driftopt.sweep.planning import SweepPlan, plan
 from driftopt.sweep.table import Runs
 from driftopt.sweep.tuning import Selection, Tuned, run, select, tune
 
-__all__ = ["Grid", "JobQueue", "ResultsError", "Runs", "Selection", "Tuned", "grid", "run", "select", "tune"]
+__all__ = [
+    "Grid",
+    "JobQueue",
+    "ResultsError",
+    "Runs",
+    "Selection",
+    "SweepPlan",
+    "Tuned",
+    "grid",
+    "plan",
+    "run",
+    "select",
+    "tune",
+]

@@ -1,0 +1,71 @@
+"""A sweep's plan counts what the sweep then spends."""
+
+import pytest
+
+from driftopt import sweep
+from driftopt.comparison import comparison
+from driftopt.problems.synthetic import kink
+from driftopt.sweep import grid, planning
+
+GRIDS = [
+    grid("zo-sph", step=[0.01, 0.02], radius=[0.5, 1.0], batch=[1, 3]),
+    grid("zo-og", step=0.1, radius=1.0),
+]
+CALL = {"problems": [kink(2, rng=1), kink(2, rng=2)], "budget": 100, "seeds": range(3)}
+
+
+def test_runs_queries_and_parts_are_those_of_the_sweep():
+    plan = sweep.plan(GRIDS, **CALL)
+    runs = sweep.run(GRIDS, progress=False, **CALL)
+    assert (plan.runs, plan.queries) == (len(runs), runs.manifest["queries"])
+    assert plan.parts == runs.manifest["parts"]
+    assert plan.seconds > 0
+    assert str(plan).startswith("54 runs, 5,304 queries in 3 parts: about ")
+
+
+def test_configurations_that_cannot_start_cost_nothing():
+    plan = sweep.plan([grid("zo-sph", step=0.01, radius=1.0, batch=[1, 90])], **CALL)
+    assert (plan.runs, plan.queries, plan.parts) == (12, 600, 1)
+
+
+def test_ten_million_runs_are_planned_without_running_or_building_them(monkeypatch):
+    """10,000 configurations × 20 seeds × 50 instances, timed as if a pilot had said so."""
+    monkeypatch.setattr(planning, "_pilot", lambda *_: (1e8, 2.0))
+    steps = [0.0001 * i for i in range(1, 1001)]
+    big = [grid("zo-sph", step=steps, radius=[0.1 * i for i in range(1, 11)])]
+    plan = sweep.plan(big, [kink(5, rng=1)] * 50, budget=10_000, seeds=range(20), evaluate_every=100)
+    assert plan.seconds == pytest.approx(2 + 1000, rel=0.01)
+    assert str(plan).endswith("about 17 minutes here, 14.2 GB of results")
+    many = sweep.plan(big, [kink(5, rng=1)] * 50, budget=10_000, seeds=range(20), workers=100)
+    assert many.seconds == pytest.approx(2 + 10, rel=0.01)
+    assert "with 100 workers like this machine" in str(many)
+
+
+def test_a_comparison_is_planned_whole(monkeypatch):
+    """Development runs of what is tuned, and held-out runs of one configuration of each."""
+    monkeypatch.setattr(planning, "_pilot", lambda *_: (1e8, 2.0))
+    methods = {"zo-sph": {"step": [0.01, 0.1], "radius": 0.5}, "zo-og": {"step": 0.1, "radius": 0.5}}
+    plan = comparison.plan(kink(2), methods, budget=100, development=3, held_out=4)
+    assert plan.runs == 2 * 3 + 2 * 4
+    outside = comparison.plan(kink(2), {"scipy": {"radius": 0.5}}, budget=100, held_out=4)
+    assert outside.seconds is None
+    assert "unknown time" in str(outside)
+
+
+def test_the_command_says_what_it_will_take_and_starts_nothing(tmp_path, monkeypatch, capsys):
+    """Without a terminal it stops there; at one, only a yes starts it."""
+    from driftopt.cli import compare as command
+
+    monkeypatch.setattr(planning, "_pilot", lambda *_: (1e8, 2.0))
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "kink.toml"
+    file.write_text('budget = 100\nproblem = "kink"\nheld_out = 4\n[methods.zo-og]\nradius = 1\nstep = 0.1\n')
+    command.compare(file, plan=True)
+    said = capsys.readouterr().out
+    assert said.startswith("4 runs, 400 queries in 1 part: about 2 seconds here")
+    assert "Nothing was started" in said
+    assert not (tmp_path / "results").exists()
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    for answer, starts in (("", False), ("no", False), ("y", True), ("Yes ", True)):
+        monkeypatch.setattr("builtins.input", lambda _, answer=answer: answer)
+        assert command._confirmed("4 runs") is starts
