@@ -1,6 +1,7 @@
 """What each covariate was found to explain, and whether it seems to move with the decision."""
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,6 +40,13 @@ class Effect:
             f"the covariate {self.name!r} moves with the decision (p = {self.p_value:.1g}): taking out what "
             "it explains may take out what is optimised; leave it out, unless the decision cannot move it"
         )
+
+
+def warn_of(effects: Mapping[str, Effect]) -> None:
+    """Warn whoever called our caller of covariates that move with the decision."""
+    for one in effects.values():
+        if one.moves_with_the_decision:
+            warnings.warn(one.warning, CovariateWarning, stacklevel=3)
 
 
 def found(answers: Answers, memory: Any, history: Mapping[str, np.ndarray]) -> dict[str, Effect]:

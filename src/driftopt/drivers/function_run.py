@@ -1,11 +1,12 @@
 """One run of `minimize`: the function called, every query counted, every value kept as it comes."""
 
 from collections.abc import Sequence
+from importlib import import_module
 from math import isfinite
-from typing import Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import OptimizeResult
 
 from driftopt import averages, checks
 from driftopt.answers import Answer, Answers
@@ -17,9 +18,11 @@ from driftopt.drivers.host import Host
 from driftopt.drivers.late_queries import late_queries
 from driftopt.drivers.noted import Noted
 from driftopt.drivers.observed_host import ObservedHost, Watched
-from driftopt.drivers.result import MinimizeResult
 from driftopt.oracle import Formula
 from driftopt.space import Space
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 MESSAGES = {
     0: "The budget is spent.",
@@ -33,7 +36,7 @@ MESSAGES = {
 class MinimizeError(RuntimeError):
     """The function failed or gave no finite number; `result` holds everything up to that query."""
 
-    def __init__(self, message: str, result: OptimizeResult):
+    def __init__(self, message: str, result: "OptimizeResult"):
         super().__init__(message)
         self.result = result
 
@@ -44,7 +47,7 @@ class MinimizeError(RuntimeError):
 class MinimizeInterrupted(KeyboardInterrupt):
     """Ctrl-C; `result` holds everything up to the last query."""
 
-    def __init__(self, result: OptimizeResult):
+    def __init__(self, result: "OptimizeResult"):
         super().__init__("minimize was interrupted")
         self.result = result
 
@@ -67,6 +70,8 @@ class FunctionRun:
         self._points, self._values = np.empty((0, space.dim)), np.empty(0)  # behind the first `spent`: room
         self.final: np.ndarray | None = None
         self.noted: Noted | None = None  # what came beside the values, where anything does
+        # SciPy takes as long to load as JAX, for the result's class alone: let it, while programs compile.
+        Thread(target=import_module, args=("driftopt.drivers.result",), daemon=True).start()
 
     def iterate(self) -> int:
         """One iteration; returns the queries it cost."""
@@ -128,8 +133,16 @@ class FunctionRun:
         """The mean value of the last iteration: noisy, around the iterate, no estimate of f(x)."""
         return float(averages.mean(self._values[self._ends[-2] : self._ends[-1]]))
 
-    def result(self, status: int) -> OptimizeResult:
+    def so_far(self) -> "OptimizeResult":
+        """What a callback is shown after an iteration."""
+        from scipy.optimize import OptimizeResult
+
+        return OptimizeResult(x=self.x, fun=self.latest, nfev=self.spent, nit=self.host.told)
+
+    def result(self, status: int) -> "OptimizeResult":
         """Everything so far in SciPy's form."""
+        from driftopt.drivers.result import MinimizeResult  # begun to load by __init__
+
         values, basis = self._known()
         history = {
             "x": self._points[: self.spent].copy(),

@@ -5,16 +5,14 @@ differently, and its noise may depend on the point.
 """
 
 import inspect
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import OptimizeResult
 
 from driftopt import checks, methods
 from driftopt.answers import Answers, beside
-from driftopt.answers.effects import CovariateWarning
+from driftopt.answers.effects import warn_of
 from driftopt.answers.limits import checked
 from driftopt.drivers.contract import check_points
 from driftopt.drivers.function_run import FunctionRun, MinimizeInterrupted
@@ -26,6 +24,9 @@ from driftopt.methods import defaults
 from driftopt.oracle import Formula, Model, check_minimize
 from driftopt.rng.seeds import as_seed
 from driftopt.space import Space
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 
 def minimize(
@@ -53,7 +54,7 @@ def minimize(
     callback: Callable[..., Any] | None = None,
     progress: bool = False,
     args: tuple[Any, ...] = (),
-) -> OptimizeResult:
+) -> "OptimizeResult":
     """Minimise E[fun(x)] with `budget` noisy values of fun.
 
     Args:
@@ -180,7 +181,10 @@ def minimize(
                 advance(run.confirm(final_queries))
     except KeyboardInterrupt as stop:
         raise MinimizeInterrupted(run.result(2)) from stop
-    return _warned(run.result(0))
+    result = run.result(0)
+    if "covariates" in result:
+        warn_of(result["covariates"])
+    return result
 
 
 def _check_functions(fun: Any, args: Any, callback: Any, loss: Any, model: Any) -> None:
@@ -200,13 +204,6 @@ def _check_beside(more: bool, loss: Any, method: Method) -> None:
             "covariates, limits, control and precision go with values: leave `loss=` out, and choose a "
             "method of one batch"
         )
-
-
-def _warned(result: OptimizeResult) -> OptimizeResult:
-    for one in result.get("covariates", {}).values():
-        if one.moves_with_the_decision:
-            warnings.warn(one.warning, CovariateWarning, stacklevel=3)
-    return result
 
 
 def _check_final(count: Any, total: int) -> int:
@@ -235,7 +232,7 @@ def _reporter(callback: Callable[..., Any] | None) -> Callable[[FunctionRun], bo
         whole = False
 
     def report(run: FunctionRun) -> bool:
-        so_far = OptimizeResult(x=run.x, fun=run.latest, nfev=run.spent, nit=run.host.told)
+        so_far = run.so_far()
         try:
             callback(intermediate_result=so_far) if whole else callback(so_far.x)
         except StopIteration:
@@ -275,7 +272,7 @@ def scipy_method(
     callback: Callable[..., Any] | None = None,
     constraints: Any = (),
     **options: Any,
-) -> OptimizeResult:
+) -> "OptimizeResult":
     """`minimize` as a method of scipy: `scipy.optimize.minimize(fun, x0, method=driftopt.scipy_method,
     options=dict(budget=…, radius=…))`.
 
