@@ -1,6 +1,6 @@
 """Workers that are killed -9 at random moments, forked from one process that has imported everything.
 
-Lines `URL KILLS SEED` come in, one for each study; every acknowledgement goes out and, at the end of a study,
+Lines `URL KILLS SEED BUDGET` come in, one for each study; every acknowledgement goes out and, at its end,
 how many workers were killed. JAX is imported before the fork but not started: each worker that needs it
 starts its own.
 """
@@ -16,43 +16,47 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import driftopt.study.method_state  # noqa: F401  imported here so that no worker pays for it
 from driftopt.study import BudgetSpent, Study
-from support.study_worlds import bowl
+from support.study_worlds import answer_the_long_way, bowl, extend_halfway, put_right
 
 NAME, HOLDER = "crash", "worker"
 
 
-def work(url, pipe):
-    """Answer what the last worker left behind, then ask and tell, until the budget is spent."""
+def work(url, pipe, budget):
+    """Answer and put right what the last worker left behind, then go on, until the budget is spent."""
 
     def acknowledge(*words):
         os.write(pipe, (" ".join(map(str, words)) + "\n").encode())
 
     def answer(trial):
-        value = bowl(trial)
-        study.tell(trial.id, value)
-        acknowledge("told", trial.id, value.hex())
+        answer_the_long_way(study, trial)
+        acknowledge("told", trial.id, bowl(trial).hex())
 
     study = Study.open(url, NAME)
     acknowledge("open")
-    for trial in study.trials(state="pending", holder=HOLDER):
-        acknowledge("unanswered", trial.id)
-        answer(trial)
+    for trial in study.trials()[-2:]:  # one is out at a time
+        if trial.state == "pending":
+            acknowledge("unanswered", trial.id)
+            answer(trial)
+        elif put_right(study, trial):
+            acknowledge("unfinished", trial.id)
     while True:
+        extend_halfway(study, budget)
         try:
             trial = study.ask(holder=HOLDER)
         except BudgetSpent:
+            study.stop("it is done")
             return
         acknowledge("asked", trial.id, trial.x.tobytes().hex())
         answer(trial)
 
 
-def spawn(url):
+def spawn(url, budget):
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(read)
         try:
-            work(url, write)
+            work(url, write, budget)
         except BaseException as error:  # a traceback from pytest's grandchild would be lost
             os.write(write, f"error {error!r}\n".encode())
             os._exit(1)
@@ -75,12 +79,12 @@ def listen(read, patience, stop):
     return lines, rest
 
 
-def main(url, kills, seed):
+def main(url, kills, seed, budget):
     assert len(os.listdir("/proc/self/task")) == 1, "a fork must not leave threads behind"
     rng = random.Random(seed)
     killed = 0
     while killed < kills:
-        pid, read = spawn(url)
+        pid, read = spawn(url, budget)
         # Most die within milliseconds of a random acknowledgement, some anywhere at all: before the study
         # is open, or while JAX starts.
         if rng.random() < 0.9:
@@ -98,7 +102,7 @@ def main(url, kills, seed):
         killed += os.WIFSIGNALED(status)
         if not os.WIFSIGNALED(status):
             break  # the budget is spent, or something is wrong: the reader of this output will tell
-    pid, read = spawn(url)
+    pid, read = spawn(url, budget)
     print("\n".join(listen(read, None, 10**9)[0]))
     os.waitpid(pid, 0)
     os.close(read)
@@ -107,5 +111,5 @@ def main(url, kills, seed):
 
 if __name__ == "__main__":
     for line in sys.stdin:
-        url, kills, seed = line.split()
-        main(url, int(kills), int(seed))
+        url, *numbers = line.split()
+        main(url, *map(int, numbers))

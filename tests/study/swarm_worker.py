@@ -16,26 +16,32 @@ from driftopt.study import NothingToAsk, Study
 from support.study_worlds import bowl
 
 
-def work(url, share):
+def work(url, share, budget):
+    """Some answers are told wrong and corrected, while another of their iteration is still out."""
     logging.getLogger("driftopt").setLevel(logging.ERROR)  # to wait for the others is no news here
     study = Study.open(url, "swarm")
+    study.extend(budget, "all of us are here")
     done = 0
     while done < share:
         try:
-            trial = study.ask()
+            trials = study.ask_many(min(share - done, 2 if done % 10 == 0 else 1))
         except NothingToAsk:
             select.select([], [], [], 0.005)  # the others hold what is left of the iteration
             continue
-        state = study.tell(trial.id, bowl(trial))
-        os.write(1, f"{trial.id} {state}\n".encode())
-        done += 1
+        for trial in trials:
+            wrong = len(trials) == 2 and trial is trials[0]
+            state = study.tell(trial.id, bowl(trial) + wrong)
+            if wrong:
+                state = study.correct(trial.id, bowl(trial), "lost decimal point")
+            os.write(1, f"{trial.id} {state}\n".encode())
+            done += 1
 
 
-def spawn(url, share):
+def spawn(url, share, budget):
     pid = os.fork()
     if pid == 0:
         try:
-            work(url, share)
+            work(url, share, budget)
         except BaseException:
             os.write(2, traceback.format_exc().encode())
             os._exit(1)
@@ -45,5 +51,6 @@ def spawn(url, share):
 
 if __name__ == "__main__":
     assert len(os.listdir("/proc/self/task")) == 1, "a fork must not leave threads behind"
-    workers = [spawn(sys.argv[1], int(sys.argv[3])) for _ in range(int(sys.argv[2]))]
+    processes, share = map(int, sys.argv[2:])
+    workers = [spawn(sys.argv[1], share, processes * share) for _ in range(processes)]
     sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in workers))

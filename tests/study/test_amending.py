@@ -238,3 +238,21 @@ def test_an_answer_told_again_after_its_correction_changes_nothing(url):
     rows = study.verify()
     assert study.tell(trial.id, 214.0) == "complete"
     assert (study.verify(), study.trials()[0].value) == (rows, 21.4)
+
+
+def test_a_study_with_many_amendments_is_replayed_once(monkeypatch):
+    """Answers that are put right before the next points are drawn change no points that are in the log."""
+    from driftopt.study.session import Session
+
+    study = Study.create("sqlite://", "a", budget=40, **PLAIN)
+    for turn in range(40):
+        trial = study.ask()
+        study.tell(trial.id, world(trial) + 1)
+        if turn % 3 or turn > 36:  # first and last answers of an iteration too
+            study.correct(trial.id, world(trial))
+    replays, whole = [], Session._replay
+    monkeypatch.setattr(Session, "_replay", lambda *args: replays.append(1) or whole(*args))
+    again = Study(study._log, "a", study.spec, lambda: 0.0)
+    assert again.recommend().x.tobytes() == study.recommend().x.tobytes()
+    assert again.verify() == study.verify()
+    assert len(replays) <= 5  # one for each session

@@ -29,5 +29,34 @@ def drive(study, world=bowl, **how):
         study.tell(trial.id, world(trial))
 
 
+def answer_the_long_way(study, trial, world=bowl):
+    """Tell a trial its value at last: some are told wrong and corrected, some voided or held in between."""
+    turn = (7 * trial.iteration + trial.point + 3 * trial.sample) % 13 if trial.kind == "method" else None
+    study.tell(trial.id, world(trial) + (turn == 3))
+    if turn == 6:
+        study.void(trial.id, "the till was broken")
+    if turn == 9:
+        study.hold(trial.id, "a fair?")
+    put_right(study, study.trial(trial.id), world)
+
+
+def put_right(study, trial, world=bowl):
+    """What is left to do until a trial that was answered has its value; True where something was."""
+    if trial.state == "held":
+        study.accept(trial.id, "a fair")
+    elif trial.state == "voided" or trial.value != world(trial):
+        study.correct(trial.id, world(trial), "found the paper roll")
+    else:
+        return False
+    return True
+
+
+def extend_halfway(study, budget):
+    """Once half of a budget is spent, allow all of it."""
+    now = study.status()
+    if now.spent >= now.budget // 2 and now.budget < budget:
+        study.extend(budget, "it goes well")
+
+
 def states(study):
     return {trial.id: trial.state for trial in study.trials()}

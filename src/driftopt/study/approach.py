@@ -3,6 +3,10 @@
 `max_change` limits how far the next deployment may be from the one before, `settle` how long a decision is
 held before its answer counts. Whatever is to be deployed next, for the method, for control or to evaluate, in
 whatever order it is asked, goes through `first`: so both hold for every pair of consecutive deployments.
+
+Why this is no step of `Space`: a step makes a decision of a method's point alone, while both of these depend
+on what is deployed now, whoever asked for it, and answer with another deployment that is paid for. What is a
+matter of decisions, distances and the next one on an allowed way, is the space's (`distance`, `toward`).
 """
 
 import numpy as np

@@ -25,7 +25,7 @@ Step = np.ndarray | int | None
 TWICE = 2  # answers in a row that break a hard limit halt a study
 # What a checkpoint holds as it is.
 _NUMBERS = (
-    *("amended_at", "opened_at", "budget", "stopped", "spent", "since_control", "closed"),
+    *("amended_at", "unlike_at", "opened_at", "budget", "stopped", "spent", "since_control", "closed"),
     *("halted", "broken", "control"),
 )
 
@@ -58,7 +58,9 @@ class Progress:
         self._amended = dict(amended)
         self._seen = self._begin
         self.amended_at = 0  # the last row that amends what the method's state depends on
+        self.unlike_at = 0  # the last that amends an answer from which points were drawn already
         self.opened_at = 0  # the row that opened the last closed iteration
+        self._last_closed: frozenset[int] = frozenset()  # and its trials, where they are known
         self._draws: dict[tuple[int, int], OpenIteration] = {}
         self._draw_of: dict[int, tuple[OpenIteration, int]] = {}  # a trial's draw and slot
         self._memory = self._spec.answers.begin()  # of the steps on the way in
@@ -260,6 +262,7 @@ class Progress:
             self._beside[row.trial_id][1].append(row)
         if row.kind in AMENDMENTS and self._moves(row.trial_id):
             self.amended_at = row.row
+            self.unlike_at = row.row if self._drawn_from(row.trial_id) else self.unlike_at
         found = self._draw_of.get(row.trial_id)
         if found is None:
             return  # not the method's own, or of an iteration that is over: it does not change the state
@@ -277,6 +280,10 @@ class Progress:
             # By trial, not by who holds the slot now: a process that reads the log at once, late, must
             # count what one that watched it counted, and a trial that expired and then failed is one.
             draw.lost[slot].add(row.trial_id)
+
+    def _drawn_from(self, trial: int) -> bool:
+        """Whether points of a later iteration than the trial's own may be in the log already."""
+        return trial not in self._draw_of and not (self.open is None and trial in self._last_closed)
 
     def _moves(self, trial: int) -> bool:
         """Whether the method's state depends on a trial's answer."""
@@ -336,6 +343,7 @@ class Progress:
                 self.steps.append(self._told(draw))
                 self.closed += 1
                 self.opened_at = draw.row
+                self._last_closed = frozenset(draw.trials)
             else:
                 return
             del self._draws[key]

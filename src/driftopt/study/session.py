@@ -105,7 +105,7 @@ class Session:
         self._kept_at = self.progress.resumed_at
         state.follow(self.progress.steps, self.progress.steps_before)
         # Whoever wrote the checkpoint has compared the points before it.
-        if state.before is not None and self.progress.amended_at < self.progress.opened_at:
+        if state.before is not None and self.progress.unlike_at < self.progress.opened_at:
             self._verify(self.progress, state.before)
         return state
 
@@ -115,12 +115,12 @@ class Session:
 
         state = MethodState(self.spec)
         state.follow(progress.steps)
-        if state.before is not None and progress.amended_at < progress.opened_at:
+        if state.before is not None and progress.unlike_at < progress.opened_at:
             self._verify(progress, state.before)
-        elif progress.amended_at > 0:
+        elif progress.unlike_at > 0:
             # The last points were asked before an answer was amended: they follow from what stood then.
             rows, _ = self.log.read(lambda log: log.since(self.log.begin))
-            self._replay(progress.of(rows[: progress.amended_at - 1]))
+            self._replay(progress.of(rows[: progress.unlike_at - 1]))
         return state
 
     def _verify(self, progress: Progress, replayed: np.ndarray) -> None:

@@ -1,4 +1,8 @@
-"""What an answer does to the log. Needs the trial's own rows alone, so it is quick however long the study."""
+"""What an answer does to the log. Needs few rows beside the trial's own: it is quick however long the study.
+
+Whether an answer counts is for the steps of `answers` to say. Here they are given what to compare it with:
+only the log knows which deployments are of the same kind.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
