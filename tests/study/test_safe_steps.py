@@ -1,4 +1,7 @@
-"""Safe steps: bounds and `max_change` hold for every asked point, whatever the values told."""
+"""Safe steps: bounds and `max_change` hold for every asked point, whatever the values told.
+
+Longer than 300 lines because bounds, grids and limits are each held together with the others.
+"""
 
 import numpy as np
 import pytest

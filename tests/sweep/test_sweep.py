@@ -1,4 +1,7 @@
-"""Sweeps: the right runs in the right rows, selection as stated, resumed equals uninterrupted."""
+"""Sweeps: the right runs in the right rows, selection as stated, resumed equals uninterrupted.
+
+Longer than 300 lines because one table, run once, is held against every way to come by it.
+"""
 
 import json
 import os
