@@ -10,7 +10,7 @@ from driftopt import methods, problems, simulate
 from driftopt.cli import demo_runs
 from driftopt.runtime.files import WriteError
 
-SCORE = demo_runs.Score("auto", 1.0, None, 1, np.ones(2), 20, np.array([10, 20]), np.ones((2, 2)))
+SCORE = demo_runs.DemoScore("auto", 1.0, None, 1, np.ones(2), 20, np.array([10, 20]), np.ones((2, 2)))
 
 
 @pytest.fixture(scope="module")
