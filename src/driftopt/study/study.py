@@ -265,7 +265,7 @@ class Study:
             questions: the arguments of `ask` for each, {"holder": …} and others.
 
         Returns:
-            For each its trial, or the exception that `ask` would have raised.
+            for each its trial, or the exception that `ask` would have raised.
         """
         outcomes: dict[int, Trial | Exception] = {}
         waiting: dict[int, asking.Question] = {}

@@ -6,7 +6,7 @@
 from driftopt.study.log import studies
 from driftopt.study.log.database import Database
 from driftopt.study.log.keys import Request
-from driftopt.study.log.log import KnownTrial, Log, Reader, Writer, Written
+from driftopt.study.log.log import KnownTrial, Log, Reader, Writer
 from driftopt.study.log.rows import (
     Answered,
     Asked,
@@ -16,6 +16,7 @@ from driftopt.study.log.rows import (
     Mark,
     Opened,
     Row,
+    Written,
     as_trial,
     as_trials,
     chained,

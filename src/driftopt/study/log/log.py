@@ -22,6 +22,7 @@ from driftopt.study.log.rows import (
     Mark,
     Opened,
     Row,
+    Written,
     checksum_of,
     stored,
     vector_as_json,
@@ -103,14 +104,6 @@ class Log:
             writer.keep_checkpoint(checkpoint)
 
         return self.database.write_once(kept)
-
-
-class Written(NamedTuple):
-    """Rows that one transaction appended after `before`."""
-
-    before: Mark
-    rows: list[Row]
-    after: Mark
 
 
 class KnownTrial(NamedTuple):

@@ -68,6 +68,14 @@ class Mark(NamedTuple):
     checksum: str
 
 
+class Written(NamedTuple):
+    """Rows that one transaction appended after `before`."""
+
+    before: Mark
+    rows: list[Row]
+    after: Mark
+
+
 class Checkpoint(NamedTuple):
     """What the rows up to a mark lead to, as some code computed it."""
 
