@@ -1,5 +1,9 @@
 """Small programs as one kernel: which are taken, and that the numbers are the usual ones."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -63,4 +67,18 @@ def test_without_a_client_of_its_own_the_usual_one_serves(monkeypatch):
 
     monkeypatch.delattr(xla_client, "make_cpu_client")
     # What is kept stays: programs were compiled for it.
-    assert one_kernel.place.__wrapped__().device_set == {jax.local_devices(backend="cpu")[0]}
+    assert one_kernel._place.__wrapped__().device_set == {jax.local_devices(backend="cpu")[0]}
+
+
+def test_threads_that_come_at_once_find_one_place(monkeypatch):
+    """Two places would be two devices, and arrays of one no arguments for programs of the other."""
+    begun, slow = threading.Barrier(4), one_kernel._place.__wrapped__
+    monkeypatch.setattr(one_kernel, "_place", cache(slow))
+
+    def ask():
+        begun.wait()
+        return one_kernel.place()
+
+    with ThreadPoolExecutor(4) as pool:
+        places = [each.result() for each in [pool.submit(ask) for _ in range(4)]]
+    assert all(each is places[0] for each in places)

@@ -51,9 +51,18 @@ BARRED = frozenset(
 PASSING = frozenset({"while", "case", "if", "return"})
 
 
-@cache
 def place() -> SingleDeviceSharding:
-    """Where such programs run: a CPU client that does what it is given at once, or else JAX's own."""
+    """Where such programs run: one place for all threads, for programs and arrays must agree on it."""
+    with _PLACING:
+        return _place()
+
+
+_PLACING = threading.Lock()
+
+
+@cache
+def _place() -> SingleDeviceSharding:
+    """A CPU client that does what it is given at once, or else JAX's own."""
     try:
         from jaxlib import xla_client
 
