@@ -84,7 +84,7 @@ def forget():
     for value in [value for names in held for value in list(names.values())]:
         if isinstance(value, one_kernel.Program):
             value.forget()
-        elif value is not one_kernel.place and callable(clear := getattr(value, "cache_clear", None)):
+        elif value is not one_kernel._place and callable(clear := getattr(value, "cache_clear", None)):
             clear()  # but the place, where arrays of an open study may be
 
 
