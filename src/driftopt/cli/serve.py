@@ -46,7 +46,7 @@ def serve(
     """
     from driftopt.packages import package
 
-    for name in ("fastapi", "uvicorn", "swagger_ui_bundle"):
+    for name in ("fastapi", "uvicorn", "fastapi_swagger"):
         package(name, "serve", "driftopt serve")
     from driftopt.service import hosts, server, tokens
     from driftopt.service.settings import Settings

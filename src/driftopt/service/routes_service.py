@@ -66,6 +66,7 @@ async def start() -> Response:
 
 def serve_files(app: FastAPI) -> None:
     """The description's files, from this machine alone."""
-    viewer = package("swagger_ui_bundle", "serve", "driftopt serve").swagger_ui_path
+    package("fastapi_swagger", "serve", "driftopt serve")
+    viewer = files("fastapi_swagger") / "resources"
     app.mount("/docs/viewer", StaticFiles(directory=str(viewer)), name="viewer")
     app.mount("/docs/files", StaticFiles(directory=str(DESCRIPTION)), name="description")
