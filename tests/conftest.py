@@ -23,9 +23,9 @@ import jax
 import pytest
 
 from driftopt import methods
-from driftopt.drivers import compiler_options, host, quick_host
+from driftopt.drivers import compiler_options
 from driftopt.oracle import Sight
-from driftopt.runtime import executable_cache
+from support.programs import forget_programs
 from support.quick_loop import LONG_FILES, below, mark_long
 
 jax.config.update("jax_num_cpu_devices", 2)
@@ -85,11 +85,7 @@ def pytest_runtest_teardown() -> None:
     """Forget compiled programs once they fill the memory: each takes more than a megabyte."""
     global enough
     if os.path.exists("/proc/self/statm") and memory() > enough:
-        jax.clear_caches()
-        quick_host._programs.cache_clear()
-        for program in (host._advance, host._init, host._recommend):
-            program.forget()
-        executable_cache._loaded.clear()
+        forget_programs()
         gc.collect()
         if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # only some C libraries have it
             trim(0)

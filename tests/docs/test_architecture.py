@@ -15,6 +15,7 @@ import pytest
 import driftopt
 from driftopt import methods, problems
 from driftopt.drivers import one_kernel
+from driftopt.runtime import executable_cache
 from support import paper_runs
 
 PAGE = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -60,6 +61,8 @@ def walk(call):
             if name not in visited:
                 visited.append(name)
 
+    folder = executable_cache._folder  # a command that was tested before in this process may have set it
+    executable_cache.keep_in(None)
     threading.setprofile(entered)
     sys.setprofile(entered)
     try:
@@ -67,6 +70,7 @@ def walk(call):
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
+        executable_cache.keep_in(folder)
     return visited
 
 

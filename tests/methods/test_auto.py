@@ -15,6 +15,7 @@ from driftopt.pytree import module
 from driftopt.rng.seeds import as_key
 from driftopt.study import Study
 from support.bowl import Bowl, bowl
+from support.programs import forget_programs
 
 
 def told(method, x0, oracle, pairs, seed=0):
@@ -244,9 +245,9 @@ def test_a_radius_that_cannot_change_fails_that_test(monkeypatch):
     """The planted twin: with the rule taken out, most radii are far worse than the best."""
     for rate in ("GROWTH", "NOISY_GROWTH", "SHRINKAGE"):
         monkeypatch.setattr(auto, rate, 0.0)
-    jax.clear_caches()
+    forget_programs()
     means, errors = descents(methods.get("auto", radius=RADII), 10)
-    jax.clear_caches()
+    forget_programs()
     assert (means - means.min() - 6 * errors.max() > 0.3).sum() > 4, means
 
 
@@ -264,8 +265,8 @@ def test_a_walk_of_noise_alone_is_hardly_reported(monkeypatch):
     _, humble = above_the_start(walk)
     monkeypatch.setattr(auto, "FEW", 0.0)
     monkeypatch.setattr(auto, "ENOUGH", 1e-9)
-    jax.clear_caches()
+    forget_programs()
     z, bold = above_the_start(walk)
-    jax.clear_caches()
+    forget_programs()
     assert z > 6
     assert humble < bold / 4

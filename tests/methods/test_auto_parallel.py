@@ -10,6 +10,7 @@ from driftopt.drivers.host import Host
 from driftopt.methods import auto
 from driftopt.problems import kink
 from driftopt.study import Study
+from support.programs import forget_programs
 
 SLOPE = np.array([1.0, -2.0, 0.5, 3.0, -1.0])
 
@@ -78,10 +79,10 @@ def test_counting_the_fall_pair_by_pair_fails_that_test(monkeypatch):
         return state._replace(told=state.told // self.directions)
 
     monkeypatch.setattr(auto.Auto, "tell", one_by_one)
-    jax.clear_caches()
+    forget_programs()
     with pytest.raises(AssertionError):
         test_on_a_plane_without_noise_trials_cost_nothing(4)
-    jax.clear_caches()
+    forget_programs()
 
 
 def test_trials_at_most_double_from_one_iteration_to_the_next_and_keep_the_promise():
