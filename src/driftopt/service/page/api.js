@@ -83,7 +83,7 @@ export function study(name) {
     ask: (body, once) => post("/trials:ask", body, { "Idempotency-Key": once }),
     tell: (id, body) => post(`/trials/${id}:tell`, { ...body, who: who() }),
     fail: (id, reason) => post(`/trials/${id}:fail`, { reason, who: who() }),
-    correct: (id, value, sem, reason) => post(`/trials/${id}:correct`, { value, ...(sem === null ? {} : { sem }), reason, who: who() }),
+    correct: (id, value, sem, reason, beside = {}) => post(`/trials/${id}:correct`, { ...beside, value, ...(sem === null ? {} : { sem }), reason, who: who() }),
     void: (id, reason) => post(`/trials/${id}:void`, { reason, who: who() }),
     accept: (id, reason) => post(`/trials/${id}:accept`, { reason, who: who() }),
     hold: (id, reason) => post(`/trials/${id}:hold`, { reason, who: who() }),

@@ -1,0 +1,18 @@
+"""Undone on the service's page: everything is as it was, and what is said of it is true."""
+
+
+def test_undoing_a_take_back_brings_back_what_was_told_beside_the_value(window, begin):
+    study = begin(covariates=["rain"], limits={"complaints": {"max": 5.0}}, relative_to_control=True)
+    id = study.ask().id
+    study.tell(id, 2.5, sem=0.4, covariates={"rain": 3.0}, metrics={"complaints": 1.0}, n=50, control=2.0)
+    before = study.trial(id)
+    window.open(study.name)
+    window.press("Take back", f"#trials tr[data-trial='{id}']")
+    window.press("Take it back", "dialog")
+    window.closed()
+    assert study.trial(id).state == "voided"
+    window.press("Undo", "#said")
+    window.says("has the value 2.5 again", "document.getElementById('said')")
+    after = study.trial(id)
+    told = ("state", "value", "sem", "covariates", "metrics", "n", "control")
+    assert [getattr(after, name) for name in told] == [getattr(before, name) for name in told]
