@@ -16,3 +16,19 @@ def test_undoing_a_take_back_brings_back_what_was_told_beside_the_value(window, 
     after = study.trial(id)
     told = ("state", "value", "sem", "covariates", "metrics", "n", "control")
     assert [getattr(after, name) for name in told] == [getattr(before, name) for name in told]
+
+
+def test_a_correction_keeps_the_standard_error_unless_it_is_emptied(window, begin):
+    study = begin()
+    id = study.ask().id
+    study.tell(id, 25.0, sem=0.4)
+    window.open(study.name)
+    for value, error in (("2.5", 0.4), ("2.6", None)):
+        window.press("Correct", f"#trials tr[data-trial='{id}']")
+        window.fill("What was truly measured", value)
+        if error is None:
+            window.fill("Its standard error, if known", "")
+        window.press("Correct", "dialog")
+        window.closed()
+        window.says(f"now has the value {value}", "document.getElementById('said')")
+        assert (study.trial(id).value, study.trial(id).sem) == (float(value), error)
