@@ -32,3 +32,17 @@ def test_a_correction_keeps_the_standard_error_unless_it_is_emptied(window, begi
         window.closed()
         window.says(f"now has the value {value}", "document.getElementById('said')")
         assert (study.trial(id).value, study.trial(id).sem) == (float(value), error)
+
+
+def test_an_answer_that_closed_its_iteration_is_not_said_to_be_asked_again(window, begin):
+    study = begin()
+    study.tell(study.ask().id, 2.0)
+    window.open(study.name)
+    id, _ = window.ask()
+    window.tell(id, 2.5)
+    assert study.summary().iterations == 1  # that answer closed it
+    window.press("Undo", "#said")
+    window.says("while its iteration is open; otherwise", "document.getElementById('said')")
+    assert study.trial(id).state == "voided"
+    trial = study.ask()
+    assert (trial.iteration, trial.point) != (study.trial(id).iteration, study.trial(id).point)

@@ -76,7 +76,7 @@ export async function tell(seen, trial) {
   if (!done) return;
   const held = done.state === "held" ? " It is far from all others and held: accept it if it is true." : "";
   say(`Trial ${trial.id} was told ${number(done.value)}.${held}`, "Undo", () => attempt(() => seen.one.void(trial.id, "told by mistake"),
-    `The answer of trial ${trial.id} was taken back; its point is asked again.`));
+    `The answer of trial ${trial.id} was taken back. Its point is asked again while its iteration is open; otherwise the study goes on without it.`));
 }
 
 export async function fail(seen, trial) {
