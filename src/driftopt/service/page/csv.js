@@ -38,7 +38,7 @@ export function prices(text) {
   if (!lines.length) throw new Error("the table is empty: one line for each coordinate, name and value");
   const heads = lines[0][1].map(cell => COLUMNS.find(column => HEADS[column].includes(cell.toLowerCase())));
   const titled = heads.includes("name") || heads.includes("value");
-  const columns = titled ? heads : COLUMNS;
+  const columns = titled ? heads.slice(0, lines[0][1].findLastIndex(Boolean) + 1) : COLUMNS;
   if (titled && !(heads.includes("name") && heads.includes("value"))) throw new Error("line 1: the columns name and value are needed; low, high and step may follow");
   const found = lines.slice(titled ? 1 : 0).map(([number, line]) => row(number, line, columns));
   if (!found.length) throw new Error("below its first line the table is empty");
@@ -52,6 +52,8 @@ export function prices(text) {
 }
 
 function row(number, line, columns) {
+  if (line.slice(columns.length).some(Boolean))
+    throw new Error(`line ${number}: it has ${line.findLastIndex(Boolean) + 1} cells for ${columns.length} columns; write 2.50 with a point, or "2,50" in quotation marks`);
   const made = { line: number, name: "", value: null, low: null, high: null, step: null };
   columns.forEach((column, i) => {
     const text = line[i] ?? "";
