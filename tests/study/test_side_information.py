@@ -248,6 +248,85 @@ def test_a_corrected_metric_ends_the_halt(tmp_path):
     assert study.ask().state == "pending"
 
 
+def watched(url, limits=LIMITS["limits"], **more):
+    """A study with hard limits, and what tells the next trial its metrics."""
+    study = Study.create(url, "a", budget=60, **{**PLAIN, **more}, limits=limits)
+
+    def tell(value=1.0, **metrics):
+        trial = study.ask()
+        study.tell(trial.id, value, metrics=metrics)
+        return trial
+
+    return study, tell
+
+
+TWO = {"complaints": {"max": 5.0, "hard": True}, "calls": {"min": 1.0, "hard": True}}
+
+
+def test_controls_between_do_not_hide_a_broken_limit(tmp_path):
+    study, tell = watched(tmp_path / "a.db", control_every=1)
+    kinds = [tell(complaints=9 if turn % 2 else 2).kind for turn in range(4)]
+    assert kinds == ["control", "method"] * 2
+    with pytest.raises(Halted, match="complaints is 9"):
+        study.ask()
+
+
+def test_a_broken_answer_counts_once_however_often_it_is_corrected(tmp_path):
+    study, tell = watched(tmp_path / "a.db")
+    trial = tell(complaints=9)
+    study.correct(trial.id, 2.0)
+    study.correct(trial.id, 3.0)
+    assert study.ask().state == "pending"
+    assert study.summary().halted is None
+
+
+def test_a_correction_of_an_older_answer_does_not_hide_a_broken_limit(tmp_path):
+    study, tell = watched(tmp_path / "a.db")
+    first = tell(complaints=2)
+    tell(complaints=9)
+    study.correct(first.id, 3.0)
+    tell(complaints=8)
+    with pytest.raises(Halted, match="complaints is 8"):
+        study.ask()
+
+
+def test_two_limits_broken_once_each_do_not_halt(tmp_path):
+    study, tell = watched(tmp_path / "a.db", TWO)
+    tell(complaints=9, calls=3)
+    tell(complaints=2, calls=0)
+    assert study.ask().state == "pending"
+
+
+def test_limits_whose_metrics_are_told_in_turn_halt(tmp_path):
+    study, tell = watched(tmp_path / "a.db", TWO)
+    for told in ({"complaints": 9}, {"calls": 3}, {"complaints": 8}):
+        tell(**told)
+    with pytest.raises(Halted, match=r"^complaints is 8 and may be at most 5, hard: twice in a row"):
+        study.ask()
+
+
+def test_metrics_of_an_answer_that_failed_count(tmp_path):
+    study, tell = watched(tmp_path / "a.db")
+    tell(complaints=9)
+    tell(value=float("nan"), complaints=8)
+    with pytest.raises(Halted, match="complaints is 8"):
+        study.ask()
+
+
+def test_a_corrected_control_is_not_the_last_one_again(tmp_path):
+    study = Study.create(
+        tmp_path / "a.db", "a", budget=60, **PLAIN, control_every=1, relative_to_control=True
+    )
+    controls = []
+    for _ in range(5):
+        trial = study.ask()
+        controls += [trial] * (trial.kind == "control")
+        study.tell(trial.id, float(trial.id))
+    study.correct(controls[0].id, 50.0)
+    study.recommend()
+    assert study._session.progress.control == controls[-1].id
+
+
 def test_values_relative_to_control(tmp_path):
     """Told beside, or deployed by the study itself: the last one counts."""
     study = Study.create(tmp_path / "a.db", "a", budget=60, **PLAIN, relative_to_control=True)

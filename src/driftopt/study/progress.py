@@ -15,7 +15,7 @@ from driftopt.study.errors import Holding
 from driftopt.study.log import Asked, Deployed, Happened, Mark, Opened, Reader, Row, Written, as_trial
 from driftopt.study.open_iteration import OpenIteration
 from driftopt.study.spec import Spec
-from driftopt.study.trial import AMENDMENTS, FOR_ANOTHER, TAKEN_BACK, Trial
+from driftopt.study.trial import AMENDMENTS, ANSWERS, FOR_ANOTHER, TAKEN_BACK, Trial
 
 # What happened to the method's state, in order: the (p,) values of an iteration, None for a redraw, or the
 # budget that it plans for from there on.
@@ -23,6 +23,8 @@ Step = np.ndarray | int | None
 
 
 TWICE = 2  # answers in a row that break a hard limit halt a study
+# Answers whose metrics count. One that failed has no value that could be used, but was deployed.
+_STANDING = ("complete", "corrected", "accepted", "failed")
 # What a checkpoint holds as it is.
 _NUMBERS = (
     *("amended_at", "unlike_at", "opened_at", "budget", "stopped", "spent", "since_control", "closed"),
@@ -69,7 +71,7 @@ class Progress:
         self.budget = self._spec.budget
         self.stopped: str | None = None  # why the study was ended before its budget
         self.halted: str | None = None  # why nothing is asked until someone resumes
-        self.broken = 0  # answers in a row that break a hard limit
+        self.broken: dict[str, int] = {}  # by hard limit, how many answers in a row break it
         self.control: float | None = None  # what control gave last, where values are relative to it
         self.spent = 0
         self.deployed = Deployed()
@@ -244,7 +246,7 @@ class Progress:
 
     def _of_study(self, row: Happened) -> None:
         if row.kind == "resumed":
-            self.halted, self.broken = None, 0
+            self.halted, self.broken = None, {}
         elif row.kind == "extended":
             self.budget = int(row.value or 0)
             self.steps.append(self._spec.planned(self.budget))
@@ -317,21 +319,27 @@ class Progress:
         return said._replace(sem=row.sem, control=control)
 
     def _watch(self, row: Happened) -> None:
-        """Hard limits, and the last control, as the answers now stand."""
+        """Hard limits, and the last control: a trial counts at its first answer, by what stands of it now."""
         stands = self._amended.get(row.trial_id or 0, row)
-        if row.kind not in ("complete", "corrected", "accepted") or stands is None:
+        if row.kind not in ANSWERS or stands is None or stands.kind not in _STANDING:
             return
         beside = self._beside.get(row.trial_id or 0)
-        if self._spec.relative_to_control and beside is not None and beside[0].kind == "control":
-            self.control = stands.value
-        told = Beside.from_json(stands.beside).metrics
+        asked = None if beside is None else beside[0]
+        if asked is not None and asked.kind == "control" and stands.kind != "failed":
+            self.control = stands.value if self._spec.relative_to_control else None
+        if asked is None or (asked.kind != "control" and (asked.kind, asked.sample) != ("confirm", 0)):
+            self._count_broken(row.trial_id, Beside.from_json(stands.beside).metrics)
+
+    def _count_broken(self, trial: int | None, told: Mapping[str, float]) -> None:
+        """Each hard limit on its own; a metric that was not told says nothing of its limit."""
         hard = [one for one in self._hard if one.name in told]
-        broken = [one for one in hard if one.excess(told[one.name]) > 0]
-        if hard:
-            self.broken = self.broken + 1 if broken else 0
-        if self.broken >= TWICE and self.halted is None:
-            words = ", ".join(f"{one.name} is {told[one.name]:g} and may be {one.words}" for one in broken)
-            self.halted = f"{words}: twice in a row, at last in trial {row.trial_id}"
+        over = {one.name for one in hard if one.excess(told[one.name]) > 0}
+        now = {one.name: self.broken.get(one.name, 0) + 1 if one.name in over else 0 for one in hard}
+        self.broken = self.broken | now
+        twice = [one for one in hard if now[one.name] >= TWICE]
+        if twice and self.halted is None:
+            words = ", ".join(f"{one.name} is {told[one.name]:g} and may be {one.words}" for one in twice)
+            self.halted = f"{words}: twice in a row, at last in trial {trial}"
 
     def _close(self) -> None:
         """Draws that are over become steps of the method's state."""
