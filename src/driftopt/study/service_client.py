@@ -13,7 +13,7 @@ import time
 import uuid
 import weakref
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 from driftopt import checks
@@ -24,6 +24,7 @@ VARIABLE = "DRIFTOPT_TOKEN"
 GIVE_UP_AFTER = 60.0  # seconds that a server which is away is waited for
 _ANSWER_WITHIN = 120.0  # longer than the server works on a request
 _LOST = (OSError, http.client.HTTPException)
+_PASSING = (429, 502, 503, 504)  # the server asks to wait, or a proxy before it says that it is away
 
 
 def is_address(url: object) -> bool:
@@ -39,6 +40,16 @@ def no_token(url: "str | os.PathLike[str] | Database", token: str | None) -> Non
     """A database needs no token: whoever gives one means a server."""
     if token is not None:
         raise ValueError("token is for a server, whose url begins with http:// or https://")
+
+
+class _Answer(NamedTuple):
+    """What a server answered."""
+
+    status: int
+    content: bytes
+    wait: float  # seconds, for which it asks to wait
+    kind: str  # its Content-Type
+    leads_to: str  # its Location
 
 
 class ServiceClient:
@@ -69,7 +80,7 @@ class ServiceClient:
 
     def get(self, path: str, **query: Any) -> Any:
         """What JSON says there; None is left out of the query."""
-        return json.loads(self.content(path, **query))
+        return self._read(self.content(path, **query))
 
     def content(self, path: str, **query: Any) -> bytes:
         """The bytes there."""
@@ -82,11 +93,11 @@ class ServiceClient:
         if keyed:
             headers |= _keyed(key)
         content = json.dumps(body, default=_plain).encode()
-        return json.loads(self._patiently("POST", path, content, headers))
+        return self._read(self._patiently("POST", path, content, headers))
 
     def delete(self, path: str, *, key: str | None = None, **query: str) -> Any:
         """Delete something; with a key, of its own if none is given, so that the same again is the same."""
-        return json.loads(self._patiently("DELETE", f"{path}?{urlencode(query)}", None, _keyed(key)))
+        return self._read(self._patiently("DELETE", f"{path}?{urlencode(query)}", None, _keyed(key)))
 
     def close(self) -> None:
         """Give all connections back; whoever goes on opens a new one."""
@@ -97,14 +108,14 @@ class ServiceClient:
         began, pause = time.monotonic(), 0.02
         while True:
             try:
-                status, content, wait = self._once(method, path, body, headers)
+                answer = self._once(method, path, body, headers)
             except _LOST as error:
                 self._connection().close()  # it is opened anew by the next request
                 reason, wait = f"{type(error).__name__}: {error}", 0.0
             else:
-                if status not in (429, 503):
-                    return content if status < 400 else _raise(status, content)
-                reason = _detail(content)
+                if answer.status not in _PASSING:
+                    return self._taken(answer)
+                reason, wait = f"{answer.status}: {_detail(answer.content)}", answer.wait
             if time.monotonic() - began > GIVE_UP_AFTER:
                 raise errors.DatabaseRefused(
                     f"{self.label} was waited for {GIVE_UP_AFTER:.0f} s ({reason}). Try again: nothing is "
@@ -113,16 +124,38 @@ class ServiceClient:
             time.sleep(max(wait, random.uniform(0, pause)))
             pause = min(2 * pause, 1.0)
 
-    def _once(
-        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> tuple[int, bytes, float]:
-        """Status, content and for how long the server asks to wait."""
+    def _once(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> _Answer:
         connection = self._connection()
         connection.request(method, self._prefix + path, body, {**self._headers, **headers})
         answer = connection.getresponse()
         content = answer.read()
         after = answer.getheader("Retry-After", "0")
-        return answer.status, content, min(float(after), 5.0) if after.isdigit() else 0.0
+        wait = min(float(after), 5.0) if after.isdigit() else 0.0
+        kind, leads_to = answer.getheader("Content-Type", ""), answer.getheader("Location", "nowhere")
+        return _Answer(answer.status, content, wait, kind, leads_to)
+
+    def _taken(self, answer: _Answer) -> bytes:
+        """The content of what a server of studies answered; an exception where it refused, or is none."""
+        if 300 <= answer.status < 400:  # never followed: the token is for this server alone
+            raise ValueError(
+                f"{self.label} answered {answer.status}, which leads to {checks.brief(answer.leads_to)}. The "
+                "token was not sent there: give the server's own address as url"
+            )
+        if answer.status >= 400:
+            return _raise(answer.status, answer.content, self._not_a_server(answer.content))
+        if answer.kind.startswith("text/html"):  # a proxy's page to log in, say: no file of a study
+            raise ValueError(self._not_a_server(answer.content))
+        return answer.content
+
+    def _read(self, content: bytes) -> Any:
+        try:
+            return json.loads(content)
+        except ValueError:
+            raise ValueError(self._not_a_server(content)) from None
+
+    def _not_a_server(self, content: bytes) -> str:
+        said = checks.brief(content[:60].decode(errors="replace"))
+        return f"{self.label} answered {said}, which is no JSON: url must lead to `driftopt serve`"
 
     def _connection(self) -> http.client.HTTPConnection:
         if getattr(self._mine, "pid", None) != os.getpid():  # never the parent's after a fork
@@ -164,13 +197,13 @@ def _detail(content: bytes) -> str:
         return "it gave no reason"
 
 
-def _raise(status: int, content: bytes) -> bytes:
-    """The exception that Python would have raised there."""
+def _raise(status: int, content: bytes, no_server: str) -> bytes:
+    """The exception that Python would have raised there; `no_server` says what a stranger answered."""
     try:
         problem = json.loads(content)
         detail, kind = str(problem["detail"]), str(problem["kind"])
     except (ValueError, KeyError, TypeError):
-        raise errors.DatabaseRefused(f"the server answered {status} and gave no reason") from None
+        raise (ValueError if status < 500 else errors.DatabaseRefused)(f"{status}: {no_server}") from None
     found = getattr(errors, kind, None)
     if isinstance(found, type) and issubclass(found, errors.NothingToAsk):
         raise found(detail, [errors.Holding(**one) for one in problem.get("holdings") or ()])
