@@ -327,6 +327,20 @@ def test_a_corrected_control_is_not_the_last_one_again(tmp_path):
     assert study._session.progress.control == controls[-1].id
 
 
+def test_a_halted_study_hands_nothing_out(tmp_path):
+    """Not for any purpose, and not what its holder has not answered yet."""
+    study, _ = watched(tmp_path / "a.db", parallel=4)
+    out = [study.ask(new=True) for _ in range(3)]
+    for trial in out[:2]:
+        study.tell(trial.id, 1.0, metrics={"complaints": 9})
+    for purpose in ("method", "confirm", "stationarity"):
+        for new in (False, True):
+            with pytest.raises(Halted):
+                study.ask(purpose, new=new)
+    assert study.summary().next.commands[0].startswith("driftopt study resume")
+    assert study.tell(out[2].id, 1.0) == "complete"
+
+
 def test_values_relative_to_control(tmp_path):
     """Told beside, or deployed by the study itself: the last one counts."""
     study = Study.create(tmp_path / "a.db", "a", budget=60, **PLAIN, relative_to_control=True)

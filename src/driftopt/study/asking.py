@@ -121,6 +121,9 @@ def _next(
     session: Session, log: Writer, purpose: str, holder: str, held: int | None, computed: Computed | None
 ) -> Trial | Needed | None:
     """What the holder has not answered, else a new deployment; None: a lease was ended now, so look again."""
+    if (halted := session.progress.halted) is not None:
+        start = display.decision(session.spec.names, session.spec.x0)
+        raise Halted(f"{halted}. Deploy the start again ({start}); `resume` goes on with the study")
     out = [] if held is None else session.progress.unanswered(holder, purpose)[held:]
     if out:
         kept = out[0].id in session.progress.deployed.kept
@@ -180,9 +183,6 @@ def _ask_method(
     spec, progress = session.spec, session.progress
     if progress.stopped is not None:
         raise BudgetSpent(f"the study was stopped ({progress.stopped}): ask for the recommendation")
-    if progress.halted is not None:
-        start = display.decision(spec.names, spec.x0)
-        raise Halted(f"{progress.halted}. Deploy the start again ({start}); `resume` goes on with the study")
     left = progress.budget - spec.reserve - progress.spent
     open = progress.open
     if open is None:

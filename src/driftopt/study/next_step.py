@@ -29,7 +29,7 @@ def next_step(
     trials: Sequence[Trial],
     now: float,
 ) -> NextStep:
-    """The most urgent first: answers that are held, answers that are owed, the next question, the result.
+    """The most urgent first: answers that are held, a halt, answers that are owed, the next question, the result.
 
     Under `max_change` a way is counted as one to the method's last deployment: the next is near it, but `ask`
     knows where, and has the last word.
@@ -45,6 +45,9 @@ def next_step(
         what = f"accept the answer of trial {held[0]} if it is true, else correct it{rest}"
         id = str(held[0])
         return NextStep(what, (command("accept", id), command("correct", id, "VALUE")))
+    if progress.halted is not None:
+        what = "deploy the start again: a hard limit was broken twice in a row. When that is mended, resume"
+        return NextStep(what, (command("resume"),))
     out = [trial for trial in trials if trial.state == "pending"]
     if out:
         first = out[0]
@@ -54,9 +57,6 @@ def next_step(
         what += ", or ask for another meanwhile" if more else ", or say that it failed"
         other = command("ask --new") if more else command("fail", str(first.id), "REASON")
         return NextStep(what, (command("tell", str(first.id), "VALUE"), other))
-    if progress.halted is not None:
-        what = "deploy the start again: a hard limit was broken twice in a row. When that is mended, resume"
-        return NextStep(what, (command("resume"),))
     ended = progress.stopped is not None
     if not ended and _can_ask(spec, progress, trials):
         return NextStep("ask for the next deployment", (command("ask"),))
