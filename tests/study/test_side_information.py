@@ -341,6 +341,23 @@ def test_a_halted_study_hands_nothing_out(tmp_path):
     assert study.tell(out[2].id, 1.0) == "complete"
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        *({"sem": 1e200}, {"sem": 5e-324}, {"n": 1.7e308}, {"n": 5e-324}, {"control": 1e300}),
+        *({"metrics": {"complaints": -1.7e308, "calls": 1.7e308}}, {"covariates": {"crowd": 1e300}}),
+    ],
+)
+def test_huge_and_tiny_numbers_beside_do_no_harm(told, tmp_path):
+    how = {**CROWD, **LIMITS, "relative_to_control": True}
+    study = Study.create(tmp_path / "a.db", "a", budget=40, **how)
+    for turn in range(6):
+        trial = study.ask()
+        study.tell(trial.id, value(trial), **({"n": 3.0, "control": 1.0} | (told if turn == 2 else {})))
+    assert np.isfinite(study.recommend().x).all()
+    assert json.dumps(study.summary().as_dict, allow_nan=False)
+
+
 def test_values_relative_to_control(tmp_path):
     """Told beside, or deployed by the study itself: the last one counts."""
     study = Study.create(tmp_path / "a.db", "a", budget=60, **PLAIN, relative_to_control=True)

@@ -24,6 +24,7 @@ from driftopt.answers.step import Step, Told, choose, if_sound
 MOST = 3.0  # ω at most
 NEAR = 0.2  # L looks back over about 1/NEAR iterations
 SURE = 4.0  # the precision with which φ is believed to be 1 at first
+HUGE = 1e154  # the square of a larger number is no number
 WILD = 9.0  # squares count up to so many times the usual one
 
 
@@ -46,8 +47,8 @@ class Precision(Step):
     reads: ClassVar[str] = "precision"  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def row(self, beside: Beside) -> Sequence[float]:
-        """Its sem², else its 1/n; the other one is NaN. A sem of 0 says nothing."""
-        if beside.sem is not None and not (isinstance(beside.sem, float) and not beside.sem):
+        """Its sem², else its 1/n; the other one is NaN. A sem of 0, or whose square overflows, says nothing."""
+        if beside.sem is not None and not (isinstance(beside.sem, float) and not 0 < beside.sem < HUGE):
             return [beside.sem**2, np.nan]
         return [np.nan, np.nan if beside.n is None else 1 / beside.n]
 
