@@ -358,6 +358,19 @@ def test_huge_and_tiny_numbers_beside_do_no_harm(told, tmp_path):
     assert json.dumps(study.summary().as_dict, allow_nan=False)
 
 
+def test_a_corrected_value_keeps_its_sem(tmp_path):
+    study = Study.create(tmp_path / "a.db", "a", budget=40, **PLAIN)
+    trial = study.ask()
+    study.tell(trial.id, 1.0, sem=0.5)
+    study.correct(trial.id, 2.0)
+    assert (study.trial(trial.id).value, study.trial(trial.id).sem) == (2.0, 0.5)
+    rows = study.verify()
+    study.correct(trial.id, 2.0)
+    assert study.verify() == rows, "the same again is nothing"
+    study.correct(trial.id, 2.0, sem=0.7)
+    assert study.trial(trial.id).sem == 0.7
+
+
 def test_values_relative_to_control(tmp_path):
     """Told beside, or deployed by the study itself: the last one counts."""
     study = Study.create(tmp_path / "a.db", "a", budget=60, **PLAIN, relative_to_control=True)

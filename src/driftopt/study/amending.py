@@ -20,8 +20,8 @@ def correct(
     """Another value in the place of what was told."""
     number, why, by = trial_number(id), _reason(reason), str(checks.text("who", who))
     new = stored(checks.number("value", value))
-    error = None if sem is None else stored(checks.number("sem", sem))
-    if error is not None and not (math.isfinite(error) and error >= 0):
+    given = None if sem is None else stored(checks.number("sem", sem))
+    if given is not None and not (math.isfinite(given) and given >= 0):
         raise ValueError(f"sem must be finite and >= 0, or None; got {sem!r}")
 
     said_beside = session.spec.beside(more)
@@ -32,6 +32,7 @@ def correct(
         known = log.trial(number)
         trial = _trial(session, known)
         beside = _kept(known, more, said_beside)
+        error = trial.sem if given is None else given
         if trial.state not in ("complete", "failed", "voided", "held"):
             raise ValueError(f"trial {number} is {trial.state}: {_ADVICE[trial.state]}")
         against = session.spec.answers.judge(Answer(new, error, vector_from_json(known.asked.x)))

@@ -389,7 +389,7 @@ class Study:
             id: a trial that was answered, failed, is held or was voided, and whose point no other answered.
             value: what was truly measured.
             reason: why, for those who read the log.
-            sem: the value's standard error, if known.
+            sem: the value's standard error; left out, the one told stays.
             who: who says so; this process, unless named.
             covariates: in the place of those told; left out, those stay. So it is with what follows.
             metrics: what else was measured.
