@@ -47,7 +47,7 @@ class Precision(Step):
     reads: ClassVar[str] = "precision"  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def row(self, beside: Beside) -> Sequence[float]:
-        """Its sem², else its 1/n; the other one is NaN. A sem of 0, or whose square overflows, says nothing."""
+        """Its sem², else its 1/n; the other one is NaN. A sem of 0, or a huge one, says nothing."""
         if beside.sem is not None and not (isinstance(beside.sem, float) and not 0 < beside.sem < HUGE):
             return [beside.sem**2, np.nan]
         return [np.nan, np.nan if beside.n is None else 1 / beside.n]

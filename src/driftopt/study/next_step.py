@@ -29,7 +29,7 @@ def next_step(
     trials: Sequence[Trial],
     now: float,
 ) -> NextStep:
-    """The most urgent first: answers that are held, a halt, answers that are owed, the next question, the result.
+    """The most urgent first: answers that are held, a halt, answers owed, the next question, the result.
 
     Under `max_change` a way is counted as one to the method's last deployment: the next is near it, but `ask`
     knows where, and has the last word.
