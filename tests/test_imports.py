@@ -8,6 +8,8 @@ import importlib
 import inspect
 import pkgutil
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -283,3 +285,10 @@ def test_no_file_takes_the_place_of_a_public_name(room):
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"driftopt.{room}.{module.name}")
     assert [name for name in package.__all__ if inspect.ismodule(getattr(package, name))] == []
+
+
+def test_nobody_waits_for_scipy_before_it_is_needed():
+    """It takes as long to load as JAX: `minimize` loads it while its programs compile, a study never."""
+    code = "import driftopt, sys; driftopt.minimize, driftopt.Study, driftopt.sweep; print('scipy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

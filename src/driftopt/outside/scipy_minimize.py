@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import optimize
 
 from driftopt import checks
 from driftopt.outside.contract import Outside, World, whole
@@ -38,6 +37,8 @@ class SciPy(Outside):
         checks.choice("algorithm", self.algorithm, ALGORITHMS)
 
     def run(self, world: World) -> None:
+        from scipy import optimize  # it takes as long to load as JAX, and every sweep knows this file
+
         bounds = None if world.sides is None else list(zip(*world.sides, strict=True))
         x = world.x0
         while world.left:
