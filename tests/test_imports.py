@@ -289,6 +289,7 @@ def test_no_file_takes_the_place_of_a_public_name(room):
 
 def test_nobody_waits_for_scipy_before_it_is_needed():
     """It takes as long to load as JAX: `minimize` loads it while its programs compile, a study never."""
-    code = "import driftopt, sys; driftopt.minimize, driftopt.Study, driftopt.sweep; print('scipy' in sys.modules)"
+    used = "driftopt.minimize, driftopt.Study, driftopt.sweep"
+    code = f"import driftopt, sys; {used}; print('scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
