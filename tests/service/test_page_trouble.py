@@ -102,3 +102,28 @@ def test_a_study_that_is_damaged_says_so(window, begin, served):
     window.run("location.hash = '#/'")
     window.until("[...document.querySelectorAll('.study .badge')].some(one => one.textContent === 'broken')")
     complaints(window.driver)
+
+
+SLOW = """
+    const real = window.fetch;
+    const gate = new Promise(open => { window.openGate = open; });
+    const later = given => String(given[0]).endsWith('/summary') ? gate : null;
+    window.fetch = async (...given) => { await later(given); return real(...given); };
+"""
+
+
+def test_the_list_says_that_nobody_waits_only_when_every_study_was_seen(browser, tmp_path):
+    told = settings(tmp_path / "list.db")
+    for name in ("first", "second"):
+        Study.create(told.url, name, budget=12, **PLAIN).close()
+    with serving(told) as (address, _):
+        window = Window(browser, address)
+        window.run("location.hash = '#/new'")
+        window.until("document.querySelector('.wizard')")
+        window.run(SLOW)
+        window.run("location.hash = '#/'")
+        lead = "document.querySelector('.lead').textContent"
+        assert window.until(f"{lead}.includes('studies') && {lead}") == "2 studies; looking …"
+        window.run("window.openGate()")
+        assert window.until(f"!{lead}.includes('looking') && {lead}") == "2 studies; none needs a person."
+    complaints(browser)

@@ -40,8 +40,10 @@ export async function list(place, caller, signal) {
   }
 
   function said() {
-    const waiting = [...known.values()].filter(one => one.needs).length;
-    return `${count(known.size, "study", "studies")}; ${waiting ? `${count(waiting, "needs", "need")} a person` : "none needs a person"}.`;
+    const all = [...known.values()], waiting = all.filter(one => one.needs).length;
+    const looking = all.some(one => one.needs === undefined); // nobody knows yet what these need
+    const found = [waiting && `${count(waiting, "needs", "need")} a person`, looking && "looking …"].filter(Boolean).join("; ");
+    return `${count(known.size, "study", "studies")}; ${found || "none needs a person"}${looking ? "" : "."}`;
   }
 
   async function detail(one) {
@@ -50,6 +52,7 @@ export async function list(place, caller, signal) {
     try {
       found = { summary: await served.summary(), ...(mine.found?.recommendation ? { recommendation: mine.found.recommendation } : {}) };
       Object.assign(mine, { needs: needs(found).length });
+      if (!signal.aborted) intro.textContent = said();
       fill(mine.card, one, found); // the recommendation may have to compile its method, for seconds
       found.recommendation = await served.recommendation();
     } catch (error) {
