@@ -59,8 +59,10 @@ def test_a_token_that_was_given_is_not_printed(tmp_path):
         with client(address) as http:
             assert http.get("/v1/studies").status_code == 200
         process.terminate()
-        printed, said = process.communicate()
+        printed = process.stdout.read()
+        _, said = process.communicate()
     assert SECRET not in printed + said
+    assert f"    {address}/\n" in printed  # the page, which asks for it
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,9 @@ def run(server: Server, listening: socket.socket, secret: str | None) -> None:
         # After the sign #, which browsers keep to themselves: it is in no request and no log.
         _say(f"    {link}/#token={secret}")
         _say("This token may do everything, until the server stops. Ctrl+C stops it.")
+    else:
+        _say(f"    {link}/")
+        _say("The page asks for a token that was given. Ctrl+C stops the server.")
     with suppress(KeyboardInterrupt):  # uvicorn sends the signal on when all is finished
         server.run(sockets=[listening])
     if server.abandoned:  # a thread that hangs in a driver would keep the process for as long
