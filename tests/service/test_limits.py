@@ -130,7 +130,7 @@ def test_what_goes_wrong_when_nobody_waits_any_more_is_no_fault_of_the_server(tm
     async def main():
         asyncio.get_running_loop().set_exception_handler(lambda _, found: faults.append(found))
         kept = kept_studies.KeptStudies(str(tmp_path / "a.db"), lambda: 0.0, 0.01)
-        with pytest.raises(TimeoutError):
+        with pytest.raises(TimeoutError, match="again, with its Idempotency-Key or holder, is safe"):
             await kept.look(late)
         go_on.set()
         while kept._begun:

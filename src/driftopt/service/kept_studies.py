@@ -138,7 +138,7 @@ class KeptStudies:
         except TimeoutError:
             raise TimeoutError(
                 f"this took longer than {self._seconds:.0f} s and goes on at the server: the same request "
-                "again is safe"
+                "again, with its Idempotency-Key or holder, is safe"
             ) from None
 
     async def kept(self, name: str) -> KeptStudy:
