@@ -45,8 +45,9 @@ def test_nobody_is_root():
 
 
 def test_the_health_is_asked_where_it_is_told():
-    assert re.findall(r" http://127\.0\.0\.1:8000(/\w+)", HEALTH) == ["/readyz"]
-    assert "GET /readyz" not in ROLES  # it needs no token
+    # A restart mends no database, so it is not /readyz.
+    assert re.findall(r" http://127\.0\.0\.1:8000(/\w+)", HEALTH) == ["/healthz"]
+    assert not {"GET /healthz", "GET /readyz"} & set(ROLES)  # they need no token
     assert '    CMD ["python", "/opt/driftopt/health.py"]' in CONTAINER
 
 
@@ -106,3 +107,9 @@ def test_systemd_can_read_the_units(tmp_path):
     files = sorted(map(str, tmp_path.glob("driftopt*")))
     done = subprocess.run(["systemd-analyze", "verify", *files], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_example_of_a_proxy_passes_the_port_of_the_name_on():
+    """nginx's $host has none, so that a page at shop.example:8443 would be taken for another origin."""
+    text = (DEPLOY.parent / "docs" / "service.md").read_text(encoding="utf-8")
+    assert re.findall(r"proxy_set_header Host (\S+);", text) == ["$http_host"]
