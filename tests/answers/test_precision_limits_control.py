@@ -179,3 +179,35 @@ def test_minimize_refuses_what_it_does_not_know():
         minimize(lambda x: {"value": 1.0, "price": 2.0}, [0.0], budget=20, radius=0.3, precision=True)
     with pytest.raises(ValueError, match="go with values"):
         minimize(lambda x: 0.0, [0.0], budget=20, radius=0.3, precision=True, loss=lambda x, xi: xi)
+
+
+def test_minimize_says_what_is_wrong_with_what_it_is_told():
+    how = {"budget": 20, "radius": 0.3}
+    with pytest.raises(ValueError, match="a hard limit halts a live study, and a function has nobody"):
+        minimize(lambda x: 1.0, [0.0], limits={"a": {"max": 1.0, "hard": True}}, **how)
+    for more in ({"limits": {"a": {"max": 1.0}}}, {"precision": True}, {"relative_to_control": True}):
+        with pytest.raises(ValueError, match="leave vectorized out"):
+            minimize(lambda x: x.sum(axis=1), [0.0], vectorized=True, **more, **how)
+        with pytest.raises(Exception, match="returns its value by name") as refused:
+            minimize(lambda x: 1.0, [0.0], **more, **how)
+        assert "covariates=" not in str(refused.value)
+
+
+def test_minimize_says_what_metrics_and_control_were():
+    """At the reported decision where there are final queries; as a study says it of its answers."""
+
+    def fun(x):
+        turn = len(calls)
+        calls.append(turn)
+        return {"value": float(x @ x), "metrics": {"a": float(turn % 2)}, "control": float(turn % 3)}
+
+    calls = []
+    how = {"budget": 40, "radius": 0.3, "rng": 0, "limits": {"a": {}, "b": {}}, "relative_to_control": True}
+    result = minimize(fun, [1.0], final_queries=8, **how)
+    a, b = result.metrics["a"], result.metrics["b"]
+    assert (a.estimate, a.count, b.estimate, b.sem, b.count) == (0.5, 8, None, None, 0)
+    assert a.sem == pytest.approx(np.std([0.0, 1.0] * 4, ddof=1) / 8**0.5)
+    assert result.control.iterations == result.nit
+    calls = []
+    assert minimize(fun, [1.0], **how).metrics["a"].count >= 4
+    assert "metrics" not in minimize(lambda x: float(x @ x), [1.0], budget=40, radius=0.3)

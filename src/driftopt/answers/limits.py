@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from driftopt import checks
+from driftopt import averages, checks
 from driftopt.answers.beside import Beside
 from driftopt.answers.step import Step, Told, if_sound
 
@@ -53,6 +53,16 @@ class Limit:
             return "no limit"
         side = f"at most {self.max:g}" if self.max is not None else f"at least {self.min:g}"
         return f"{side}{', hard' if self.hard else ''}"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a metric is at a decision, as far as a run knows."""
+
+    name: str
+    estimate: float | None  # None: it was not told there
+    sem: float | None
+    count: int  # values that it is the mean of
 
 
 class Weighed(NamedTuple):
@@ -131,9 +141,38 @@ def _after(memory: Weighed, values: Any, excess: Any, some: Any, xp: Any) -> Wei
     return after._replace(strength=xp.clip(memory.strength + pace, LEAST, MOST))
 
 
+def measured(names: Sequence[str], told: np.ndarray) -> dict[str, Measured]:
+    """The means of (n, m) metrics by name; NaN is one that was not told.
+
+    >>> measured(["calls"], np.array([[1.0], [3.0], [np.nan]]))["calls"].estimate
+    2.0
+    """
+    found: dict[str, Measured] = {}
+    for name, column in zip(names, told.T, strict=True):
+        known = column[np.isfinite(column)]
+        error = averages.standard_error(known) if known.size > 1 else None
+        mean = float(averages.mean(known)) if known.size else None
+        found[name] = Measured(name, mean, error, known.size)
+    return found
+
+
 def limits_of(given: Mapping[str, Mapping[str, Any]]) -> tuple[Limit, ...]:
     """From a study's plan."""
     return tuple(Limit(name, **sides) for name, sides in given.items())
+
+
+def none_hard(limits: dict[str, dict[str, Any]], where: str) -> dict[str, dict[str, Any]]:
+    """The same limits, where nothing can be halted.
+
+    Raises:
+        ValueError: one is hard.
+    """
+    if hard := [name for name, sides in limits.items() if sides.get("hard")]:
+        raise ValueError(
+            f"limits[{hard[0]!r}] is hard: a hard limit halts a live study, and {where} has nobody to "
+            "resume it; leave hard out"
+        )
+    return limits
 
 
 def checked(given: Any) -> dict[str, dict[str, Any]]:

@@ -11,9 +11,10 @@ import numpy as np
 from driftopt import averages, checks
 from driftopt.answers import Answer, Answers
 from driftopt.answers.answers import NOTHING
+from driftopt.answers.control import RelativeToControl, report
 from driftopt.answers.covariates import Covariates
 from driftopt.answers.effects import found
-from driftopt.answers.limits import Limits
+from driftopt.answers.limits import Limits, measured
 from driftopt.drivers.host import Host
 from driftopt.drivers.late_queries import late_queries
 from driftopt.drivers.noted import Noted
@@ -143,7 +144,8 @@ class FunctionRun:
         """Everything so far in SciPy's form."""
         from driftopt.drivers.result import MinimizeResult  # begun to load by __init__
 
-        values, basis = self._known()
+        where, basis = self._known()
+        values = self._values[where]
         history = {
             "x": self._points[: self.spent].copy(),
             "value": self._values[: self.spent].copy(),
@@ -156,6 +158,9 @@ class FunctionRun:
                 more["covariates"] = found(self._answers, self._memory, history)
             if self._answers.has(Limits):
                 history["metrics"] = self.noted.metrics(self.spent)
+                more["metrics"] = measured(self.noted.metric_names, history["metrics"][where])
+            if self._answers.has(RelativeToControl):
+                more["control"] = report(self._answers.memory_of(self._memory, RelativeToControl))
         return MinimizeResult(
             **more,
             x=self.x,
@@ -172,16 +177,17 @@ class FunctionRun:
         )
 
     def _known(self) -> tuple[np.ndarray, str]:
-        """The values that say most about f at x, chosen by when they were asked and not by what they are."""
+        """The queries that say most about f at x, chosen by when they were asked, not by what they gave."""
         if self.final is not None:
-            return self.final, f"{self.final.size} values at x"
+            last = np.arange(self.spent - self.final.size, self.spent)
+            return last, f"{self.final.size} values at x"
         told = len(self._ends) - 1
         if not told:
-            return np.empty(0), "no iteration is complete"
+            return np.empty(0, int), "no iteration is complete"
         asked = late_queries(self.host.method, self.space.dim, np.asarray(self._ends), self._settle)
         away = [self.space.distance(point, self.x) for point in self._points[asked.queries]]
         far = float(averages.mean(np.minimum(away, averages.LARGEST)))
-        return self._values[asked.queries], f"{asked.basis}, {far:.2g} from x on average"
+        return asked.queries, f"{asked.basis}, {far:.2g} from x on average"
 
     def _query(self, points: np.ndarray) -> np.ndarray:
         """The values at all points, each held for `settle` queries of which the last is used."""

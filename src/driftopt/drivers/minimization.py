@@ -1,7 +1,7 @@
 """`minimize`: the front door for a noisy Python function, with SciPy's manners.
 
 Each call of the function is one query. The function need not repeat itself: at the same point it may answer
-differently, and its noise may depend on the point.
+differently, and its noise may depend on the point. Longer than 300 lines for what each argument means.
 """
 
 import inspect
@@ -13,9 +13,10 @@ import numpy as np
 from driftopt import checks, methods
 from driftopt.answers import Answers, beside
 from driftopt.answers.effects import warn_of
-from driftopt.answers.limits import checked
+from driftopt.answers.limits import checked, none_hard
 from driftopt.drivers.contract import check_points
 from driftopt.drivers.function_run import FunctionRun, MinimizeInterrupted
+from driftopt.drivers.noted import check_vectorized
 from driftopt.drivers.observed_host import ObservedHost, within
 from driftopt.drivers.plan import affordable, first_step
 from driftopt.drivers.quick_host import quick_host
@@ -87,8 +88,10 @@ def minimize(
             taken out of the values before the method sees them. They must be things that **the decision
             cannot move**; a warning says which seem to. The result's `covariates` says what each explained.
         limits: how large or small metrics may become, {"complaints": {"max": 5}}, as in `Study.create`. `fun`
-            then returns the arguments of `Study.tell` by name: {"value": …, "metrics": {"complaints": 3}}.
-        relative_to_control: values count as differences to the "control" that `fun` returns beside.
+            then returns the arguments of `Study.tell` by name: {"value": …, "metrics": {"complaints": 3}};
+            the result's `metrics` says what each is around x.
+        relative_to_control: values count as differences to the "control" that `fun` returns beside;
+            the result's `control` says how much noise that removed.
         precision: values are weighed by the "sem" or the "n" that `fun` returns beside.
         final_queries: spend so many of the budget at the reported x: `fun` is their mean, `fun_sem` its
             standard error. Without them `fun` is what the run knows anyway, and `fun_basis` says in words
@@ -128,7 +131,7 @@ def minimize(
     space = Space.build(x0, bounds=bounds, constraints=constraints, grid=grid)
     space, radius = defaults.sized(method, space, radius, params)
     named = beside.names("covariates", covariates)
-    bounded = checked(limits)
+    bounded = none_hard(checked(limits), "a function")
     answers = Answers.build(
         direction=direction,
         covariates=named,
@@ -149,7 +152,9 @@ def minimize(
     )
     called = method if isinstance(method, str) else type(method).__name__
     check_minimize(called, chosen.sees, loss=loss is not None, model=model is not None)
-    more = bool(named or bounded or relative_to_control or precision)
+    by_name = bool(bounded or relative_to_control or precision)
+    check_vectorized(vectorized, by_name)
+    more = by_name or bool(named)
     _check_beside(more, loss, chosen)
     check_points(chosen, space.dim)
     space.check_trials(numbers.get("max_radius") if chosen.finds_radius else chosen.radius)

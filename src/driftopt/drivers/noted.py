@@ -19,13 +19,19 @@ class Noted:
         self, fun: Callable[..., Any], names: Sequence[str], metrics: Sequence[str], vectorized: bool
     ):
         self._fun, self._names, self._vectorized = fun, tuple(names), vectorized
-        self._metrics = tuple(metrics)
+        self.metric_names = tuple(metrics)
         self._said: list[Beside] = []
 
     def __call__(self, x: np.ndarray, *args: Any) -> Any:
         answer = self._fun(x, *args)
         if isinstance(answer, dict) and not self._vectorized:
             return self._named(answer)
+        if not self._names:
+            raise ValueError(
+                "with limits, relative_to_control or precision the function returns its value by name and "
+                'what came with it, {"value": …, "metrics": …, "control": …, "n": …, "sem": …}; got '
+                f"{checks.brief(answer)}"
+            )
         if not isinstance(answer, tuple) or len(answer) != 2:
             more = "" if self._vectorized else ', or {"value": …, "covariates": …, "metrics": …, "sem": …}'
             raise ValueError(
@@ -47,7 +53,7 @@ class Noted:
         error = answer.get("sem")
         said = Beside(
             beside.covariates(answer.get("covariates"), self._names),
-            beside.metrics(answer.get("metrics"), self._metrics),
+            beside.metrics(answer.get("metrics"), self.metric_names),
             beside.size(answer.get("n")),
             beside.control(answer.get("control")),
             None if error is None else float(checks.one_positive("sem", error)),
@@ -82,5 +88,14 @@ class Noted:
 
     def metrics(self, count: int) -> np.ndarray:
         """(count, m) of the first queries; NaN for one that was not measured."""
-        rows = [[said.metrics.get(name, np.nan) for name in self._metrics] for said in self._said[:count]]
-        return np.array(rows, np.float64).reshape(-1, len(self._metrics))
+        rows = [[said.metrics.get(name, np.nan) for name in self.metric_names] for said in self._said[:count]]
+        return np.array(rows, np.float64).reshape(-1, len(self.metric_names))
+
+
+def check_vectorized(vectorized: bool, by_name: bool) -> None:
+    """Refuse several points at once where each answer must come by name."""
+    if vectorized and by_name:
+        raise ValueError(
+            "limits, relative_to_control and precision need what `fun` returns by name of each query, "
+            '{"value": …, "metrics": …}: leave vectorized out'
+        )

@@ -14,7 +14,7 @@ from jax.typing import ArrayLike
 
 from driftopt import checks
 from driftopt.answers import Answers, Beside, Told
-from driftopt.answers.limits import checked
+from driftopt.answers.limits import checked, none_hard
 from driftopt.method import Method, check_method
 from driftopt.oracle import Sight, WithBeside
 from driftopt.pytree import module, static
@@ -56,11 +56,7 @@ def informed(
             f"{checks.brief(method)}"
         )
     kept = {} if limits is None else checked(limits)
-    if hard := [name for name, sides in kept.items() if sides.get("hard")]:
-        raise ValueError(
-            f"limits[{hard[0]!r}] is hard: a hard limit halts a live study, and a simulation has nobody to "
-            "resume it; leave hard out"
-        )
+    none_hard(kept, "a simulation")
     asked = {"covariates": covariates, "precision": precision, "relative_to_control": relative_to_control}
     flags = {name: checks.flag(name, value) for name, value in asked.items()}
     if not (kept or any(flags.values())):
