@@ -51,6 +51,13 @@ def test_ci_tests_the_oldest_jax_that_is_promised():
     assert f"'jax=={oldest}.0' 'jaxlib=={oldest}.0'" in text
 
 
+def test_ci_runs_the_tests_that_need_postgresql():
+    """Else they are skipped: its programs are not on PATH, and a failed installation must be seen."""
+    text = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    assert 'ls -d /usr/lib/postgresql/*/bin | tail -1 >> "$GITHUB_PATH"' in text
+    assert "|| true" not in text
+
+
 def test_workflows_may_only_read_unless_they_publish():
     for path in WORKFLOWS:
         granted = yaml.safe_load(path.read_text(encoding="utf-8"))["permissions"]
