@@ -42,7 +42,7 @@ def no_token(url: "str | os.PathLike[str] | Database", token: str | None) -> Non
         raise ValueError("token is for a server, whose url begins with http:// or https://")
 
 
-class _Answer(NamedTuple):
+class _ServerAnswer(NamedTuple):
     """What a server answered."""
 
     status: int
@@ -124,7 +124,7 @@ class ServiceClient:
             time.sleep(max(wait, random.uniform(0, pause)))
             pause = min(2 * pause, 1.0)
 
-    def _once(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> _Answer:
+    def _once(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> _ServerAnswer:
         connection = self._connection()
         connection.request(method, self._prefix + path, body, {**self._headers, **headers})
         answer = connection.getresponse()
@@ -132,9 +132,9 @@ class ServiceClient:
         after = answer.getheader("Retry-After", "0")
         wait = min(float(after), 5.0) if after.isdigit() else 0.0
         kind, leads_to = answer.getheader("Content-Type", ""), answer.getheader("Location", "nowhere")
-        return _Answer(answer.status, content, wait, kind, leads_to)
+        return _ServerAnswer(answer.status, content, wait, kind, leads_to)
 
-    def _taken(self, answer: _Answer) -> bytes:
+    def _taken(self, answer: _ServerAnswer) -> bytes:
         """The content of what a server of studies answered; an exception where it refused, or is none."""
         if 300 <= answer.status < 400:  # never followed: the token is for this server alone
             raise ValueError(
