@@ -433,6 +433,17 @@ def test_a_world_that_changes_is_noticed(tmp_path):
     assert json.loads(json.dumps(found.as_dict))["change"]["began"] > 15
 
 
+def test_a_world_that_changes_is_noticed_in_a_second_store(tmp_path):
+    study = Study.create(tmp_path / "a.db", "a", budget=120, **PLAIN, relative_to_control=True)
+    rng = np.random.default_rng(1)
+    for turn in range(40):
+        trial = study.ask()
+        study.tell(trial.id, bowl(trial), control=(10.0 if turn > 20 else 0.0) + rng.normal())
+    found = study.summary()
+    assert found.change.began == 21
+    assert any("the world has changed" in warning for warning in found.warnings)
+
+
 def test_all_of_it_goes_through_every_store_and_the_server(any_url, tmp_path):
     """Told, corrected and halted over HTTP or on PostgreSQL, a study is what it is in a file."""
     limits = {"complaints": {"max": 5.0, "hard": True}, "calls": {}}

@@ -206,8 +206,10 @@ def summarize(
 
 def _side(spec: Spec, progress: Progress, trials: Sequence[Trial]) -> dict[str, Any]:
     """What is known beside values, and what to be wary of there."""
-    controls = [t for t in trials if t.kind == "control" and t.state == "complete"]
-    changed = change([t.value for t in controls if t.value is not None])
+    told = [t for t in trials if t.state == "complete"]
+    deployed = [t.value for t in told if t.kind == "control" and t.value is not None]
+    # A second store has a level of its own: what was told beside is a series by itself.
+    changed = change(deployed) or change([t.control for t in told if t.control is not None])
     said: dict[str, Any] = {"halted": progress.halted, "change": changed}
     warnings = [] if changed is None else [changed.words]
     if spec.covariates:
