@@ -97,9 +97,9 @@ def _side(facts: Table, summary: Summary) -> None:
         facts.add_row("covariate", _name(f"{one.name}: {words.effect(one.effect, one.known)}"))
     _more(facts, len(summary.covariates))
     if summary.noise_left is not None:
-        facts.add_row("", f"{significant(100 * summary.noise_left, 3)} % of the noise in pairs is left")
+        facts.add_row("", f"{words.percent(summary.noise_left)} of the noise in pairs is left")
     if summary.control is not None:
-        removed = f"{significant(100 * summary.control.removed, 2)} % of the noise in pairs removed"
+        removed = f"{words.percent(summary.control.removed, 2)} of the noise in pairs removed"
         facts.add_row("relative", Text(f"{removed}: {summary.control.advice}"))
     for warning in summary.warnings:
         facts.add_row("warning", Text(one_line(warning)))

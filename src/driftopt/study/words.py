@@ -153,14 +153,23 @@ def short(name: str, most: int = _NAME) -> str:
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
+def percent(share: float, digits: int = 3) -> str:
+    """A share in per cent; one that only rounding keeps from 0 is 0.
+
+    >>> percent(0.1234), percent(1.1e-16), percent(-0.5, 2)
+    ('12.3 %', '0 %', '−50 %')
+    """
+    return f"{significant(round(100 * share, 6) + 0.0, digits)} %"
+
+
 def effect(size: float, known: int) -> str:
     """What a covariate explains.
 
-    >>> effect(0.25, 40), effect(0.0, 40)
-    ('0.25 for one more of it, from 40 answers', 'explains nothing so far, from 40 answers')
+    >>> effect(0.25, 40), effect(0.0, 1)
+    ('0.25 for one more of it, from 40 answers', 'explains nothing so far, from 1 answer')
     """
     what = f"{significant(size, 3)} for one more of it" if size else "explains nothing so far"
-    return f"{what}, from {known} answers"
+    return f"{what}, from {known} answer{'s' * (known != 1)}"
 
 
 def decision(spec: Spec, x: Any, most: int = 6) -> str:
