@@ -22,6 +22,7 @@ from driftopt.service import (
     routes_studies,
     routes_trials,
 )
+from driftopt.service.examples import EXAMPLES
 from driftopt.service.gate import Gate
 from driftopt.service.kept_studies import KeptStudies
 from driftopt.service.limits import Rate, Streams, TooMany
@@ -97,10 +98,24 @@ def build(settings: Settings) -> FastAPI:
     )
     routes_service.serve_files(app)
     routes_page.serve_page(app)
+    _show_examples(app)
     _refuse(app, settings)
     _allow_origins(app, settings)
     app.add_middleware(Gate, settings=settings, metrics=service.metrics, strangers=service.strangers)
     return app
+
+
+def _show_examples(app: FastAPI) -> None:
+    """Put the answers' examples into the description as they are: FastAPI itself leaves every null out."""
+    plain = app.openapi
+
+    def described() -> dict[str, Any]:
+        made = plain()
+        for name, example in EXAMPLES.items():
+            made["components"]["schemas"][name]["examples"] = [example]
+        return made
+
+    app.openapi = described
 
 
 def _responses(refusals: dict[int, str]) -> dict[int | str, dict[str, Any]]:
