@@ -18,20 +18,27 @@ def test_undoing_a_take_back_brings_back_what_was_told_beside_the_value(window, 
     assert [getattr(after, name) for name in told] == [getattr(before, name) for name in told]
 
 
-def test_a_correction_keeps_the_standard_error_unless_it_is_emptied(window, begin):
+def test_a_correction_shows_the_standard_error_and_keeps_it_unless_another_is_given(window, begin):
     study = begin()
     id = study.ask().id
     study.tell(id, 25.0, sem=0.4)
     window.open(study.name)
-    for value, error in (("2.5", 0.4), ("2.6", None)):
+    for value, typed, error in (("2.5", None, 0.4), ("2.6", "0.3", 0.3), ("2.7", "", 0.3)):
         window.press("Correct", f"#trials tr[data-trial='{id}']")
+        shown = window.until("document.querySelector('dialog input[name=sem]').value")
+        assert float(shown) == study.trial(id).sem
         window.fill("What was truly measured", value)
-        if error is None:
-            window.fill("Its standard error, if known", "")
+        if typed is not None:
+            window.fill("Its standard error, if known", typed)
         window.press("Correct", "dialog")
         window.closed()
         window.says(f"now has the value {value}", "document.getElementById('said')")
         assert (study.trial(id).value, study.trial(id).sem) == (float(value), error)
+        window.until(
+            "document.querySelector(given[0]).innerText.includes(given[1])",
+            f"#trials tr[data-trial='{id}']",
+            value,
+        )
 
 
 def test_an_answer_that_closed_its_iteration_is_not_said_to_be_asked_again(window, begin):

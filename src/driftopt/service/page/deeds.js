@@ -97,7 +97,7 @@ export async function correct(seen, trial) {
     title: `Correct trial ${trial.id}`,
     says: [before === null ? "It has no value so far." : `So far it has the value ${number(before)}.`,
       "The new value replaces it, as if it had been told at once; what was said before stays in the log. Decisions that were deployed meanwhile stay as they were."],
-    fields: [{ ...VALUE, label: "What was truly measured", value: before ?? "" }, { ...ERROR, value: trial.sem ?? "" }, REASON],
+    fields: [{ ...VALUE, label: "What was truly measured", value: before ?? "" }, { ...ERROR, value: trial.sem ?? "", hint: "Left empty, what was told stays." }, REASON],
     deed: "Correct",
     act: async ({ value, sem, reason }) => ({ value, ...(await seen.one.correct(trial.id, value, sem, reason)) }),
   });
