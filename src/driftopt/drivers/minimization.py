@@ -16,7 +16,6 @@ from driftopt.answers.effects import warn_of
 from driftopt.answers.limits import checked, none_hard
 from driftopt.drivers.contract import check_points
 from driftopt.drivers.function_run import FunctionRun, MinimizeInterrupted
-from driftopt.drivers.noted import check_vectorized
 from driftopt.drivers.observed_host import ObservedHost, within
 from driftopt.drivers.plan import affordable, first_step
 from driftopt.drivers.quick_host import quick_host
@@ -153,7 +152,7 @@ def minimize(
     called = method if isinstance(method, str) else type(method).__name__
     check_minimize(called, chosen.sees, loss=loss is not None, model=model is not None)
     by_name = bool(bounded or relative_to_control or precision)
-    check_vectorized(vectorized, by_name)
+    _check_vectorized(vectorized, by_name)
     more = by_name or bool(named)
     _check_beside(more, loss, chosen)
     check_points(chosen, space.dim)
@@ -208,6 +207,15 @@ def _check_beside(more: bool, loss: Any, method: Method) -> None:
         raise ValueError(
             "covariates, limits, control and precision go with values: leave `loss=` out, and choose a "
             "method of one batch"
+        )
+
+
+def _check_vectorized(vectorized: bool, by_name: bool) -> None:
+    """Refuse several points at once where each answer must come by name."""
+    if vectorized and by_name:
+        raise ValueError(
+            "limits, relative_to_control and precision need what `fun` returns by name of each query, "
+            '{"value": …, "metrics": …}: leave vectorized out'
         )
 
 

@@ -90,12 +90,3 @@ class Noted:
         """(count, m) of the first queries; NaN for one that was not measured."""
         rows = [[said.metrics.get(name, np.nan) for name in self.metric_names] for said in self._said[:count]]
         return np.array(rows, np.float64).reshape(-1, len(self.metric_names))
-
-
-def check_vectorized(vectorized: bool, by_name: bool) -> None:
-    """Refuse several points at once where each answer must come by name."""
-    if vectorized and by_name:
-        raise ValueError(
-            "limits, relative_to_control and precision need what `fun` returns by name of each query, "
-            '{"value": …, "metrics": …}: leave vectorized out'
-        )
