@@ -1,5 +1,6 @@
 """One definition, several drivers: the same key and the same noise give the same iterates."""
 
+import itertools
 from typing import ClassVar, NamedTuple
 
 import jax
@@ -21,25 +22,26 @@ def answer(problem, oracle, query, x):
     return problem.sample(query_key(oracle, query), x)
 
 
-def recorded_oracle(problem, seed):
+def recorded_oracle(problem, seed, queries):
     """The simulator's own noise as a plain Python function: query by query, in the simulator's order."""
     _, oracle = run_keys(as_key(seed))
-    queries = iter(range(10**9))
     return lambda x: float(answer(problem, oracle, next(queries), np.asarray(x, np.float32)))
 
 
 def test_simulate_and_minimize_walk_the_same_path(name):
-    """With three samples a point; one is in the next test.
+    """With three samples a point, and as many as the trace reports; one sample is in the next test.
 
     To 2e-3 relative: the simulator computes in float32, minimize in float64.
     """
     method, problem, seed = with_batch(name, 3), bowl(), 11
     simulated = driftopt.simulate(method, problem, budget=200, rng=seed, evaluate_every=64)
     host = Host(method, np.zeros(3), seed)
-    fun = recorded_oracle(problem, seed)
+    drawn = itertools.count()
+    fun = recorded_oracle(problem, seed, drawn)
     for _ in range(200 // int(method.queries(3))):
         rows = np.array([[fun(point) for point in host.points] for _ in range(host.repeats)])
         host.tell(rows.mean(axis=0))
+    assert next(drawn) == simulated.queries
     np.testing.assert_allclose(host.recommend(), simulated.x, rtol=2e-3, atol=1e-4)
 
 
@@ -51,7 +53,7 @@ def test_minimize_is_the_host_loop(name):
     problem, seed = bowl(), 2
     budget = entry.example.get("budget", 200)
     result = driftopt.minimize(
-        recorded_oracle(problem, seed),
+        recorded_oracle(problem, seed, itertools.count()),
         np.zeros(3),
         budget=budget,
         radius=entry.example["radius"],

@@ -13,23 +13,23 @@ from driftopt.drivers.plan import affordable, first_step
 from driftopt.oracle import Sight
 from driftopt.rng.seeds import as_key, lane_seed, query_key, run_keys
 from support.bowl import bowl
-from support.worlds import Forgetful, Shifting, Slow, shifting
+from support.worlds import Slow, forgetful, shifting
 
 RUN = {"budget": 200, "evaluate_every": 64}
 
 
-def shown(method):
-    """A problem that can show what the method sees."""
-    problem = shifting()
-    return problem if method.sees is not Sight.MODEL or problem.model() else pytest.skip("no model here")
+def shown(method, seed=0):
+    """A problem that shows what the method sees: for values that of the other files, which share programs."""
+    return bowl(seed) if method.sees is Sight.VALUES else shifting(seed)
 
 
 def test_a_world_that_forgets_at_once_is_walked_as_one_without_memory(any_method):
     """And for methods of values the two loops walk the same path: only this one knows worlds with memory."""
     if any_method.sees is Sight.SAME_SAMPLE:
         pytest.skip("a world with memory has moved on after the first of a pair")
+    problem = shown(any_method)
     first, second = (
-        driftopt.simulate(any_method, shifting(kind=kind), rng=3, **RUN) for kind in (Shifting, Forgetful)
+        driftopt.simulate(any_method, one, rng=3, **RUN) for one in (problem, forgetful(problem))
     )
     np.testing.assert_allclose(second.x, first.x, rtol=1e-4, atol=1e-5)
     assert second.queries == first.queries
@@ -62,7 +62,10 @@ def test_a_budget_below_the_first_step_is_refused(any_method):
 
 
 def test_every_lane_equals_its_single_run(any_name):
+    """For those of values alone this is in test_simulation.py."""
     entry = methods.entry(any_name)
+    if entry.sees is Sight.VALUES and not methods.get(any_name, **entry.example).scheduled:
+        pytest.skip("every driver runs it")
     number = next((p for p in entry.parameters if isinstance(numbers(entry).get(p), float)), None)
     if number is None:
         pytest.skip("no number that lanes can differ in without a new shape")
@@ -72,7 +75,7 @@ def test_every_lane_equals_its_single_run(any_name):
     def build(value):
         return methods.get(any_name, **{**entry.example, number: value})
 
-    problems, seeds = [shown(build(usual)), shifting(1)], [4, 9]
+    problems, seeds = [shown(build(usual)), shown(build(usual), 1)], [4, 9]
     many = driftopt.simulate_many(build(values), driftopt.stack(problems), seeds=seeds, **RUN)
     for k, s in np.ndindex(2, 2):
         one = driftopt.simulate(build(float(usual)), problems[k], rng=lane_seed(seeds[s], k), **RUN)

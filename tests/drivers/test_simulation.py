@@ -1,8 +1,7 @@
 """The simulator: exact counting, one compilation, and lanes that equal single runs."""
 
-import itertools
 from dataclasses import replace
-from functools import cache
+from functools import partial
 from types import SimpleNamespace
 
 import jax
@@ -11,15 +10,15 @@ import numpy as np
 import pytest
 
 import driftopt
-import driftopt.drivers.host
 from driftopt import methods
 from driftopt.drivers import compiled_loop, plan, simulation
 from driftopt.method import Method
 from driftopt.problem import Problem
 from driftopt.problems import StrategicClassification
 from driftopt.pytree import module
-from driftopt.rng.seeds import as_key, lane_seed, query_key, run_keys
+from driftopt.rng.seeds import lane_seed
 from support.bowl import Bowl, bowl, with_batch
+from support.programs import compilations
 
 RUN = {"budget": 200, "evaluate_every": 64}  # one shape for most tests, so that they share compilations
 
@@ -69,33 +68,15 @@ class Level(Bowl):
         return x[0]
 
 
-@pytest.mark.parametrize("budget", [97, 200])
-def test_queries_are_counted_exactly(name, budget):
+def test_queries_are_counted_exactly(name):
     """What the trace reports against what the method was told, at the end and along the way."""
     method = with_batch(name, 3)
-    trace = driftopt.simulate(Counting(method), Level(jnp.zeros(3)), budget=budget, rng=1, evaluate_every=64)
+    trace = driftopt.simulate(Counting(method), Level(jnp.zeros(3)), budget=97, rng=1, evaluate_every=32)
     cost = method.queries(3)
-    assert trace.queries == budget // cost * cost
+    assert trace.queries == 97 // cost * cost
     np.testing.assert_array_equal(trace.x * cost, trace.queries)
     np.testing.assert_array_equal(trace.objective * cost, trace.evaluated_at)
     assert trace.objective[-1] == trace.fun
-
-
-def test_the_state_has_been_told_exactly_the_reported_queries(method):
-    """A host loop on the same noise that counts every value it draws arrives where the trace does."""
-    problem, budget, seed = bowl(), 200, 3
-    trace = driftopt.simulate(method, problem, budget=budget, rng=seed, evaluate_every=64)
-    _, oracle = run_keys(as_key(seed))
-    sample, drawn = jax.jit(problem.sample), itertools.count()
-
-    def fun(x):
-        return float(sample(query_key(oracle, next(drawn)), jnp.asarray(x, jnp.float32)))
-
-    host = driftopt.drivers.host.Host(method, np.zeros(3), seed)
-    for _ in range(budget // int(method.queries(3))):
-        host.tell(np.mean([[fun(point) for point in host.points] for _ in range(host.repeats)], axis=0))
-    assert next(drawn) == trace.queries
-    np.testing.assert_allclose(host.recommend(), trace.x, rtol=2e-3, atol=1e-4)
 
 
 def test_a_method_planned_for_a_longer_run_stops_with_the_budget():
@@ -114,7 +95,7 @@ def test_a_budget_below_one_iteration_is_refused(name):
     words = f"needs {needed} queries" if needed > 1 else "budget must be a whole number >= 1"
     with pytest.raises(ValueError, match=words):
         driftopt.simulate(method, bowl(), budget=needed - 1)
-    assert driftopt.simulate(method, bowl(), budget=needed).queries == needed
+    assert plan.affordable(method.for_budget(needed), 3, needed).queries == needed
 
 
 def test_every_lane_equals_its_single_run(name):
@@ -214,24 +195,25 @@ def test_results_do_not_depend_on_how_noise_is_chunked(monkeypatch, method):
     np.testing.assert_allclose(pieces.x, whole.x, rtol=1e-4, atol=1e-5)
 
 
-def test_numbers_change_without_a_new_compilation(name, monkeypatch):
-    """The program is traced once for three sets of numbers, and again for another shape."""
-    traced, real = [], compiled_loop._program
-
-    def counting(method, problems, keys, start, plan):
-        traced.append(plan)
-        return real(method, problems, keys, start, plan)
-
-    monkeypatch.setattr(compiled_loop, "_program", counting)
-    monkeypatch.setattr(compiled_loop, "_compiled", cache(compiled_loop._compiled.__wrapped__))
+def test_numbers_change_without_a_new_compilation(name):
+    """What ran with one set of numbers runs with two others, and nothing is compiled for them."""
     entry = methods.entry(name)
     usual = {"radius": 0.1, "step": 0.01, "block": 1, "batch": 2}  # a batch of 1 has a program of its own
-    for scale in (1, 2, 3):
+
+    def run(scale):
         numbers = {key: usual[key] * scale for key in usual if key in entry.parameters}
         driftopt.simulate(methods.get(name, **{**entry.example, **numbers}), bowl(), **RUN)
-    assert len(traced) == 1
-    driftopt.simulate(methods.get(name, **{**entry.example, **numbers}), bowl(), budget=150)
-    assert len(traced) == 2
+
+    run(1)
+    assert compilations(lambda: (run(2), run(3))) == 0
+
+
+def test_another_shape_is_a_new_compilation():
+    """Which shows that the count above counts."""
+    run = partial(driftopt.simulate, methods.get("zo-og", radius=0.1, step=0.01), budget=150)
+    run(bowl())
+    assert compilations(lambda: run(bowl(dim=5))) > 0
+    assert compilations(lambda: run(bowl(dim=5))) == 0
 
 
 def test_the_same_seed_gives_the_same_bits(method):

@@ -8,6 +8,7 @@ from driftopt.methods.models import LinearGaussian
 from driftopt.problem import Problem
 from driftopt.pytree import module
 from driftopt.rng.threefry import normal
+from support.bowl import Bowl
 
 
 @module
@@ -63,7 +64,25 @@ class Forgetful(Shifting):
         return xi, xi
 
 
+@module
+class ForgetfulBowl(Bowl):
+    """A bowl as a world with memory that forgets at once."""
+
+    def begin(self, key):
+        return jnp.zeros((), jnp.float32)
+
+    def advance(self, world, noise, x):
+        xi = self.respond(noise, x)
+        return xi, xi
+
+
 def shifting(seed: int = 0, dim: int = 3, kind: type[Shifting] = Shifting) -> Shifting:
     rng = np.random.default_rng(seed)
     base, shift = rng.normal(size=dim), 0.3 * rng.normal(size=(dim, dim))
     return kind(jnp.asarray(base, jnp.float32), jnp.asarray(shift, jnp.float32))
+
+
+def forgetful(problem: Bowl | Shifting) -> Problem:
+    """The same as a world with memory that forgets at once."""
+    kind = {Bowl: ForgetfulBowl, Shifting: Forgetful}[type(problem)]
+    return kind(*vars(problem).values())
