@@ -28,6 +28,7 @@ TOOLS = (
     "checks.py",
     "pytree.py",
     "rng/",
+    "runtime/code_of_others.py",
     "runtime/forks.py",
     "runtime/hashing.py",
     "runtime/process_name.py",

@@ -82,3 +82,34 @@ def test_threads_that_come_at_once_find_one_place(monkeypatch):
     with ThreadPoolExecutor(4) as pool:
         places = [each.result() for each in [pool.submit(ask) for _ in range(4)]]
     assert all(each is places[0] for each in places)
+
+
+def test_what_failed_to_compile_is_tried_again():
+    """A failure that passes, as of memory, must not stay for the rest of the process."""
+    trials = []
+
+    @one_kernel.Program
+    def doubled(factor, x):
+        trials.append(factor)
+        if len(trials) == 1:
+            raise MemoryError("just now")
+        return factor * x
+
+    x = np.ones(3)
+    with pytest.raises(MemoryError, match="just now"):
+        doubled(2, x)
+    np.testing.assert_array_equal(doubled(2, *here(x)), 2 * x)
+    np.testing.assert_array_equal(doubled(2, *here(x)), 2 * x)
+    assert len(trials) == 2
+    np.testing.assert_array_equal(doubled(3, *here(x)), 3 * x)
+
+
+def test_calls_within_the_kernel_are_fused_with_what_surrounds_them():
+    """`jnp.where` is a call of its own: left as one it cost more than all the arithmetic around it."""
+
+    def chosen(x):
+        return jnp.where(jnp.where(x > 0, x, -x) > 1, x + 1, x - 1)
+
+    program = one_kernel.compiled(chosen, *shapes(np.ones(5, np.float32)))
+    assert kernels(program)
+    assert program.as_text().count(" call(") == 1

@@ -24,7 +24,7 @@ from driftopt import methods
 from driftopt.drivers import compiled_loop, observed_loop
 from driftopt.problems import LocationShift, StrategicClassification, synthetic
 from driftopt.pytree import module, static
-from driftopt.runtime import executable_cache, jax_settings, paths
+from driftopt.runtime import code_of_others, executable_cache, jax_settings, paths
 
 PROBLEM = StrategicClassification.from_arrays([[1.0, 0.0], [-0.5, 1.0], [0.3, -2.0]], [1, -1, 1])
 METHOD = methods.get("zo-o2nc-2pt", radius=0.5, step=0.01, block=5)
@@ -199,8 +199,8 @@ class Mine(LocationShift):
 def test_a_users_class_is_never_kept(folder):
     problem = synthetic.location_shift(2)
     mine = Mine(**vars(problem))
-    assert executable_cache.ours((METHOD, PROBLEM, problem))
-    assert not executable_cache.ours((METHOD, mine))
+    assert code_of_others.ours((METHOD, PROBLEM, problem))
+    assert not code_of_others.ours((METHOD, mine))
     run(problem=mine)
     assert not folder.exists()
 
@@ -211,7 +211,7 @@ def test_a_function_within_ours_is_never_kept():
         fun: object = static(default=len)
 
     Holder.__module__ = "driftopt.somewhere"
-    assert not executable_cache.ours(Holder())
+    assert not code_of_others.ours(Holder())
 
 
 # Somebody else's code

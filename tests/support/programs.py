@@ -13,8 +13,9 @@ from driftopt.runtime import executable_cache
 def forget_programs() -> None:
     """JAX's, those of hosts, and those read from files."""
     jax.clear_caches()
-    quick_host._programs.cache_clear()
-    for program in (host._advance, host._init, host._recommend):
+    host._drawing.cache_clear()
+    hosts = (host._advance, host._init, host._recommend)
+    for program in (*hosts, quick_host._first, quick_host._tell, quick_host._recommend):
         program.forget()
     executable_cache._loaded.clear()
 

@@ -13,10 +13,13 @@ import pytest
 
 import driftopt
 from driftopt import methods, sweep
+from driftopt.drivers.host import Host
+from driftopt.drivers.quick_host import QuickHost
 from driftopt.methods.sgd import SGD
 from driftopt.problem import Problem
 from driftopt.pytree import module
 from driftopt.sweep import grid
+from driftopt.sweep.outside_runs import SimulatedPlace
 
 SHIFT = 0.0
 GRIDS = [grid("zo-sph", step=[0.05], radius=[0.5])]
@@ -72,6 +75,15 @@ def test_a_global_counts_without_a_folder_too(monkeypatch, name):
     after = driftopt.simulate(method, PROBLEMS[0], budget=60)
     assert after.fun == pytest.approx(float(PROBLEMS[0].objective(jnp.asarray(after.x))), rel=1e-5)
     assert after.fun != before.fun
+
+
+def test_a_global_counts_for_the_optimisers_of_others(monkeypatch):
+    place = SimulatedPlace(PROBLEMS[0], None)
+    point = np.ones((1, 2))
+    seen = [(place.judge(0, point)[0], place.answer(0, 1)(point)[0])]
+    monkeypatch.setattr(sys.modules[__name__], "SHIFT", 3.0)
+    seen.append((place.judge(0, point)[0], place.answer(0, 1)(point)[0]))
+    np.testing.assert_allclose(np.subtract(*seen), 2 - 8, rtol=1e-6)
 
 
 def typed(power):
@@ -141,6 +153,36 @@ def test_a_method_of_somebody_else_is_known_by_what_it_computes(tmp_path, monkey
     assert reused(sweep.run(mine, PROBLEMS, folder=tmp_path, **CALL)) == 1
     monkeypatch.setattr(sys.modules[__name__], "FACTOR", 0.5)
     assert reused(sweep.run(mine, PROBLEMS, folder=tmp_path, **CALL)) == 0
+
+
+@pytest.mark.parametrize("kind", [Host, QuickHost], ids=["in a study", "in minimize"])
+def test_a_global_that_a_method_reads_counts_in_every_run(monkeypatch, kind):
+    """The programs of hosts are kept by the method's structure, which no global changes."""
+    given = methods.get("zo-sph", step=0.05, radius=0.5)
+
+    def end():
+        host = kind(Slower(**vars(given)), np.array([1.0, 2.0]), 0)
+        host.tell(np.arange(len(host.points)))
+        host.tell(-np.arange(len(host.points)))
+        return host.recommend()
+
+    first = end()
+    np.testing.assert_array_equal(end(), first)
+    monkeypatch.setattr(sys.modules[__name__], "FACTOR", 0.5)
+    assert not np.isclose(end(), first).any()
+
+
+def test_a_global_that_a_formula_reads_counts_in_every_run(monkeypatch):
+    def formula(x, xi):
+        return jnp.sum((x - SHIFT) ** 2) + xi
+
+    def first_value():
+        result = driftopt.minimize(lambda x: 0.0, [1.0, 1.0], budget=8, radius=0.1, loss=formula, rng=0)
+        return result.history["value"][0]
+
+    assert first_value() == pytest.approx(2)
+    monkeypatch.setattr(sys.modules[__name__], "SHIFT", 3.0)
+    assert first_value() == pytest.approx(8)
 
 
 def test_the_division_into_parts_does_not_change_the_code_behind_them():

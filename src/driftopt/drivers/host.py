@@ -14,6 +14,7 @@ from driftopt.drivers import one_kernel
 from driftopt.drivers.compiler_options import QUICKER, known
 from driftopt.method import Method
 from driftopt.rng.seeds import method_key
+from driftopt.runtime.code_of_others import code_behind, traced_for
 from driftopt.runtime.forks import refuse_after_fork
 
 
@@ -73,24 +74,24 @@ def _draw(method: Method, key: Any, first: Any, dim: int, ahead: int) -> Any:
 
 
 @cache
-def _drawing() -> Any:
-    """`_draw` compiled: the older emitters give the same bits, and take two thirds of the time to compile."""
-    return jax.jit(_draw, static_argnames=("dim", "ahead"), compiler_options=known(QUICKER))
+def _drawing(code: str) -> Any:
+    """`_draw` compiled, for each code behind a method.
+
+    The older emitters give the same bits, and take two thirds of the time to compile.
+    """
+    return jax.jit(traced_for(code, _draw), static_argnames=("dim", "ahead"), compiler_options=known(QUICKER))
 
 
-def _affordable(method: Method, key: Any, dim: int) -> int:
-    window = _drawing().eval_shape(
-        method, key, np.int32(0), dim, AHEAD
-    )  # jit keeps the trace for what follows
+def _affordable(window: Any) -> int:
     numbers = sum(leaf.size for leaf in jax.tree.leaves(window)) // (AHEAD + 1)
     return max(1, min(AHEAD, NUMBERS // max(1, numbers)))
 
 
 @one_kernel.Program
 def _advance(
-    method: Method, state: Any, diverged: Any, noise: Any, values: Any, first: Any, stop: Any
+    code: str, method: Method, state: Any, diverged: Any, noise: Any, values: Any, first: Any, stop: Any
 ) -> Any:
-    """Tell rows first … stop − 1 of `values`, then ask.
+    """Tell rows first … stop − 1 of `values`, then ask; compiled anew for another `code` behind the method.
 
     One program for a single tell and for a replay: the loop's body is compiled once, so a state rebuilt from
     a log is the state that wrote it, bit for bit.
@@ -109,12 +110,12 @@ def _advance(
 
 
 @one_kernel.Program
-def _init(method: Method, key: Any, x0: Any) -> Any:
+def _init(code: str, method: Method, key: Any, x0: Any) -> Any:
     return method.init(key, x0)
 
 
 @one_kernel.Program
-def _recommend(method: Method, state: Any) -> Any:
+def _recommend(code: str, method: Method, state: Any) -> Any:
     return method.recommend(state)
 
 
@@ -130,12 +131,13 @@ class Host:
         self._dim = len(x0)
         with jax.enable_x64(True):
             self.method = one_kernel.put(with_precision(method, jnp.float64))
+            self._code = code_behind(self.method)
             self._key = one_kernel.put(method_key(seed))
-            self.state = _init(self.method, self._key, np.asarray(x0, np.float64))
+            self.state = _init(self._code, self.method, self._key, np.asarray(x0, np.float64))
             self.told, self._diverged = 0, np.bool_(False)
             self.repeats = int(np.asarray(self.method.batch))  # fresh samples to average at each point
-            self.ahead = _affordable(self.method, self._key, self._dim)
-            self._noise = _drawing().eval_shape(self.method, self._key, np.int32(0), self._dim, self.ahead)
+            self.ahead = _affordable(self._window(AHEAD, shapes=True))
+            self._noise = self._window(self.ahead, shapes=True)
             self._values = np.zeros((self.ahead, method.points(self._dim)))
             self._prepare()
             self._refill()
@@ -177,7 +179,7 @@ class Host:
     def recommend(self) -> np.ndarray:
         """The decision to report."""
         with jax.enable_x64(True):
-            return np.asarray(_recommend(self.method, self.state))
+            return np.asarray(_recommend(self._code, self.method, self.state))
 
     def _prepare(self) -> None:
         """Begin to compile, in another thread, while this one compiles and draws the first noise."""
@@ -186,10 +188,16 @@ class Host:
     def _arguments(self, first: int, stop: int) -> tuple[Any, ...]:
         # A copy, because the program may still be reading it when the next tell writes.
         values, rows = self._values.copy(), (np.int32(first), np.int32(stop))
-        return (self.method, self.state, self._diverged, self._noise, values, *rows)
+        return (self._code, self.method, self.state, self._diverged, self._noise, values, *rows)
 
     def _refill(self) -> None:
-        self._noise = _drawing()(self.method, self._key, np.int32(self.told), self._dim, self.ahead)
+        self._noise = self._window(self.ahead)
+
+    def _window(self, ahead: int, shapes: bool = False) -> Any:
+        """The noise of the iterations ahead; its shapes alone, whose trace JAX keeps for the draw itself."""
+        program = _drawing(self._code)
+        arguments = (self.method, self._key, np.int32(self.told), self._dim, ahead)
+        return program.eval_shape(*arguments) if shapes else program(*arguments)
 
     def _begin(self) -> None:
         """Ask for the first points."""

@@ -25,7 +25,9 @@ class Watched:
     """The user's draw as a function of values: each call draws ξ, may keep it, and gives F(x; ξ)."""
 
     def __init__(self, draw: Callable[..., Any], loss: Formula, keep: bool):
-        self._draw, self._value, self._keep = draw, jax.jit(loss), keep
+        self._draw, self._keep = draw, keep
+        # A function of its own: of the same one JAX would go on with what it traced in an earlier run.
+        self._value = jax.jit(lambda x, xi: loss(x, xi))
         self._seen: list[Any] = []
         self._shape: Any = None
 

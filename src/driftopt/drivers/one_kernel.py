@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -78,32 +78,47 @@ def put(tree: Any) -> Any:
 
 
 class Program:
-    """Like `jax.jit(fun)`, for arguments at `place()` or NumPy's own: compiled once for all their shapes."""
+    """Like `jax.jit(fun, static_argnums=0)`, for arrays at `place()` or NumPy's own.
+
+    Compiled once for each first argument, which is hashable, and all shapes of the others.
+    """
 
     def __init__(self, fun: Callable[..., Any]):
         self._fun = fun
         self._compiled: dict[Any, Future[Any]] = {}
 
-    def __call__(self, *arguments: Any) -> Any:
-        if jax.config.jax_disable_jit:  # pyright: ignore[reportAttributeAccessIssue]
-            return self._fun(*arguments)
-        return self._promise(arguments).result()(*arguments)
+    def __call__(self, static: Any, *arrays: Any) -> Any:
+        return self.ready(static, *arrays)(*arrays)
 
-    def prepare(self, *arguments: Any) -> None:
-        """Begin to compile for arguments of these shapes; a call waits for it."""
+    def ready(self, static: Any, *arrays: Any) -> Callable[..., Any]:
+        """What is compiled for such arguments, for calls that cannot afford to look for it."""
+        if jax.config.jax_disable_jit:  # pyright: ignore[reportAttributeAccessIssue]
+            return partial(self._fun, static)
+        form = _form(static, arrays)
+        try:
+            return self._promise(form, static, arrays).result()
+        except BaseException:
+            self._compiled.pop(form, None)  # whatever went wrong may go well the next time
+            raise
+
+    def prepare(self, static: Any, *arrays: Any) -> None:
+        """Begin to compile for arguments like these, in another thread; a call waits for it."""
         if not jax.config.jax_disable_jit:  # pyright: ignore[reportAttributeAccessIssue]
-            self._promise(arguments)
+            self._promise(_form(static, arrays), static, arrays)
 
     def forget(self) -> None:
         """Give the memory of all compiled programs back."""
         self._compiled.clear()
 
-    def _promise(self, arguments: tuple[Any, ...]) -> Future[Any]:
-        leaves, structure = jax.tree.flatten(arguments)
-        form = (structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves))
+    def _promise(self, form: Any, static: Any, arrays: tuple[Any, ...]) -> Future[Any]:
         if form not in self._compiled:
-            self._compiled[form] = promise(self._fun, *arguments)
+            self._compiled[form] = promise(partial(self._fun, static), *arrays)
         return self._compiled[form]
+
+
+def _form(static: Any, arrays: tuple[Any, ...]) -> Any:
+    leaves, structure = jax.tree.flatten(arrays)
+    return static, structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
 
 
 def promise(fun: Callable[..., Any], *arguments: Any) -> Future[Any]:
@@ -140,8 +155,9 @@ def _as_one(fun: Callable[..., Any]) -> Any:
     whole = jax.jit(fun, inline=False)
 
     def called(*arguments: Any) -> Any:
-        with set_xla_metadata(xla_cpu_small_call="true", inlineable="false"):
-            return whole(*arguments)
+        # The mark is on the call alone: as a context it would be on every call within, and those that stay
+        # calls, each `jnp.where`, are not fused with what surrounds them.
+        return set_xla_metadata(whole(*arguments), xla_cpu_small_call="true", inlineable="false")
 
     return jax.jit(called)
 

@@ -1,8 +1,8 @@
 """A host for Python functions that cost microseconds: state and noise packed into few small arrays."""
 
 import math
-from concurrent.futures import Future
-from functools import cache
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import jax
@@ -55,6 +55,10 @@ class QuickHost(Host):
     def recommend(self) -> np.ndarray:
         return np.asarray(self._recommend(self._packed))
 
+    @cached_property
+    def _recommend(self) -> Callable[..., Any]:
+        return _recommend.ready(self._forms, self._packed)
+
     def _prepare(self) -> None:
         """Compile in another thread, while this one compiles and draws the first window of noise."""
         count = self._values.shape[1]
@@ -63,7 +67,11 @@ class QuickHost(Host):
         noise = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), self._noise)
         self._shape, self._size = points.shape, points.size
         self._row_form = _form((values, noise))
-        self._programs = _programs(_form((self.method, self.state, points)), self._row_form)
+        self._forms = _Forms(_form((self.method, self.state, points)), self._row_form, self._code)
+        packed, rows = np.empty(self._forms.packed.size + 1), np.empty((2, self._row_form.size))
+        _first.prepare(self._forms, packed, rows)
+        _tell.prepare(self._forms, packed, rows)
+        _recommend.prepare(self._forms, packed)
 
     def _refill(self) -> None:
         super()._refill()
@@ -72,10 +80,11 @@ class QuickHost(Host):
         self._rows = np.concatenate([leaf.reshape(rows, -1) for leaf in _numbers(tree)], axis=1)
 
     def _begin(self) -> None:
-        first, self._tell, self._recommend = (program.result() for program in self._programs)
         unknown = np.zeros(self._size + 1)  # the points, and whether all is finite
         begun = np.concatenate([*(leaf.ravel() for leaf in _numbers((self.method, self.state))), unknown])
-        self._packed = first(*one_kernel.put((begun, self._rows[:2].copy())))
+        packed, rows = one_kernel.put((begun, self._rows[:2].copy()))
+        self._tell = _tell.ready(self._forms, packed, rows)
+        self._packed = _first(self._forms, packed, rows)
         self._numbers = np.asarray(self._packed)
         self._points = self.points
 
@@ -159,31 +168,33 @@ def _pack(tree: Any) -> Any:
     return jnp.append(joined, jnp.sum(joined))
 
 
-@cache
-def _programs(form: _Form, row_form: _Form) -> list[Future[Any]]:
-    """Three programs for packed arrays, begun to be compiled in other threads.
+class _Forms(NamedTuple):
+    """What the programs are made for: a packed state, a row of values and noise, the code of the method."""
 
-    The first points; an iteration's values in, and the points of the next; the decision to report.
-    """
+    packed: _Form
+    row: _Form
+    code: str
 
-    def first(packed: Any, rows: Any) -> Any:
-        method, state, _ = _unpack(form, packed)
-        _, now = _unpack(row_form, rows[0])
-        return _pack((method, state, method.ask(state, now)))
 
-    def tell(packed: Any, rows: Any) -> Any:
-        method, state, _ = _unpack(form, packed)
-        (values, now), (_, then) = (_unpack(row_form, row) for row in rows)
-        state = method.tell(state, values, now)
-        return _pack((method, state, method.ask(state, then)))
+@one_kernel.Program
+def _first(forms: _Forms, packed: Any, rows: Any) -> Any:
+    """The first points."""
+    method, state, _ = _unpack(forms.packed, packed)
+    _, now = _unpack(forms.row, rows[0])
+    return _pack((method, state, method.ask(state, now)))
 
-    def recommend(packed: Any) -> Any:
-        method, state, _ = _unpack(form, packed)
-        return method.recommend(state)
 
-    packed, rows = np.empty(form.size + 1), np.empty((2, row_form.size))
-    return [
-        one_kernel.promise(first, packed, rows),
-        one_kernel.promise(tell, packed, rows),
-        one_kernel.promise(recommend, packed),
-    ]
+@one_kernel.Program
+def _tell(forms: _Forms, packed: Any, rows: Any) -> Any:
+    """An iteration's values in, and the points of the next."""
+    method, state, _ = _unpack(forms.packed, packed)
+    (values, now), (_, then) = (_unpack(forms.row, row) for row in rows)
+    state = method.tell(state, values, now)
+    return _pack((method, state, method.ask(state, then)))
+
+
+@one_kernel.Program
+def _recommend(forms: _Forms, packed: Any) -> Any:
+    """The decision to report."""
+    method, state, _ = _unpack(forms.packed, packed)
+    return method.recommend(state)

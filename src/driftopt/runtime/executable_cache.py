@@ -9,7 +9,6 @@ only if it and its folder belong to the caller, nobody else may write them, and 
 mark of a secret in that folder: a program put there by anybody else never reaches the loader.
 """
 
-import dataclasses
 import hashlib
 import hmac
 import os
@@ -28,12 +27,11 @@ import jax
 from jax.experimental import serialize_executable
 
 from driftopt.runtime import files, fingerprint
-from driftopt.runtime.reachable_code import reach
+from driftopt.runtime.code_of_others import code_behind
 
 FILES = 256  # kept at most; the longest unused go first
 SECRET = "secret"  # the file beside the programs whose bytes mark them as ours
 MARK = hashlib.sha256().digest_size
-PLAIN = (str, int, float, bool, type(None))
 SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_partitionable", "jax_debug_nans")
 
 _folder: Path | None = None
@@ -57,7 +55,7 @@ def call(jitted: Callable[[str], Any], arguments: tuple[Any, ...], plan: Any, re
         plan: static.
         results: how many arrays come back.
     """
-    code = "" if ours(arguments) else _code_behind(arguments)
+    code = code_behind(arguments)
     if getattr(_thread, "tracing", False):
         raise _Traced(jax.make_jaxpr(lambda *given: jitted(code).__wrapped__(*given, plan))(*arguments))
     if _folder is None or code or not _keepable():
@@ -75,17 +73,6 @@ def call(jitted: Callable[[str], Any], arguments: tuple[Any, ...], plan: Any, re
     if key not in _loaded:
         _loaded[key] = _make(jitted(""), arguments, plan, path, trees)
     return _loaded[key](*arguments)
-
-
-@contextmanager
-def code_named(code: str) -> Generator[None]:
-    """A block in which this names the code behind classes of others: under another they are traced anew."""
-    before = getattr(_thread, "code", "")
-    _thread.code = code
-    try:
-        yield
-    finally:
-        _thread.code = before
 
 
 def traced(run: Callable[[], Any]) -> Any:
@@ -106,38 +93,9 @@ class _Traced(Exception):
         self.jaxpr = jaxpr
 
 
-def _code_behind(arguments: Any) -> str:
-    """What the classes of others can reach: JAX would go on with what it traced when a global was another."""
-    seen = reach(*fingerprint.nodes(jax.tree.structure(arguments))).digest
-    return f"{getattr(_thread, 'code', '')} {seen}"
-
-
 def _keepable() -> bool:
     """Only on CPUs, where it was tried."""
     return jax.default_backend() == "cpu" and not getattr(jax.config, "jax_disable_jit", False)
-
-
-def ours(tree: Any) -> bool:
-    """Whether every class in the tree is driftopt's and every static part is plain.
-
-    A class of somebody else may change without a trace in the key; its programs are made anew.
-    """
-    return all(
-        kind in (tuple, type(None)) or (_own(kind) and _plain(static))
-        for kind, static in fingerprint.nodes(jax.tree.structure(tree))
-    )
-
-
-def _own(kind: type) -> bool:
-    return kind.__module__.startswith("driftopt.")
-
-
-def _plain(part: Any) -> bool:
-    if isinstance(part, tuple):
-        return all(map(_plain, part))
-    if dataclasses.is_dataclass(part) and _own(type(part)):
-        return all(map(_plain, vars(part).values()))
-    return isinstance(part, PLAIN)
 
 
 def _key(arguments: Any, plan: Any) -> str:

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import jax
@@ -16,6 +15,7 @@ from driftopt.methods.grids import Grid
 from driftopt.outside.contract import Answer, Diverged, Outside, Spent, World
 from driftopt.problem import Problem
 from driftopt.rng.seeds import as_key, query_key, run_keys
+from driftopt.runtime.code_of_others import code_behind, traced_for
 from driftopt.runtime.fingerprint import digest_of
 from driftopt.runtime.reachable_code import Reached, reach
 from driftopt.sweep.kept_parts import Arrays
@@ -74,6 +74,7 @@ class SimulatedPlace(SearchPlace):
 
     def answer(self, seed: int, settle: int) -> Answer:
         problem = jax.tree.map(jnp.asarray, self.problem)
+        program = jax.jit(traced_for(code_behind(problem), _answers), static_argnames="settle")
         _, oracle = run_keys(as_key(seed))
         world, spent = problem.begin(query_key(oracle, BEGIN)), 0
 
@@ -83,7 +84,7 @@ class SimulatedPlace(SearchPlace):
             for block in np.split(points, range(BLOCK, len(points), BLOCK)):
                 with np.errstate(over="ignore"):  # a search that diverges may ask anywhere
                     padded = np.resize(block, (BLOCK, points.shape[1])).astype(np.float32)
-                world, answers = _answers(problem, world, oracle, spent, padded, len(block), settle)
+                world, answers = program(problem, world, oracle, spent, padded, len(block), settle)
                 found.append(np.asarray(answers)[: len(block)])
                 spent += settle * len(block)
             return np.concatenate(found).astype(float)
@@ -91,8 +92,9 @@ class SimulatedPlace(SearchPlace):
         return values
 
     def judge(self, seed: int, x: np.ndarray) -> np.ndarray:
+        objectives = jax.jit(traced_for(code_behind(self.problem), _objectives))
         with np.errstate(over="ignore"):
-            values = np.asarray(_objectives(self.problem, x.astype(np.float32)), float)
+            values = np.asarray(objectives(self.problem, x.astype(np.float32)), float)
         sound = (np.abs(x) <= farthest(jnp.float32)).all(axis=1) & np.isfinite(values)
         return np.where(sound, values, np.inf)
 
@@ -101,7 +103,6 @@ class SimulatedPlace(SearchPlace):
         return reach(type(self.problem))
 
 
-@partial(jax.jit, static_argnames="settle")
 def _answers(
     problem: Problem, world: Any, oracle: Array, first: Any, points: Array, count: Any, settle: int
 ) -> tuple[Any, Array]:
@@ -126,7 +127,6 @@ def _answers(
     return lax.scan(deploy, world, jnp.arange(BLOCK))
 
 
-@jax.jit
 def _objectives(problem: Problem, x: Array) -> Array:
     return jax.vmap(problem.objective)(x)
 

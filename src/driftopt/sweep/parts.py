@@ -17,7 +17,8 @@ from driftopt.methods.grids import Grid
 from driftopt.outside.contract import Outside
 from driftopt.problem import Problem
 from driftopt.rng.seeds import lane_seed
-from driftopt.runtime.executable_cache import code_named, ours, traced
+from driftopt.runtime.code_of_others import code_named, ours
+from driftopt.runtime.executable_cache import traced
 from driftopt.runtime.fingerprint import digest_of
 from driftopt.runtime.hashing import hashed
 from driftopt.runtime.reachable_code import Reached
