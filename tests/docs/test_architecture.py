@@ -29,6 +29,7 @@ TOOLS = (
     "pytree.py",
     "rng/",
     "runtime/code_of_others.py",
+    "runtime/fingerprint.py",
     "runtime/forks.py",
     "runtime/hashing.py",
     "runtime/process_name.py",
