@@ -1,5 +1,8 @@
 """Small programs as one kernel: which are taken, and that the numbers are the usual ones."""
 
+import subprocess
+import sys
+import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -113,3 +116,23 @@ def test_calls_within_the_kernel_are_fused_with_what_surrounds_them():
     program = one_kernel.compiled(chosen, *shapes(np.ones(5, np.float32)))
     assert kernels(program)
     assert program.as_text().count(" call(") == 1
+
+
+def test_a_process_that_ends_waits_for_the_compiler():
+    """A thread that is stopped within it, as the interpreter ends, would take the process down."""
+    script = """
+        import threading
+        import numpy as np
+        from driftopt.drivers import one_kernel
+
+        @one_kernel.Program
+        def late(_, x):
+            threading.main_thread().join()
+            print("traced", flush=True)
+            return x
+
+        late.prepare(0, np.ones(3))
+        raise SystemExit(7)
+    """
+    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (7, "traced\n", "")

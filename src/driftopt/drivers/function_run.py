@@ -72,7 +72,7 @@ class FunctionRun:
         self.final: np.ndarray | None = None
         self.noted: Noted | None = None  # what came beside the values, where anything does
         # SciPy takes as long to load as JAX, for the result's class alone: let it, while programs compile.
-        Thread(target=import_module, args=("driftopt.drivers.result",), daemon=True).start()
+        Thread(target=import_module, args=("driftopt.drivers.result",)).start()
 
     def iterate(self) -> int:
         """One iteration; returns the queries it cost."""

@@ -135,7 +135,8 @@ def promise(fun: Callable[..., Any], *arguments: Any) -> Future[Any]:
         except BaseException as error:  # whoever waits gets it
             promised.set_exception(error)
 
-    threading.Thread(target=fulfil, daemon=True).start()
+    # Not a daemon: one that is stopped within the compiler, as the interpreter ends, takes the process down.
+    threading.Thread(target=fulfil).start()
     return promised
 
 
