@@ -141,7 +141,9 @@ def test_the_walk_of_a_study(tmp_path):
     passed += check(lambda: study.tell(kept[1].id, 1.0), "Study", "tell", ONE_DOOR)
     passed += check(study.recommend, "Study", "recommend", ONE_DOOR)
     rooms = {next((room for room in ONE_DOOR if file.startswith(room)), file) for file in passed}
-    assert len(rooms) == 16, "the page says how many files and rooms they pass"
+    records = {f"study/{name}.py" for name in ("spec", "trial", "open_iteration")}
+    assert records < rooms
+    assert len(rooms - records) == 12, "the page says how many files and rooms they pass"
 
 
 @pytest.mark.slow

@@ -29,13 +29,12 @@ def possible(spec: Spec) -> bool:
     return spec.provider == OWN
 
 
-def resume(progress: Progress, log: Reader) -> Mapping[str, Any] | None:
-    """Bring a `progress` that knows nothing yet to the log's end from a checkpoint, if one fits.
+def resume(progress: Progress, log: Reader, kept: Checkpoint) -> Mapping[str, Any] | None:
+    """Bring a `progress` that knows nothing yet to the log's end from a checkpoint, if it fits.
 
     Returns the method's state at the checkpoint; None: nothing was changed.
     """
-    kept = log.checkpoint(EVERY)
-    if kept is None or kept.made_by != own_code():
+    if kept.made_by != own_code():
         return None
     try:
         content = exact_json.loads(kept.content)

@@ -50,8 +50,8 @@ class Session:
 
     def catch_up(self, log: Reader) -> None:
         """Take in the rows since the last look; at the first, those since a checkpoint if one fits."""
-        if self._checkpoints and self.progress.rows == 0:
-            self._resumed = checkpoint.resume(self.progress, log)
+        if self._checkpoints and self.progress.rows == 0 and (kept := log.checkpoint(checkpoint.EVERY)):
+            self._resumed = checkpoint.resume(self.progress, log, kept)
         self.progress.follow(log)
 
     def points(self, log: Reader, iteration: int, draw: int) -> np.ndarray:
