@@ -11,7 +11,7 @@ from driftopt.generator import Generator  # noqa: E402
 SPACE = {"price": [0.0, 9.0], "size": [-1.0, 1.0]}
 
 
-def made(objective="MINIMIZE", **more):
+def build(objective="MINIMIZE", **more):
     space = vocs.VOCS(variables=SPACE, objectives={"f": objective}, constants={"shop": 7})
     return Generator(space, **{"budget": 60, "rng": 5, "start": {"price": 2.0, "size": 0.1}, **more})
 
@@ -25,7 +25,7 @@ def bowl(x, noise):
 def test_it_walks_as_minimize_does(objective, params):
     """Asked in order and told in order it is `minimize`, to the bit."""
     sign, noise = (1 if objective == "MINIMIZE" else -1), np.random.default_rng(0)
-    generator = made(objective, **params)
+    generator = build(objective, **params)
     spent = 0
     while points := generator.suggest():
         spent += len(points)
@@ -50,7 +50,7 @@ def test_it_walks_as_minimize_does(objective, params):
 
 
 def test_values_may_come_in_any_order_and_failures_are_asked_again():
-    ordered, mixed = made(), made()
+    ordered, mixed = build(), build()
     while points := ordered.suggest():
         ordered.ingest([{**point, "f": point["price"]} for point in points])
     while points := mixed.suggest():
@@ -63,7 +63,7 @@ def test_values_may_come_in_any_order_and_failures_are_asked_again():
 
 
 def test_what_it_cannot_use_is_named():
-    generator = made()
+    generator = build()
     with pytest.raises(ValueError, match="99 points were asked for and 2 are open"):
         generator.suggest(99)
     (point,) = generator.suggest(1)
@@ -77,11 +77,11 @@ def test_what_it_cannot_use_is_named():
     with pytest.raises(ValueError, match="none of the points"):
         generator.ingest([{**point, "f": 0.0}])
     with pytest.raises(ValueError, match="sees ξ"):
-        made(method="zo-ogvr")
+        build(method="zo-ogvr")
     with pytest.raises(ValueError, match="another batch in every iteration"):
-        made(method="zo-ogvr-v")
+        build(method="zo-ogvr-v")
     with pytest.raises(ValueError, match="does not"):
-        made(start={"colour": 1.0})
+        build(start={"colour": 1.0})
     with pytest.raises(ValueError, match="finite domain"):
         Generator(vocs.VOCS(variables={"c": {1, 2}}, objectives={"f": "MINIMIZE"}), budget=60)
     with pytest.raises(ValueError, match="one objective"):

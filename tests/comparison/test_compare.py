@@ -184,14 +184,14 @@ def test_tables_say_what_each_method_sees_where_that_differs():
     """A comparison of information is not one of methods: where all see the same there is no such column."""
     problem = location_shift(2)
     grids = {"zo-sph": {"radius": 0.5, "step": 0.03}, "rgd": {"step": 0.1}, "scipy": {"radius": 0.5}}
-    made = compare(problem, grids, budget=30, held_out=2)
-    assert [score.sees for score in made.scores] == ["values", "ξ and the gradient of F", "values"]
-    assert "| Method | sees | mean |" in str(made)
-    assert "| rgd ‡ | ξ and the gradient of F |" in str(made)
-    assert str(made).index("| scipy") < str(made).index("| rgd ‡"), "another oracle stands below"
-    assert "‡ Sees more than values" in str(made)
-    assert "‡ Sees more than values" in repr(made)
-    assert "sees" in repr(made)
+    compared = compare(problem, grids, budget=30, held_out=2)
+    assert [score.sees for score in compared.scores] == ["values", "ξ and the gradient of F", "values"]
+    assert "| Method | sees | mean |" in str(compared)
+    assert "| rgd ‡ | ξ and the gradient of F |" in str(compared)
+    assert str(compared).index("| scipy") < str(compared).index("| rgd ‡"), "another oracle stands below"
+    assert "‡ Sees more than values" in str(compared)
+    assert "‡ Sees more than values" in repr(compared)
+    assert "sees" in repr(compared)
     assert "sees" not in str(compare(problem, {"zo-sph": grids["zo-sph"]}, budget=30, held_out=2))
 
 
@@ -202,9 +202,11 @@ def test_what_is_known_beside_values_is_another_oracle():
     people = StrategicClassification.from_arrays(rng.normal(size=(40, 2)), labels)
     plain = {"radius": 0.5, "step": 0.03}
     told = {"method": "zo-sph", "beside": {"covariates": True}, **plain, "step": [0.03, 0.1]}
-    made = compare(people, {"told": told, "zo-sph": plain}, budget=30, development=1, held_out=2)
-    assert made.score("told").configurations == 2
-    assert str(made).index("| zo-sph |") < str(made).index("| told ‡ | values and what is known beside |")
+    compared = compare(people, {"told": told, "zo-sph": plain}, budget=30, development=1, held_out=2)
+    assert compared.score("told").configurations == 2
+    assert str(compared).index("| zo-sph |") < str(compared).index(
+        "| told ‡ | values and what is known beside |"
+    )
     with pytest.raises(ValueError, match="beside has weather; it takes covariates"):
         compare(people, {"zo-sph": {**plain, "beside": {"weather": True}}}, budget=30)
     with pytest.raises(ValueError, match="no control"):

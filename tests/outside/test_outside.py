@@ -230,8 +230,8 @@ def test_a_search_that_leaves_the_finite_numbers_has_diverged():
     def nowhere(x, rng):
         return float("nan") if rng.random() < 0.5 else 0.0
 
-    made = compare(nowhere, {"scipy": {"radius": 0.5}}, budget=30, held_out=2, x0=[0.0])
-    assert made.score("scipy").diverged == 2
+    compared = compare(nowhere, {"scipy": {"radius": 0.5}}, budget=30, held_out=2, x0=[0.0])
+    assert compared.score("scipy").diverged == 2
 
 
 def test_what_is_missing_or_does_not_fit_is_named_before_anything_runs(monkeypatch):
@@ -298,10 +298,10 @@ def test_kept_runs_are_found_by_the_search_its_numbers_and_the_problem(tmp_path)
     mine = AskTell(halves, recommend=lambda search: search.x)
 
     def reused(share, problem):
-        made = compare(
+        compared = compare(
             problem, {"mine": {"method": mine, "share": share}}, budget=10, held_out=1, folder=tmp_path
         )
-        return made.tuned.held_out.manifest["parts_found_finished"]
+        return compared.tuned.held_out.manifest["parts_found_finished"]
 
     first, other = kink(2, rng=1), kink(2, rng=2)
     assert [reused(0.1, first), reused(0.1, first), reused(0.2, first), reused(0.1, other)] == [0, 1, 0, 0]

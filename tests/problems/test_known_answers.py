@@ -19,7 +19,7 @@ LIMIT = float(norm.isf(0.5e-7))  # of |z|: up to ten coordinates are looked at
 
 
 @pytest.fixture(scope="module")
-def made() -> dict[str, Problem]:
+def examples() -> dict[str, Problem]:
     return {name: problems.get(name) for name in OWN}
 
 
@@ -32,14 +32,14 @@ def test_public_names_are_no_modules():
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_check_finds_nothing(name, made):
-    report = driftopt.check(made[name])
+def test_check_finds_nothing(name, examples):
+    report = driftopt.check(examples[name])
     assert report.ok, report
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_the_registry_says_what_the_problem_knows(name, made):
-    problem, known = made[name], problems.entry(name).known
+def test_the_registry_says_what_the_problem_knows(name, examples):
+    problem, known = examples[name], problems.entry(name).known
     assert problem.dim == known.dim
     assert problem.remembers == known.memory
     assert how(problem.optimum()) == known.optimum
@@ -65,9 +65,9 @@ def differences(fun, x, step=1e-5):
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_gradients_are_those_of_differences(name, made):
+def test_gradients_are_those_of_differences(name, examples):
     """∇ₓF at a ξ that is held, and ∇f, at a point off every kink."""
-    problem = made[name]
+    problem = examples[name]
     x = np.asarray(problem.x0, float) + np.random.default_rng(1).normal(0, 0.1, problem.dim)
     xi = problem.draw(jax.random.key(5), jnp.asarray(x, jnp.float32))
     for fun in (lambda p, x: p.value(x, xi), lambda p, x: p.objective(x)):
@@ -79,8 +79,8 @@ def test_gradients_are_those_of_differences(name, made):
 
 
 @pytest.mark.parametrize("name", CLOSED_FORMS)
-def test_nothing_near_or_far_is_below_a_closed_optimum(name, made):
-    problem, best = made[name], made[name].optimum()
+def test_nothing_near_or_far_is_below_a_closed_optimum(name, examples):
+    problem, best = examples[name], examples[name].optimum()
     rng = np.random.default_rng(0)
     moves = rng.normal(size=(4000, problem.dim)) * np.logspace(-4, 1, 4000)[:, None]
     with jax.enable_x64(True):
@@ -90,8 +90,8 @@ def test_nothing_near_or_far_is_below_a_closed_optimum(name, made):
 
 
 @pytest.mark.parametrize("name", WITH_BOTH)
-def test_numerical_searches_end_at_the_closed_optimum(name, made):
-    problem, best = made[name], made[name].optimum()
+def test_numerical_searches_end_at_the_closed_optimum(name, examples):
+    problem, best = examples[name], examples[name].optimum()
     both = jax.jit(jax.value_and_grad(problem.objective))
 
     def search(start):
@@ -108,8 +108,8 @@ def test_numerical_searches_end_at_the_closed_optimum(name, made):
 
 
 @pytest.mark.parametrize("name", [name for name in CLOSED_FORMS if problems.entry(name).known.dim == 1])
-def test_the_optimum_is_the_least_of_a_fine_grid(name, made):
-    problem, best = made[name], made[name].optimum()
+def test_the_optimum_is_the_least_of_a_fine_grid(name, examples):
+    problem, best = examples[name], examples[name].optimum()
     grid = np.linspace(-4, 4, 80_001)
     with jax.enable_x64(True):
         values = np.asarray(jax.jit(jax.vmap(problem.objective))(jnp.asarray(grid[:, None])))
@@ -132,9 +132,9 @@ def largest_z(samples):
 
 
 @pytest.mark.parametrize("name", WITH_BOTH)
-def test_retraining_has_no_slope_at_the_stable_point(name, made):
+def test_retraining_has_no_slope_at_the_stable_point(name, examples):
     """E ∇ₓF(x; ξ) = 0 with ξ ~ Ξ(x) at the stable point; at the optimum, the twin, it is not."""
-    problem = made[name]
+    problem = examples[name]
     assert largest_z(mean_slope(problem, problem.stable_point().x)) < LIMIT
     assert largest_z(mean_slope(problem, problem.optimum().x)) > LIMIT
     assert problem.optimum().value < problem.stable_point().value
@@ -162,8 +162,8 @@ def farthest_z(found, point):
 
 
 @pytest.mark.parametrize("name", WITH_BOTH)
-def test_repeated_gradient_descent_rests_at_the_stable_point(name, made):
-    problem = made[name]
+def test_repeated_gradient_descent_rests_at_the_stable_point(name, examples):
+    problem = examples[name]
     method = methods.get("rgd", step=STEPS.get(name, 0.2), batch=10)
     found = ends(method, problem, 1500)
     assert farthest_z(found, problem.stable_point().x) < BOUND
@@ -180,9 +180,9 @@ def curved(problem):
 
 
 @pytest.mark.parametrize("name", WITH_BOTH)
-def test_repeated_minimisation_rests_at_the_stable_point_or_nowhere(name, made):
+def test_repeated_minimisation_rests_at_the_stable_point_or_nowhere(name, examples):
     """Where F is linear in x no batch has a minimum: within bounds every step ends in a corner."""
-    problem = made[name]
+    problem = examples[name]
     if curved(problem):
         found = ends(methods.get("rrm", batch=60, iterations=5), problem, 360)
         assert farthest_z(found, problem.stable_point().x) < BOUND

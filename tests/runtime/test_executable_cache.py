@@ -41,15 +41,15 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def one_program(tmp_path_factory):
     """A folder as one run leaves it."""
-    made = tmp_path_factory.mktemp("made") / "programs"
+    programs = tmp_path_factory.mktemp("made") / "programs"
     with pytest.MonkeyPatch.context() as patch, without_jaxs_own_cache(patch):
         patch.setattr(executable_cache, "_loaded", {})
-        executable_cache.keep_in(made)
+        executable_cache.keep_in(programs)
         try:
             run()
         finally:
             executable_cache.keep_in(None)
-    return made
+    return programs
 
 
 @pytest.fixture

@@ -57,8 +57,10 @@ def certificate(tmp_path):
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not installed")
     files = tmp_path / "cert.pem", tmp_path / "key.pem"
-    made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=shop.example"
-    subprocess.run([*made.split(), "-out", files[0], "-keyout", files[1]], check=True, capture_output=True)
+    openssl = (
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=shop.example"
+    )
+    subprocess.run([*openssl.split(), "-out", files[0], "-keyout", files[1]], check=True, capture_output=True)
     return files
 
 

@@ -18,6 +18,6 @@ def test_an_example_is_shown_and_is_such_an_answer(http, name):
 
 def test_the_example_of_a_plan_has_the_fields_of_a_study(http):
     plan = {"name": "like the example", "x0": {"tea": 2.5, "oil": 9.9}, "budget": 40, "radius": 0.3}
-    made = http.post("/v1/studies", json=plan).json()
-    assert set(made) == set(EXAMPLES["StudyPlan"])
-    assert set(made["spec"]) == set(EXAMPLES["StudyPlan"]["spec"])
+    created = http.post("/v1/studies", json=plan).json()
+    assert set(created) == set(EXAMPLES["StudyPlan"])
+    assert set(created["spec"]) == set(EXAMPLES["StudyPlan"]["spec"])

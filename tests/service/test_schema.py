@@ -39,8 +39,8 @@ ENDLESS = "GET /v1/studies/{name}/events"
 
 @pytest.fixture(scope="module")
 def schema(server, http):
-    made = http.post("/v1/studies", json={"name": "served", "budget": 400} | PLAN)
-    assert made.status_code == 201
+    created = http.post("/v1/studies", json={"name": "served", "budget": 400} | PLAN)
+    assert created.status_code == 201
     http.post("/v1/studies/served/trials:ask", json={"count": 2})
     return schemathesis.openapi.from_dict(http.get("/openapi.json").json())
 

@@ -54,8 +54,8 @@ def test_a_study_is_taken_over_from_its_file(http, create, server, tmp_path, mon
     whole = http.get(f"{at}/export", params={"format": "json"}).json()
     key = {"Idempotency-Key": "move"}
     for _ in range(2):
-        made = http.post("/v1/studies:import", params={"name": "moved"}, json=whole, headers=key)
-        assert (made.status_code, made.json()["name"], made.json()["spent"]) == (201, "moved", 12)
+        created = http.post("/v1/studies:import", params={"name": "moved"}, json=whole, headers=key)
+        assert (created.status_code, created.json()["name"], created.json()["spent"]) == (201, "moved", 12)
     recommended = http.get(f"{at}/recommendation").json()
     assert http.get("/v1/studies/moved/recommendation").json() == recommended
     refused(http.post("/v1/studies:import", json=whole), 409, "StudyExists")
@@ -104,8 +104,8 @@ def test_every_name_finds_its_study(http, create, name):
 
 @pytest.mark.parametrize("name", [".", ".."])
 def test_a_name_that_browsers_cannot_send_is_refused(http, name):
-    made = http.post("/v1/studies", json={"name": name, "budget": 12} | PLAN)
-    assert "cannot be part of an address" in refused(made, 422, "ValueError")
+    created = http.post("/v1/studies", json={"name": name, "budget": 12} | PLAN)
+    assert "cannot be part of an address" in refused(created, 422, "ValueError")
 
 
 def test_export_is_what_python_exports(http, create, server, tmp_path):
@@ -129,9 +129,9 @@ def test_a_repeated_request_is_done_once(http, create):
     other = http.post(f"{at}/trials:ask", json={"count": 2}, headers=key)
     assert "came before with another request" in refused(other, 422, "ValueError")
     body = {"name": "once", "budget": 12, "x0": [1.0], "radius": 0.1}
-    made = [http.post("/v1/studies", json=body, headers=key) for _ in range(2)]
-    assert [one.status_code for one in made] == [201, 201]
-    assert made[0].json() == made[1].json()
+    created = [http.post("/v1/studies", json=body, headers=key) for _ in range(2)]
+    assert [one.status_code for one in created] == [201, 201]
+    assert created[0].json() == created[1].json()
 
 
 def test_other_processes_may_use_the_database_at_once(http, create, server):

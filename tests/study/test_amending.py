@@ -42,9 +42,9 @@ def put_right(study, trial):
 @pytest.mark.parametrize("at", [(4,), (5,), (19,), (30,)])
 def test_a_corrected_study_is_one_that_was_told_so_at_once(url, at, batch):
     """Corrected in the open iteration, just after it, later, and at the end."""
-    made = PLAIN | {"params": {"radius": 0.3, "batch": batch}}
-    told = walk(Study.create(url, "told", budget=40, **made))
-    study = walk(Study.create(url, "a", budget=40, **made), wrong=(4,), amend=put_right, at=at)
+    settings = PLAIN | {"params": {"radius": 0.3, "batch": batch}}
+    told = walk(Study.create(url, "told", budget=40, **settings))
+    study = walk(Study.create(url, "a", budget=40, **settings), wrong=(4,), amend=put_right, at=at)
     assert study.recommend().x.tobytes() == told.recommend().x.tobytes()
     assert Study.open(url, "a").recommend().x.tobytes() == told.recommend().x.tobytes()
     assert [t.value for t in study.trials()] == [t.value for t in told.trials()]
@@ -59,9 +59,9 @@ def test_the_mistake_itself_leads_elsewhere(sqlite_url):
 
 
 def test_every_method_can_be_put_right(name):
-    made = PLAIN | {"method": name, "params": dict(methods.entry(name).example)}
-    told = walk(Study.create("sqlite://", "a", budget=48, **made))
-    study = walk(Study.create("sqlite://", "a", budget=48, **made), wrong=(6,), amend=put_right, at=(30,))
+    settings = PLAIN | {"method": name, "params": dict(methods.entry(name).example)}
+    told = walk(Study.create("sqlite://", "a", budget=48, **settings))
+    study = walk(Study.create("sqlite://", "a", budget=48, **settings), wrong=(6,), amend=put_right, at=(30,))
     assert study.recommend().x.tobytes() == told.recommend().x.tobytes()
 
 
@@ -107,20 +107,20 @@ def test_a_voided_iteration_is_passed_over_whenever_it_is_voided(url):
 @pytest.mark.parametrize("output", ["final", "last-block", "random-block"])
 def test_nothing_is_averaged_over_an_iteration_that_was_passed_over(output):
     """Every iterate is the start: so is any mean of them, with one iteration left out."""
-    made = PLAIN | {"params": {"radius": 0.3, "block": 4, "output": output}, "x0": [1000.0, -500.0]}
-    study = Study.create("sqlite://", "a", budget=40, **made)
+    settings = PLAIN | {"params": {"radius": 0.3, "block": 4, "output": output}, "x0": [1000.0, -500.0]}
+    study = Study.create("sqlite://", "a", budget=40, **settings)
     drive(study, lambda trial: 1.0)
     study.void(study.trials()[9].id)
     np.testing.assert_allclose(study.recommend().x, [1000.0, -500.0], rtol=1e-12)
 
 
 def test_the_other_samples_of_a_voided_answer_stand(url):
-    made = PLAIN | {"params": {"radius": 0.3, "batch": 3}}
-    study = walk(Study.create(url, "a", budget=42, **made))
+    settings = PLAIN | {"params": {"radius": 0.3, "batch": 3}}
+    study = walk(Study.create(url, "a", budget=42, **settings))
     trial = next(t for t in study.trials() if (t.iteration, t.point, t.sample) == (1, 0, 2))
     study.void(trial.id)
     rest = [t.value for t in study.trials() if (t.iteration, t.point) == (1, 0) and t.id != trial.id]
-    filled = Study.create(url, "b", budget=42, **made)
+    filled = Study.create(url, "b", budget=42, **settings)
     mean = sum(rest) / 2
     drive(filled, lambda t: mean if (t.iteration, t.point, t.sample) == (1, 0, 2) else world(t))
     np.testing.assert_allclose(study.recommend().x, filled.recommend().x, rtol=1e-12)

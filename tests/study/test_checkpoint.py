@@ -140,8 +140,8 @@ def test_the_checkpoint_is_used_unless_an_answer_before_it_is_amended(url):
 
 
 def test_every_method_goes_on_from_its_numbers(name):
-    made = PLAIN | {"method": name, "params": dict(methods.entry(name).example)}
-    study = Study.create("sqlite://", "a", budget=64, **made)
+    arguments = PLAIN | {"method": name, "params": dict(methods.entry(name).example)}
+    study = Study.create("sqlite://", "a", budget=64, **arguments)
     spec = study.spec
     values = np.random.default_rng(0).standard_normal((9, spec.points))
     whole = MethodState(spec)

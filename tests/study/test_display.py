@@ -45,6 +45,6 @@ def test_a_notebook_shows_tables_and_escapes_names():
 
 
 def test_a_recommendation_is_typed_with_the_digits_that_matter():
-    made = {"x0": [2.2, -1000.0], "budget": 60, "radius": [0.3, 30.0]}
-    spec = Study.create("sqlite://", "a", grid=[0.05, None], **made).spec
+    settings = {"x0": [2.2, -1000.0], "budget": 60, "radius": [0.3, 30.0]}
+    spec = Study.create("sqlite://", "a", grid=[0.05, None], **settings).spec
     assert words.as_typed(spec, [2.35, -1012.34567]) == ["2.35", "-1012"]

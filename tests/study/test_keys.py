@@ -51,9 +51,9 @@ def test_what_was_refused_is_asked_again(any_url):
 
 
 def test_a_study_is_created_once(any_url):
-    made = Study.create(any_url, "a", budget=12, key="one", x0=[1.0], radius=0.1)
+    created = Study.create(any_url, "a", budget=12, key="one", x0=[1.0], radius=0.1)
     again = Study.create(any_url, "a", budget=12, key="one", x0=[1.0], radius=0.1)
-    assert again.spec == made.spec  # its seed too, which was drawn
+    assert again.spec == created.spec  # its seed too, which was drawn
     with pytest.raises(ValueError, match="came before with another request"):
         Study.create(any_url, "b", budget=12, key="one", x0=[1.0], radius=0.1)
     with pytest.raises(StudyExists):

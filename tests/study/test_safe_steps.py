@@ -131,8 +131,8 @@ def test_control_and_confirmation_are_reached_in_allowed_steps_and_so_is_the_way
 @pytest.mark.parametrize("settle", [1, 2])
 def test_with_a_reserve_the_way_to_confirm_is_always_paid(settle):
     """However far the walk has gone: it ends while a pair of the start and the recommendation is left."""
-    made = {"max_change": 0.3, "reserve": 2 * settle, "settle": settle, "rng": 0}
-    study = Study.create("sqlite://", "a", x0=[0.0], budget=150 * settle, **made)
+    rules = {"max_change": 0.3, "reserve": 2 * settle, "settle": settle, "rng": 0}
+    study = Study.create("sqlite://", "a", x0=[0.0], budget=150 * settle, **rules)
     drive(study, lambda trial: -10.0 * float(trial.x[0]))
     far = abs(study.recommend().x[0])
     assert far > 4 * 0.3  # more deployments away than the reserve alone

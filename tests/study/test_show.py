@@ -141,8 +141,8 @@ def test_huge_values_make_a_line_too():
 @pytest.mark.parametrize("far", [False, True])
 def test_the_way_under_max_change_is_counted(far):
     """A way that costs more than is left is not advised: neither back to the method, nor to confirm."""
-    made = {"x0": [1.0, -0.5], "method": "zo-o2nc-2pt", "max_change": 0.3, "rng": 7}
-    study = Study.create("sqlite://", "a", budget=10, reserve=6, **made)
+    settings = {"x0": [1.0, -0.5], "method": "zo-o2nc-2pt", "max_change": 0.3, "rng": 7}
+    study = Study.create("sqlite://", "a", budget=10, reserve=6, **settings)
     for verb in ("ask", "ask", "ask --purpose confirm"):
         study.recommend()
         at = study._session.progress.deployed.x

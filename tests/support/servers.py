@@ -152,8 +152,8 @@ def create(http, request):
 
     def make(name=None, **more):
         name = name or request.node.name
-        made = http.post("/v1/studies", json={"name": name, "budget": 12} | PLAN | more)
-        assert made.status_code == 201, made.text
+        created = http.post("/v1/studies", json={"name": name, "budget": 12} | PLAN | more)
+        assert created.status_code == 201, created.text
         return f"/v1/studies/{quote(name, safe='')}"
 
     return make

@@ -168,10 +168,10 @@ def _pilot(group: _Group, source: Source, settings: RunSettings, seed: int) -> t
     task = source.task(group.grid, (few,), (0,), (seed,), short)
     began = time.perf_counter()
     spent = int(task.run()["queries"].sum())
-    made = time.perf_counter()
+    compiled = time.perf_counter()
     task.run()
-    took = max(time.perf_counter() - made, 1e-6)
-    return spent / took, max(made - began - took, 0.0)
+    took = max(time.perf_counter() - compiled, 1e-6)
+    return spent / took, max(compiled - began - took, 0.0)
 
 
 def _many(count: int) -> str:
