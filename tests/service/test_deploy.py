@@ -60,7 +60,7 @@ def certificate(tmp_path):
     openssl = (
         "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=shop.example"
     )
-    subprocess.run([*openssl.split(), "-out", files[0], "-keyout", files[1]], check=True, capture_output=True)
+    subprocess.run([*req.split(), "-out", files[0], "-keyout", files[1]], check=True, capture_output=True)
     return files
 
 
