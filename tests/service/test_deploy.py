@@ -57,9 +57,7 @@ def certificate(tmp_path):
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not installed")
     files = tmp_path / "cert.pem", tmp_path / "key.pem"
-    openssl = (
-        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=shop.example"
-    )
+    req = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=shop.example"
     subprocess.run([*req.split(), "-out", files[0], "-keyout", files[1]], check=True, capture_output=True)
     return files
 
