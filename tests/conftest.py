@@ -17,6 +17,8 @@ os.environ.setdefault("XDG_CACHE_HOME", tempfile.mkdtemp(prefix="driftopt-tests-
 # What one worker, module or subprocess has compiled, the others find.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", os.path.join(os.environ["XDG_CACHE_HOME"], "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+# Programs do not say which line of Python each operation comes from: a twentieth of the time to make them.
+os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
 
 import hypothesis
 import jax

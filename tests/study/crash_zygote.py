@@ -88,7 +88,7 @@ def main(url, kills, seed, budget):
         # Most die within milliseconds of a random acknowledgement, some anywhere at all: before the study
         # is open, or while JAX starts.
         if rng.random() < 0.9:
-            lines, rest = listen(read, None, rng.randrange(1, 5))
+            lines, rest = listen(read, None, rng.randrange(1, 8))
             more, rest = listen(read, rng.uniform(0, 0.01), 1) if lines else ([], rest)
             lines += more
         else:
@@ -102,6 +102,7 @@ def main(url, kills, seed, budget):
         killed += os.WIFSIGNALED(status)
         if not os.WIFSIGNALED(status):
             break  # the budget is spent, or something is wrong: the reader of this output will tell
+    print("last")  # what follows nobody kills
     pid, read = spawn(url, budget)
     print("\n".join(listen(read, None, 10**9)[0]))
     os.waitpid(pid, 0)

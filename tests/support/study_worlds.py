@@ -31,11 +31,12 @@ def drive(study, world=bowl, **how):
 
 def answer_the_long_way(study, trial, world=bowl):
     """Tell a trial its value at last: some are told wrong and corrected, some voided or held in between."""
-    turn = (7 * trial.iteration + trial.point + 3 * trial.sample) % 13 if trial.kind == "method" else None
-    study.tell(trial.id, world(trial) + (turn == 3))
-    if turn == 6:
+    place = 5 * trial.iteration + trial.point + 3 * trial.sample + 4 * trial.draw
+    turn = place % 7 if trial.kind == "method" else None
+    study.tell(trial.id, world(trial) + (turn == 2))
+    if turn == 4:
         study.void(trial.id, "the till was broken")
-    if turn == 9:
+    if turn == 6:
         study.hold(trial.id, "a fair?")
     put_right(study, study.trial(trial.id), world)
 
