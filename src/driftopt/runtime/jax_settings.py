@@ -1,10 +1,11 @@
 """Settings of JAX that suit the command line: every core a device, compiled programs kept between runs.
 
-A library must not touch a user's global settings, so only the commands and benchmarks call `prepare`.
+A library must not touch a user's global settings, so only the commands and benchmarks call these.
 """
 
 import contextlib
 import os
+import sys
 import warnings
 from pathlib import Path
 
@@ -29,6 +30,21 @@ def prepare() -> None:
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
     # JAX's cache may be in a bucket; files cannot.
     executable_cache.keep_in(cache_folder() / "programs" if "://" in folder else Path(folder) / "programs")
+
+
+def keep_compiled() -> None:
+    """Keep what JAX compiles in the cache folder, if it is loaded at all: before it is, and at no cost.
+
+    For commands that compute little, and seldom: a job that asks for a deployment once a day.
+    """
+    if "jax" in sys.modules or "JAX_COMPILATION_CACHE_DIR" in os.environ:
+        return
+    from driftopt.runtime.paths import cache_folder
+
+    if folder := _own_folder(cache_folder() / "compiled"):
+        os.environ["JAX_COMPILATION_CACHE_DIR"] = folder
+        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "0")
 
 
 def _own_folder(folder: Path) -> str:
