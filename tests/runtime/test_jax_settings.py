@@ -1,4 +1,4 @@
-"""Settings for commands: what is compiled is kept, where nobody else may write, and JAX is not loaded for it."""
+"""Settings for commands: what is compiled is kept where nobody else may write, and no JAX is loaded."""
 
 import os
 import stat

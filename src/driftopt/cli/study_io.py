@@ -18,8 +18,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|[+-]?inf(inity)?",
 def exits(as_json: bool) -> Generator[None]:
     """A study's refusals as exit codes, so that a shell script can tell them apart.
 
-    With `as_json`, every refusal is one JSON object on standard error: {"error", "kind", "code"}. What a
-    command compiles is kept for the next one, which is another process.
+    With `as_json`, every refusal is one JSON object on standard error: {"error", "kind", "code"}.
     """
     from driftopt.runtime.jax_settings import keep_compiled
     from driftopt.study.errors import StudyError
