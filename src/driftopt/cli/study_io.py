@@ -41,14 +41,8 @@ def exits(as_json: bool) -> Generator[None]:
 def _code(error: Exception) -> int:
     from driftopt.study.errors import BudgetSpent, Conflict, Halted, NothingToAsk
 
-    codes: list[tuple[type[Exception], int]] = [
-        (Halted, EXIT_HALTED),
-        (BudgetSpent, EXIT_SPENT),
-        (NothingToAsk, EXIT_WAIT),
-        (Conflict, EXIT_CONFLICT),
-        (ValueError, 2),
-        (OSError, 2),
-    ]
+    refusals = [(Halted, EXIT_HALTED), (BudgetSpent, EXIT_SPENT), (NothingToAsk, EXIT_WAIT)]
+    codes = [*refusals, (Conflict, EXIT_CONFLICT), ((ValueError, OSError), 2)]
     return next((code for kind, code in codes if isinstance(error, kind)), 1)
 
 
