@@ -37,16 +37,16 @@ def numbers(host):
 @given(values=st.lists(EXTREME, min_size=8, max_size=8), seed=st.integers(0, 3))
 @PROPERTY
 def test_every_state_of_every_host_is_finite(method, kind, values, seed):
-    host = kind(method, np.ones(2), seed)
+    host = kind(method, np.ones(3), seed)
     endless = itertools.cycle(values)
     for _ in range(10):
-        host.tell([next(endless) for _ in range(method.points(2))])
+        host.tell([next(endless) for _ in range(method.points(3))])
         assert np.isfinite(numbers(host)).all()
 
 
 def test_a_replay_refuses_what_single_tells_refuse(method):
-    rows = np.resize([1.0, HUGE, -HUGE, 1e200, -3.0], (12, method.points(2)))
-    single, whole = (Host(method, np.ones(2), 5) for _ in range(2))
+    rows = np.resize([1.0, HUGE, -HUGE, 1e200, -3.0], (12, method.points(3)))
+    single, whole = (Host(method, np.ones(3), 5) for _ in range(2))
     for row in rows:
         single.tell(row)
     whole.replay(rows)
@@ -70,9 +70,9 @@ def test_a_step_that_overflows_is_not_taken_and_is_said(kind):
 
 def test_ordinary_values_set_no_alarm(method):
     for kind in (Host, QuickHost):
-        host = kind(method, np.ones(2), 0)
+        host = kind(method, np.ones(3), 0)
         for _ in range(5):
-            host.tell(np.linspace(-1, 1, method.points(2)))
+            host.tell(np.linspace(-1, 1, method.points(3)))
         assert not host.diverged
 
 
@@ -83,7 +83,7 @@ def test_minimize_ends_finite_or_says_that_it_failed(name):
     try:
         result = driftopt.minimize(
             lambda x: next(values),
-            [0.0, 0.0],
+            [0.0, 0.0, 0.0],
             budget=60,
             radius=0.5,
             method=name,

@@ -79,12 +79,12 @@ def test_every_queried_point_is_inside_the_bounds(name, bounds):
     assert (np.array(seen) <= high).all()
 
 
-@pytest.mark.parametrize("start", [[0.0, 30.0], [50.0, 0.0], [0.0, 50.0]])
+@pytest.mark.parametrize("start", [[0.0, 30.0, 20.0], [50.0, 0.0, 30.0], [0.0, 50.0, 0.0]])
 def test_a_start_on_a_bound_is_left_where_that_is_better(name, start):
     """Without noise: reflection alone would fold both points of a pair onto one, for ever."""
     entry = driftopt.methods.entry(name)
     params = {key: value for key, value in entry.example.items() if key not in ("radius", "budget")}
-    run = {"radius": 5.0, "bounds": [(0, 50)] * 2, "method": name, "params": params, "rng": 0}
+    run = {"radius": 5.0, "bounds": [(0, 50)] * 3, "method": name, "params": params, "rng": 0}
     result = driftopt.minimize(lambda x: float(np.abs(x - 25).sum()), start, budget=400, **run)
     stuck = np.isin(start, [0.0, 50.0])
     assert (np.abs(result.x - 25)[stuck] < 25).all()
@@ -97,9 +97,9 @@ def test_a_start_on_a_bound_is_kept_where_nothing_is_learned(name):
     """A flat function: the recommendation is x0 itself, not where the walk began."""
     entry = driftopt.methods.entry(name)
     params = {key: value for key, value in entry.example.items() if key not in ("radius", "budget")}
-    run = {"radius": 5.0, "bounds": [(0, 50)] * 2, "method": name, "params": params, "rng": 0}
-    result = driftopt.minimize(lambda x: 0.0, [0.0, 49.9], budget=60, **run)
-    np.testing.assert_array_equal(result.x, [0.0, 49.9])
+    run = {"radius": 5.0, "bounds": [(0, 50)] * 3, "method": name, "params": params, "rng": 0}
+    result = driftopt.minimize(lambda x: 0.0, [0.0, 49.9, 25.0], budget=60, **run)
+    np.testing.assert_array_equal(result.x, [0.0, 49.9, 25.0])
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.int64, int, bool, np.array, lambda y: [y], lambda y: [[y]]])
