@@ -188,6 +188,26 @@ def test_lanes_of_mixed_batch_equal_lanes_of_one_batch():
         assert (mixed.queries[:, :, c] == alone.queries[:, :, 0]).all()
 
 
+def test_batches_may_share_a_program(monkeypatch):
+    """One of any batch runs batch 1 as its own program does, over ends of chunks and of noise drawn ahead."""
+    monkeypatch.setattr(plan, "ROWS", 7)
+    monkeypatch.setattr(compiled_loop, "AHEAD", 3)
+
+    def run(batch):
+        method = methods.get("zo-o2nc-2pt", radius=np.array([0.3, 0.6]), batch=batch)
+        return driftopt.simulate_many(method, driftopt.stack([bowl(0)]), budget=101, seeds=[1, 2])
+
+    own = run(1)
+    before = plan.any_batch.set(True)
+    try:
+        shared = run(1)
+        assert compilations(lambda: run(4)) == 0
+    finally:
+        plan.any_batch.reset(before)
+    np.testing.assert_allclose(shared.x, own.x, rtol=1e-5, atol=1e-6)
+    assert compilations(lambda: run(1)) == 0
+
+
 def test_results_do_not_depend_on_how_noise_is_chunked(monkeypatch, method):
     whole = driftopt.simulate(method, bowl(), rng=5, **RUN)
     monkeypatch.setattr(plan, "ROWS", 5)

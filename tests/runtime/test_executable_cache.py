@@ -8,7 +8,9 @@ import shutil
 import stat
 import subprocess
 import sys
+import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -101,6 +103,24 @@ def test_a_kept_program_runs_without_being_traced(folder, monkeypatch):
     assert len(kept(folder)) == 1
     forget(monkeypatch)
     np.testing.assert_array_equal(run().x, expected.x)
+
+
+def test_threads_that_want_one_program_wait_for_one_of_them(folder, monkeypatch):
+    made, make, both = [], executable_cache._make, threading.Barrier(2)
+
+    def counted(*given):
+        made.append(given)
+        return make(*given)
+
+    def together(_):
+        both.wait()
+        return run().x
+
+    monkeypatch.setattr(executable_cache, "_make", counted)
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(together, range(2))
+    np.testing.assert_array_equal(one, other)
+    assert len(made) == 1
 
 
 def test_a_program_of_the_second_loop_is_kept_too(folder, monkeypatch):

@@ -27,6 +27,7 @@ from driftopt.rng.seeds import query_key, run_words, wrapped
 from driftopt.runtime import executable_cache, fingerprint
 from driftopt.shapes import Float
 
+AHEAD = 16  # iterations whose noise is drawn at once, where the rows of each are walked through by themselves
 EVALUATED = 512  # exact evaluations at once: each may need a temporary as large as the problem's data
 
 
@@ -111,6 +112,7 @@ class _Lanes:
         self.mixed = jnp.ndim(method.batch) > 0 and not plan.single
         # Accelerators ask the host before each pass of a loop whose length they do not know.
         self.nested = plan.cpu and not plan.single and not self.mixed
+        self.ahead = min(AHEAD, plan.chunk)
         self.batch: Any = method.batch[:, None] if self.mixed else method.batch  # pyright: ignore
         self.numbers = jax.tree.map(lambda leaf: -1 if jnp.ndim(leaf) else None, method)
         broadcasts = method.broadcasts and problems.broadcasts
@@ -120,7 +122,8 @@ class _Lanes:
         plan = self.plan
         state = self._over_lanes(self._begin, "key")(self.method, self.problems, self.method_keys)
         total = jnp.zeros((plan.points, *plan.lanes), jnp.float32)
-        begin = ((state, total), self._recommend(state))
+        ahead = (self._nothing_ahead(),) if self.nested else ()
+        begin = ((state, total, *ahead), self._recommend(state))
         (_, x), curve = lax.scan(self._segment, begin, jnp.arange(plan.segments))
         return x, curve
 
@@ -146,7 +149,7 @@ class _Lanes:
         answered = jax.vmap(self._draw_answered)(rows)
         if self.nested:
             return self._by_iteration(first, answered, carry)
-        asked = jax.vmap(self._draw_asked)(rows)
+        asked = jax.vmap(self._draw_asked if self.mixed else self._draw_shared)(rows)
         return lax.scan(lambda c, row: (self._row(c, *row), None), carry, (rows, asked, answered))[0]
 
     def _row(self, carry: Any, row: Array, asked: Any, answered: Any) -> Any:
@@ -173,33 +176,58 @@ class _Lanes:
     def _by_iteration(self, first: Array, answered: Any, carry: Any) -> Any:
         """The rows of a chunk where all lanes have one batch: ask once, add up the rows, tell once."""
         end = jnp.minimum(first + self.plan.chunk, self.plan.rows)
+        batch = jnp.asarray(self.batch, jnp.int32)
 
         def iteration(loop: Any) -> Any:
-            row, state, total = loop
-            asked = self._draw_asked(row)
-            points = self.ask(state, asked)
             # An iteration may begin in an earlier chunk and end in a later one.
-            stop = jnp.minimum((row // self.batch + 1) * self.batch, end)
+            row, state, total, drawn = loop
+            count = lax.div(row, batch)
+            place = lax.rem(count, self.ahead)
+            used_up = (place == 0) & (row == count * batch)
+            # A loop of one pass or none: a branch would copy what it leaves alone. Without its own number in
+            # what it does XLA would do that before every iteration, and once more.
+            drawn = lax.fori_loop(
+                0, used_up.astype(jnp.int32), lambda i, _: self._draw_ahead(count + i), drawn
+            )
+            asked = jax.tree.map(lambda leaf: leaf[place], drawn)
+            points = self.ask(state, asked)
+            whole = (count + 1) * batch
+            stop = jnp.minimum(whole, end)
 
             def add(row: Array, total: Array) -> Array:
                 return total + self.observe(jax.tree.map(lambda leaf: leaf[row - first], answered), points)
 
             total = lax.fori_loop(row, stop, add, total)
             told = (self.tell(state, total / self.batch, asked), jnp.zeros_like(total))
-            return stop, *_where(stop % self.batch == 0, told, (state, total))
+            return stop, *_where(stop == whole, told, (state, total)), drawn
 
         return lax.while_loop(lambda loop: loop[0] < end, iteration, (first, *carry))[1:]
 
+    def _draw_ahead(self, count: Array) -> Any:
+        """The method's noise of the iterations from this one on."""
+        return jax.vmap(self._draw_iteration)(count + jnp.arange(self.ahead))
+
+    def _nothing_ahead(self) -> Any:
+        """Room for what `_draw_ahead` gives; the first iteration fills it."""
+        shapes = jax.eval_shape(self._draw_ahead, jnp.int32(0))
+        return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+
+    def _draw_shared(self, row: Array) -> Any:
+        """The method's noise of a row, where all lanes have one batch."""
+        return self._draw_iteration(row if self.plan.single else row // self.batch)
+
+    def _draw_iteration(self, count: Array) -> Any:
+        """The method's noise of an iteration, the same for all configurations."""
+        drawn = self._over_keys(lambda _, key, count: self.method.noise(key, count, self.plan.dim))
+        return drawn(self.problems, self.method_keys, count)
+
     def _draw_asked(self, row: Array) -> Any:
-        """The method's noise of a row."""
+        """The method's noise of a row for every lane, each of which may be at another iteration."""
 
         def asked(method: Method, _: Problem, key: Array, row: Array) -> Any:
-            count = row if self.plan.single else row // method.batch
-            return method.noise(key, count, self.plan.dim)
+            return method.noise(key, row // method.batch, self.plan.dim)
 
-        if self.mixed:
-            return self._over_lanes(asked, "key", "all")(self.method, self.problems, self.method_keys, row)
-        return self._over_keys(partial(asked, self.method))(self.problems, self.method_keys, row)
+        return self._over_lanes(asked, "key", "all")(self.method, self.problems, self.method_keys, row)
 
     def _draw_answered(self, row: Array) -> Any:
         """The oracle's noise of a row."""

@@ -1,6 +1,7 @@
 """The shapes of a compiled run: what, when changed, compiles anew."""
 
 import math
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,6 +19,9 @@ VECTOR = 8
 # Fewer queries × dimensions than this run in less time than better code for them takes to compile: without
 # XLA's newer emitters compiling takes two thirds of the time, and running two to seven times as long.
 QUICK = 10_000_000
+# Whether one batch for all lanes is a number of a CPU's program even where it is 1. Runs that differ in their
+# batch then share a program, which at batch 1 is up to a third slower than one made for it. The same bits.
+any_batch: ContextVar[bool] = ContextVar("any_batch", default=False)
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class RunPlan:
     lanes: tuple[int, int, int]  # K, S, C, where C may be more than was asked for
     split: int | None  # the axis of the lanes that is divided among the devices
     devices: int
-    single: bool  # whether every lane's batch is 1
+    single: bool  # whether every lane's batch is 1, and the program is made for that
     cpu: bool
 
     @property
@@ -62,7 +66,8 @@ class RunPlan:
         if cpu and method.broadcasts and problems.broadcasts:
             lanes = (*lanes[:2], padded(lanes[2]))
         split, devices = share(lanes, jax.local_device_count())
-        single = bool(np.all(np.asarray(method.batch) == 1))
+        number = cpu and any_batch.get() and np.ndim(method.batch) == 0
+        single = bool(np.all(np.asarray(method.batch) == 1)) and not number
         segments = -(-rows // segment)
         return cls(dim, points, rows, segment, segments, chunk, lanes, split, devices, single, cpu)
 

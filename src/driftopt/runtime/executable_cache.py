@@ -36,6 +36,7 @@ SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_part
 
 _folder: Path | None = None
 _loaded: dict[str, Any] = {}
+_locks: dict[str, threading.Lock] = {}  # by the program's key
 _building = threading.local()
 _thread = threading.local()
 
@@ -63,15 +64,16 @@ def call(jitted: Callable[[str], Any], arguments: tuple[Any, ...], plan: Any, re
     key = _key(arguments, plan)
     path = _folder / key
     trees = _structures(arguments, results)
-    if key not in _loaded and (found := _read(path, trees, plan.devices)) is not None:
-        try:
-            result = jax.block_until_ready(found(*arguments))
-            _loaded[key] = found
-            return result
-        except jax.errors.JaxRuntimeError:
-            pass  # a file that can be read and not run: the program is made again
-    if key not in _loaded:
-        _loaded[key] = _make(jitted(""), arguments, plan, path, trees)
+    with _locks.setdefault(key, threading.Lock()):  # what one thread makes the others wait for
+        if key not in _loaded and (found := _read(path, trees, plan.devices)) is not None:
+            try:
+                result = jax.block_until_ready(found(*arguments))
+                _loaded[key] = found
+                return result
+            except jax.errors.JaxRuntimeError:
+                pass  # a file that can be read and not run: the program is made again
+        if key not in _loaded:
+            _loaded[key] = _make(jitted(""), arguments, plan, path, trees)
     return _loaded[key](*arguments)
 
 

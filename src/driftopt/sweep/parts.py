@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from driftopt.drivers.plan import any_batch
 from driftopt.drivers.simulation import simulate, simulate_many
 from driftopt.drivers.stack import Stack, stack
 from driftopt.method import Method
@@ -29,6 +29,7 @@ from driftopt.sweep.task import RunSettings, Task
 
 MEMORY = 1 << 30  # bytes that one part's evaluation may take
 LANES = 1 << 14  # and no more runs than so many at once
+MEASURED = 32  # decisions whose metrics are computed at once
 
 
 class Source(ABC):
@@ -118,8 +119,10 @@ class Simulated(Source):
         if "batch" in _fields(method) and len(batches) == 1:
             # One batch for all lanes, as a scalar: they then share their noise.
             method = replace(method, batch=batches.pop())
+        # Parts of other batches share their program, and so many configurations hide what that costs.
+        others = len(built[0]) > 1 and any(params.get("batch", 1) != 1 for params in grid.configurations)
         problems = self.stacked.take(instances)
-        return Simulation(method, problems, own, settings, self._code(flat[0], settings))
+        return Simulation(method, problems, own, settings, self._code(flat[0], settings), others)
 
     def _code(self, method: Method, settings: RunSettings) -> Reached:
         """The code behind one run of the method; driftopt's own is in every key already."""
@@ -149,6 +152,7 @@ class Simulation(Task):
     seeds: tuple[tuple[int, ...], ...]  # a row for each instance
     settings: RunSettings
     code: Reached
+    any_batch: bool = False  # whether parts of other batches use the same program
 
     @property
     def key(self) -> str:
@@ -166,8 +170,12 @@ class Simulation(Task):
     def run(self) -> Arrays:
         s = self.settings
         given = _given(s)
-        with code_named(self.code.digest):
-            trace = simulate_many(self.method, self.problems, seeds=self.seeds, **given)
+        before = any_batch.set(self.any_batch)
+        try:
+            with code_named(self.code.digest):
+                trace = simulate_many(self.method, self.problems, seeds=self.seeds, **given)
+        finally:
+            any_batch.reset(before)
         result = {
             "x": np.asarray(trace.x, np.float32),
             "objective": np.asarray(trace.fun, np.float64),
@@ -200,14 +208,27 @@ def _given(settings: RunSettings) -> dict[str, Any]:
 
 @cache
 def _measure(code: str) -> Any:
-    """The metrics of all lanes, compiled once for each version of the code behind them."""
-    one = jax.vmap(lambda p, x: p.metrics(x), (None, 0))
-    return jax.jit(jax.vmap(jax.vmap(one, (None, 0))))
+    """The metrics of several decisions, compiled once for each version of the code behind them."""
+    return jax.jit(jax.vmap(lambda problem, x: problem.metrics(x), (None, 0)))
 
 
 def _metrics(problems: Any, x: np.ndarray, code: str) -> dict[str, np.ndarray]:
-    measured = _measure(code)(problems, jnp.asarray(x))
-    return {name: np.asarray(value, np.float64) for name, value in measured._asdict().items()}
+    """The metrics of decisions (K, S, C, d), each as (K, S, C).
+
+    A fixed number of them at a time, so that all parts share a program.
+    """
+    count, lanes = x.shape[1] * x.shape[2], x.shape[:3]
+    rows = x.reshape(len(x), count, -1)
+    whole = np.pad(rows, ((0, 0), (0, -count % MEASURED), (0, 0)), mode="edge")
+    measured = [
+        _measure(code)(jax.tree.map(lambda leaf, k=k: leaf[k], problems), whole[k, first : first + MEASURED])
+        for k in range(len(x))
+        for first in range(0, count, MEASURED)
+    ]
+    joined = jax.tree.map(
+        lambda *pieces: np.concatenate(pieces).reshape(len(x), -1)[:, :count].reshape(lanes), *measured
+    )
+    return {name: np.asarray(value, np.float64) for name, value in joined._asdict().items()}
 
 
 def _fields(method: Any) -> set[str]:
