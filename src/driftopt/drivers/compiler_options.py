@@ -27,13 +27,15 @@ def options(backend: str, quick: bool) -> dict[str, Any]:
 
 def known(asked: dict[str, Any]) -> dict[str, Any]:
     """Those of the options that this version of XLA has: they come and go."""
-    return {name: value for name, value in asked.items() if _known(name, value)}
+    if _known(tuple(asked.items())):  # at once, for each look is a small compilation
+        return dict(asked)
+    return {name: value for name, value in asked.items() if _known(((name, value),))}
 
 
 @cache
-def _known(name: str, value: Any) -> bool:
+def _known(asked: tuple[tuple[str, Any], ...]) -> bool:
     try:
-        jax.jit(lambda: 0, compiler_options={name: value}).lower().compile()
+        jax.jit(lambda: 0, compiler_options=dict(asked)).lower().compile()
     except jax.errors.JaxRuntimeError:
         return False
     return True

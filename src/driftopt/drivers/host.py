@@ -27,16 +27,16 @@ def with_precision(method: Method, dtype: Any) -> Method:
 
     def cast(path: Any, leaf: Any) -> Any:
         given = np.asarray(leaf)
-        if given.dtype.kind in "iu":
-            return jnp.asarray(leaf, jnp.int32)
+        whole = given.dtype.kind in "iu"
         with np.errstate(over="ignore", under="ignore"):
-            held = given.astype(dtype)
-        if not (np.isfinite(held) & ((held != 0) | (given == 0))).all():
+            held = given.astype(np.int32 if whole else dtype)
+        kept = held == given if whole else np.isfinite(held) & ((held != 0) | (given == 0))
+        if not kept.all():
             raise ValueError(
                 f"{jax.tree_util.keystr(path).lstrip('.')}={leaf!r} is beyond the numbers of a "
                 f"{np.dtype(dtype).name} run: give x in other units"
             )
-        return jnp.asarray(leaf, dtype)
+        return jax.device_put(held)  # NumPy has cast it: JAX would compile a program for that
 
     return jax.tree_util.tree_map_with_path(cast, method)
 

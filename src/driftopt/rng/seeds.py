@@ -70,7 +70,7 @@ def run_words(seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def method_key(seed: int) -> Array:
     """The method's key of the run with this seed: the first of its `run_keys`."""
     words, _ = run_words(np.array([seed], np.uint64))
-    return wrapped(jnp.asarray(words[0]))
+    return wrapped(jax.device_put(words[0]))
 
 
 def query_key(oracle: Array, query: Any) -> Array:
