@@ -14,7 +14,7 @@ help:  ## this list
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --editable '.[plot,report,postgres,serve,bench,dask,submitit,docs,dev]' --constraint constraints.txt
+	$(BIN)/pip install --quiet --editable '.[plot,report,postgres,serve,bench,dask,submitit,fsspec,docs,dev]' --constraint constraints.txt
 	touch $@
 
 test: $(VENV)/.ready  ## every test

@@ -45,6 +45,7 @@ pytest_plugins = [
     "support.as_always",
     "support.browser",
     "support.servers",
+    "support.small_units",
     "support.stores",
     "support.windows",
 ]

@@ -1,6 +1,7 @@
-"""How a sweep is divided: every run once, no part too large, one table whatever the division."""
+"""How a sweep is divided: every run once, no part too large, the same bits whatever the division."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,16 +10,17 @@ from hypothesis import strategies as st
 
 from driftopt import sweep
 from driftopt.problems import Pricing
-from driftopt.sweep import cutting, grid
-from driftopt.sweep.parts import Simulated
+from driftopt.sweep import cutting, grid, units
+from driftopt.sweep.parts import Simulated, Simulation
 from driftopt.sweep.task import RunSettings
+from driftopt.sweep.units import Unit, division, unit_of
 
 SHOPS = [Pricing.synthetic(seed, buyers=20, products=3) for seed in range(3)]
 GRIDS = [
     grid("zo-o2nc-2pt", step=[0.01, 0.1], radius=[0.3, 0.9], block=5, batch=[1, 2]),
     grid("auto", radius=[0.1, 0.5, 1.0]),
 ]
-CALL = {"budget": 60, "seeds": [3, 1, 4, 7, 5], "progress": False}
+CALL = {"budget": 60, "seeds": [3, 1, 4, 7, 5], "evaluate_every": 20, "progress": False}
 
 
 def runs_of(parts):
@@ -36,44 +38,78 @@ def runs_of(parts):
 def test_every_run_is_in_one_part_and_no_part_is_too_large(most, chosen):
     source = Simulated(SHOPS, "abc")
     picked = [1, 0, 2] if chosen else None
-    cut = [
-        part
-        for one in GRIDS
-        for part in cutting.cut(one, source, RunSettings(60), [3, 1, 4, 7, 5], picked, most)
-    ]
-    whole = [
-        part for one in GRIDS for part in cutting.cut(one, source, RunSettings(60), [3, 1, 4, 7, 5], picked)
-    ]
+    arguments = (source, RunSettings(60), [3, 1, 4, 7, 5], picked)
+    cut = [part for one in GRIDS for part in cutting.cut(one, *arguments, most)]
+    whole = [part for one in GRIDS for part in cutting.cut(one, *arguments)]
     found = runs_of(cut)
     assert len(set(found)) == len(found)
     assert set(found) == set(runs_of(whole))
-    assert max(len(runs_of([part])) for part in cut) <= most
+    for part in cut:
+        assert len(runs_of([part])) <= max(most, np.prod(part.task.unit.shape))
     assert sum(part.queries for part in cut) == sum(part.queries for part in whole)
+    units_of = [{part.task.unit for part in parts if part.label == "auto"} for parts in (cut, whole)]
+    assert units_of[0] == units_of[1]
 
 
-@pytest.fixture(scope="module")
-def whole():
-    return sweep.run(GRIDS, SHOPS, **CALL)
+LENGTHS = st.tuples(st.integers(1, 60), st.integers(1, 60), st.integers(1, 600))
 
 
-@pytest.mark.parametrize("parts", [8, 1000])
-def test_every_division_gives_the_same_table_to_rounding(whole, parts):
-    """Programs of another shape round otherwise, single lanes above all."""
-    divided = sweep.run(GRIDS, SHOPS, parts=parts, **CALL)
-    assert divided.manifest["parts"] >= min(parts, 11 * 3 * 5)
-    for name, column in whole.columns.items():
-        if name != "objective":
-            np.testing.assert_array_equal(column, divided.columns[name])
-    np.testing.assert_allclose(whole.columns["objective"], divided.columns["objective"], rtol=1e-4)
-    np.testing.assert_allclose(whole.x, divided.x, rtol=1e-3, atol=1e-4)
+@given(LENGTHS, st.integers(1, 100_000), st.integers(1, 5000), st.integers(1, 20_000), st.booleans())
+@settings(max_examples=200)
+def test_parts_are_whole_units_that_cover_everything_once(lanes, budget, memory, most, accelerator):
+    unit = unit_of(lanes, budget, memory, accelerator=accelerator)
+    assert all(1 <= size <= length for size, length in zip(unit.shape, lanes, strict=True))
+    assert np.prod(unit.shape) <= units.LARGEST
+    assert unit.instances * unit.configurations <= memory
+    filled = np.prod([-(-n // size) * size for n, size in zip(lanes, unit.shape, strict=True)])
+    assert filled <= 2 * np.prod(lanes)
+    parts = list(division(lanes, unit, most))
+    assert sum(np.prod([end - first for first, end in part]) for part in parts) == np.prod(lanes)
+    for part in parts:
+        assert all(first % size == 0 for (first, _), size in zip(part, unit.shape, strict=True))
 
 
-def test_one_division_gives_the_same_bits_wherever_it_runs():
-    here = sweep.run(GRIDS, SHOPS, parts=7, **CALL)
+@pytest.fixture
+def units_of_six(monkeypatch):
+    """Units of six runs, or less where that fills them better."""
+    for name, value in {"WIDE": 6, "NARROW": 1, "QUERIES": 1}.items():
+        monkeypatch.setattr(units, name, value)
+
+
+def same(one, other):
+    for name, column in one.columns.items():
+        np.testing.assert_array_equal(column, other.columns[name])
+    np.testing.assert_array_equal(one.x, other.x)
+    for own, others in zip(one.curves, other.curves, strict=True):
+        np.testing.assert_array_equal(own, others)
+
+
+@pytest.mark.usefixtures("units_of_six")
+def test_every_division_gives_the_same_bits_wherever_it_runs():
+    whole = sweep.run(GRIDS, SHOPS, parts=1, **CALL)
+    assert whole.manifest["parts"] == 3
+    for parts in (2, 3, 7, 1000):
+        divided = sweep.run(GRIDS, SHOPS, parts=parts, **CALL)
+        assert divided.manifest["parts"] >= min(parts, 20)
+        same(whole, divided)
     with ThreadPoolExecutor(3) as threads:
-        there = sweep.run(GRIDS, SHOPS, parts=7, executor=threads, **CALL)
-    np.testing.assert_array_equal(here.x, there.x)
-    np.testing.assert_array_equal(here.columns["objective"], there.columns["objective"])
+        same(whole, sweep.run(GRIDS, SHOPS, parts=7, executor=threads, **CALL))
+
+
+@pytest.mark.usefixtures("units_of_six", "optimised_as_always")
+def test_without_units_another_division_rounds_otherwise(monkeypatch):
+    """What the units are for: each part as one program of its own shape."""
+    run = Simulation.run
+
+    def as_one(task):
+        seeds = len(task.seeds[0])
+        return run(replace(task, unit=Unit(len(task.problems), seeds, len(task.method.radius[0]))))
+
+    monkeypatch.setattr(Simulation, "run", as_one)
+    steps = [grid("zo-o2nc-2pt", step=[0.01, 0.1], radius=[0.3, 0.9], block=5)]
+    whole, divided = (sweep.run(steps, SHOPS, parts=parts, **CALL) for parts in (1, 1000))
+    np.testing.assert_allclose(whole.x, divided.x, rtol=1e-3, atol=1e-4)
+    assert not np.array_equal(whole.x, divided.x)
 
 
 @pytest.mark.parametrize("parts", [0, -1, 2.5, "many", True])

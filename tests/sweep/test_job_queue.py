@@ -95,8 +95,9 @@ def test_what_is_no_queue_is_refused(queue):
         JobQueue(queue)
 
 
+@pytest.mark.usefixtures("small_units")
 def test_a_sweep_through_a_queue_that_loses_jobs_gives_the_same_bits(tmp_path):
-    here = sweep.run(GRIDS, parts=4, **CALL)
+    here = sweep.run(GRIDS, **CALL)
     with JobQueue(Queue(losses=2), every=1e-3) as executor:
         there = sweep.run(GRIDS, executor=executor, folder=tmp_path, parts=4, **CALL)
     assert there.manifest["parts"] == 4
@@ -104,12 +105,14 @@ def test_a_sweep_through_a_queue_that_loses_jobs_gives_the_same_bits(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("optimised_as_always")  # as the jobs, which are processes of their own
+@pytest.mark.usefixtures(
+    "small_units", "optimised_as_always"
+)  # as the jobs, which are processes of their own
 def test_a_sweep_through_submitit_gives_the_same_bits(tmp_path):
     submitit = pytest.importorskip("submitit", reason="needs driftopt[submitit]")
     queue = submitit.AutoExecutor(folder=tmp_path / "logs", cluster="local")
     queue.update_parameters(timeout_min=5)
     with JobQueue(queue, every=0.05) as executor:
         there = sweep.run(GRIDS, executor=executor, folder=tmp_path, parts=2, **CALL)
-    here = sweep.run(GRIDS, parts=2, **CALL)
+    here = sweep.run(GRIDS, **CALL)
     np.testing.assert_array_equal(here.x, there.x)

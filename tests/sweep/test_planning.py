@@ -1,11 +1,13 @@
 """A sweep's plan counts what the sweep then spends."""
 
+import io
+
 import pytest
 
 from driftopt import sweep
 from driftopt.comparison import comparison
 from driftopt.problems.synthetic import kink
-from driftopt.sweep import grid, planning
+from driftopt.sweep import confirmation, grid, planning
 
 GRIDS = [
     grid("zo-sph", step=[0.01, 0.02], radius=[0.5, 1.0], batch=[1, 3]),
@@ -65,7 +67,49 @@ def test_the_command_says_what_it_will_take_and_starts_nothing(tmp_path, monkeyp
     assert said.startswith("4 runs, 400 queries in 1 part: about 2 seconds here")
     assert "Nothing was started" in said
     assert not (tmp_path / "results").exists()
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    for answer, starts in (("", False), ("no", False), ("y", True), ("Yes ", True)):
-        monkeypatch.setattr("builtins.input", lambda _, answer=answer: answer)
-        assert command._confirmed("4 runs") is starts
+    for answer, starts in (("", False), ("no\n", False), ("y\n", True), ("Yes \n", True)):
+        monkeypatch.setattr("sys.stdin", Terminal(answer))
+        assert command._confirmed("4 runs", False) is starts
+    assert command._confirmed("4 runs", True)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_large_sweep_starts_only_when_somebody_says_so(monkeypatch, capsys):
+    """At a terminal it asks; elsewhere it never waits."""
+    monkeypatch.setattr(planning, "_pilot", lambda *_: (1.0, 2.0))
+    monkeypatch.setattr(confirmation, "MANY", 5_000)
+    monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
+    with pytest.raises(sweep.NotConfirmed, match=r"about 88 minutes here.*no terminal to ask at"):
+        sweep.run(GRIDS, confirm=True, progress=False, **CALL)
+    monkeypatch.setattr("sys.stdin", Terminal("no\n"))
+    with pytest.raises(sweep.NotConfirmed, match="the answer was no"):
+        sweep.run(GRIDS, confirm=True, progress=False, **CALL)
+    monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+    capsys.readouterr()
+    assert len(sweep.run(GRIDS, confirm=True, progress=False, **CALL)) == 54
+    assert capsys.readouterr().err.startswith("54 runs, 5,304 queries in 3 parts: about 88 minutes here")
+
+
+def test_a_small_sweep_starts_without_a_pilot(monkeypatch):
+    monkeypatch.setattr(planning, "_pilot", None)
+    assert len(sweep.run(GRIDS, confirm=True, progress=False, **CALL)) == 54
+
+
+def test_the_command_refuses_a_large_comparison_where_nobody_can_be_asked(tmp_path, monkeypatch):
+    from driftopt.cli import compare as command
+
+    monkeypatch.setattr(planning, "_pilot", lambda *_: (0.1, 2.0))
+    monkeypatch.setattr(confirmation, "MANY", 100)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "kink.toml"
+    file.write_text('budget = 100\nproblem = "kink"\nheld_out = 4\n[methods.zo-og]\nradius = 1\nstep = 0.1\n')
+    with pytest.raises(sweep.NotConfirmed, match="give --yes"):
+        command.compare(file)
+    assert not (tmp_path / "results").exists()
+    command.compare(file, yes=True)
+    assert (tmp_path / "results").exists()

@@ -20,6 +20,7 @@ from driftopt.problem import Problem
 from driftopt.pytree import module
 from driftopt.sweep import grid
 from driftopt.sweep.outside_runs import SimulatedPlace
+from driftopt.sweep.units import Unit
 
 SHIFT = 0.0
 GRIDS = [grid("zo-sph", step=[0.05], radius=[0.5])]
@@ -189,7 +190,14 @@ def test_the_division_into_parts_does_not_change_the_code_behind_them():
     source = sweep.parts.Simulated(PROBLEMS, ["a"])
     settings = sweep.parts.RunSettings(60)
     one, two = (
-        source.task(grid("zo-sph", step=steps, radius=0.5), [list(range(len(steps)))], [0], [3], settings)
+        source.task(
+            grid("zo-sph", step=steps, radius=0.5),
+            [list(range(len(steps)))],
+            [0],
+            [3],
+            settings,
+            Unit(1, 1, len(steps)),
+        )
         for steps in ([0.05], [0.05, 0.1])
     )
     assert one.code == two.code

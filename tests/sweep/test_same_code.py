@@ -16,6 +16,7 @@ from driftopt.problems.synthetic import kink
 from driftopt.space import Space
 from driftopt.sweep.parts import RunSettings, Simulated
 from driftopt.sweep.same_code import Asker, OtherCode, named_in, run_task
+from driftopt.sweep.units import Unit
 
 STEPS = grid("zo-sph", radius=0.5, step=[0.01])
 OWN = "TARGET = 2.0\n\n\ndef noisy(x):\n    return float(abs(x - TARGET).sum())\n"
@@ -33,7 +34,7 @@ def own(tmp_path, monkeypatch):
 @pytest.fixture
 def task(own):
     source = FunctionSource(own.noisy, Space.build(np.zeros(2)), 3)
-    return source.task(STEPS, [[0]], [0], [1], RunSettings(20))
+    return source.task(STEPS, [[0]], [0], [1], RunSettings(20), Unit(1, 1, 1))
 
 
 def elsewhere(origin):
@@ -60,10 +61,10 @@ def test_a_value_set_after_the_worker_had_started_is_refused(own, task, monkeypa
 
 def test_what_a_task_names(own, task):
     assert named_in(task) == (own.noisy,)
-    plain = Simulated([kink(2)], ["a"]).task(STEPS, [[0]], [0], [1], RunSettings(20))
+    plain = Simulated([kink(2)], ["a"]).task(STEPS, [[0]], [0], [1], RunSettings(20), Unit(1, 1, 1))
     assert named_in(plain) == ()
     local = FunctionSource(lambda x: 1.0, Space.build(np.zeros(2)), 3).task(
-        STEPS, [[0]], [0], [1], RunSettings(20)
+        STEPS, [[0]], [0], [1], RunSettings(20), Unit(1, 1, 1)
     )
     assert named_in(local) == ()
 

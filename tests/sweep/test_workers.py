@@ -7,6 +7,7 @@ import pytest
 
 from driftopt import sweep
 from driftopt.problems.synthetic import kink
+from driftopt.runtime import folders
 from driftopt.sweep import grid, workers
 from driftopt.sweep.progress import SweepProgress
 from driftopt.sweep.workers import workers_of
@@ -31,7 +32,7 @@ class Here(Executor):
 
 
 @pytest.fixture
-def cheap(monkeypatch):
+def cheap(monkeypatch, small_units):
     """Parts of forty queries pay."""
     monkeypatch.setattr(workers, "WORTH", 40)
 
@@ -62,25 +63,34 @@ def test_what_would_not_pay_is_not_cut():
     assert sweep.run(GRIDS, executor=Here(100), progress=False, **CALL).manifest["parts"] == 1
 
 
+@pytest.fixture(params=["disk", "store"])
+def place(request, tmp_path):
+    """Where results stream to: a folder, or an object store."""
+    if request.param == "disk":
+        return tmp_path
+    pytest.importorskip("fsspec", reason="needs driftopt[fsspec]")
+    return f"memory://{tmp_path.name}"
+
+
 @pytest.mark.usefixtures("cheap")
-def test_another_scheduler_goes_on_with_other_workers(tmp_path):
+def test_another_scheduler_goes_on_with_other_workers(place):
     """The first is gone after five parts; the second runs the rest, and the bits are those of one run."""
     first = Here(3, last=5)
     with pytest.raises(ConnectionError):
-        sweep.run(GRIDS, executor=first, folder=tmp_path, progress=False, **CALL)
+        sweep.run(GRIDS, executor=first, folder=place, progress=False, **CALL)
     second = Here(1)
-    runs = sweep.run(GRIDS, executor=second, folder=tmp_path, progress=False, **CALL)
+    runs = sweep.run(GRIDS, executor=second, folder=place, progress=False, **CALL)
     assert runs.manifest["parts"] == 12
     assert (runs.manifest["parts_found_finished"], second.ran) == (5, 7)
     same(runs, sweep.run(GRIDS, executor=Here(3), progress=False, **CALL))
-    again = sweep.run(GRIDS, folder=tmp_path, progress=False, **CALL)  # and without any executor
+    again = sweep.run(GRIDS, folder=place, progress=False, **CALL)  # and without any executor
     assert (again.manifest["parts"], again.manifest["parts_found_finished"]) == (12, 12)
-    fresh = sweep.run(GRIDS, executor=Here(1), folder=tmp_path, fresh=True, progress=False, **CALL)
+    fresh = sweep.run(GRIDS, executor=Here(1), folder=place, fresh=True, progress=False, **CALL)
     assert fresh.manifest["parts"] == 6
 
 
 @pytest.mark.usefixtures("cheap")
-def test_of_two_schedulers_each_leaves_out_what_the_other_has_finished(tmp_path, monkeypatch):
+def test_of_two_schedulers_each_leaves_out_what_the_other_has_finished(place, monkeypatch):
     """The other one finishes everything while the first has one part in flight at a time."""
     from driftopt.sweep import execution
 
@@ -88,13 +98,14 @@ def test_of_two_schedulers_each_leaves_out_what_the_other_has_finished(tmp_path,
         def submit(self, fn, /, *args, **kwargs):
             future = super().submit(fn, *args, **kwargs)
             if self.ran == 1:
-                sweep.run(GRIDS, executor=Here(3), folder=tmp_path, progress=False, **CALL)
+                sweep.run(GRIDS, executor=Here(3), folder=place, progress=False, **CALL)
             return future
 
+    monkeypatch.setattr(folders, "LISTED", 0.0)
     monkeypatch.setattr(execution, "IN_FLIGHT", 1)
     first = Interrupted(3)
     monkeypatch.setattr(execution, "workers_of", lambda _: 0)
-    runs = sweep.run(GRIDS, executor=first, folder=tmp_path, progress=False, **CALL)
+    runs = sweep.run(GRIDS, executor=first, folder=place, progress=False, **CALL)
     assert first.ran == 1
     assert (runs.manifest["parts"], runs.manifest["parts_found_finished"]) == (12, 11)
 

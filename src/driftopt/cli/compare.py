@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from driftopt.cli.arguments import Flag, Repeated
 
@@ -13,6 +14,7 @@ def compare(
     out: Path | None = None,
     fresh: Flag = False,
     plan: Flag = False,
+    yes: Flag = False,
     allow_module: Repeated = None,
 ) -> None:
     """Compare methods on your own problem, from a TOML file, with intervals and tests.
@@ -32,6 +34,8 @@ def compare(
         out: the folder for tables, results and report.html; results/NAME-OF-THE-FILE unless told otherwise.
         fresh: run every part again, whatever the folder holds.
         plan: say first what it will take, from a pilot of a second or two; then ask, on a terminal, or stop.
+            What takes more than ten minutes or a gigabyte is asked about without it, too.
+        yes: start without being asked.
         allow_module: an installed package that the file may name, once for each. Modules beside the file
             need none.
     """
@@ -43,12 +47,15 @@ def compare(
     from driftopt.report.numbers import listed
     from driftopt.report.packages import INSTALL, missing_packages
     from driftopt.runtime.jax_settings import prepare
+    from driftopt.sweep.confirmation import confirm, is_large
     from driftopt.sweep.reuse import reused_parts, said_at_the_end
 
     prepare()
     arguments = read(file, allow_module or ())
-    if plan and not _confirmed(str(planned(**arguments))):
+    if plan and not _confirmed(planned(**arguments), yes):
         return
+    if not (plan or yes) and is_large(planned(**arguments, pilot=False)):
+        confirm(planned(**arguments), "give --yes to start it without being asked")
     folder = Path("results") / file.stem if out is None else checks.path("--out", out)
     if missing := missing_packages():
         print(
@@ -68,10 +75,13 @@ def compare(
     print(f"{written} {folder}" + ("" if missing else f" (open {folder / 'report.html'})"))
 
 
-def _confirmed(estimate: str) -> bool:
-    """Whether somebody at a terminal, told what it will take, says to start."""
-    print(estimate, flush=True)
-    if not sys.stdin.isatty():
-        print("Nothing was started: give the command without --plan to start.")
-        return False
-    return input("Start? [y/N] ").strip().lower() in ("y", "yes")
+def _confirmed(plan: Any, yes: bool) -> bool:
+    """Whether to start, once it is said what it will take."""
+    from driftopt.sweep.confirmation import says_yes
+
+    if not yes and sys.stdin.isatty():
+        return says_yes(plan)
+    print(plan, flush=True)
+    if not yes:
+        print("Nothing was started: give the command without --plan, or with --yes, to start.")
+    return yes

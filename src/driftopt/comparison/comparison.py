@@ -134,6 +134,7 @@ def plan(
     budget: int,
     development: int | Sequence[int] = 5,
     held_out: int | Sequence[int] = 20,
+    pilot: bool = True,
     **others: Any,
 ) -> sweep.SweepPlan:
     """What `compare` with the same arguments will take, development and held-out runs together.
@@ -144,6 +145,7 @@ def plan(
         budget: queries a run.
         development: how many runs choose a configuration, or their seeds.
         held_out: how many runs judge it, or their seeds.
+        pilot: whether to find out the time, as in `sweep.plan`.
         others: further arguments of `compare`.
 
     Returns:
@@ -152,7 +154,7 @@ def plan(
     kept = {name: others.get(name) for name in ("bounds", "constraints", "grid")}
     source = _source(problem, others.get("names"), others.get("x0"), kept, others.get("evaluations", 200))
     grids = _grids(methods)
-    shared: dict[str, Any] = {"budget": budget, "settle": others.get("settle", 1)}
+    shared: dict[str, Any] = {"budget": budget, "settle": others.get("settle", 1), "pilot": pilot}
     if isinstance(source, Simulated):
         shared["x0"] = others.get("x0")
     every = others.get("evaluate_every") or max(1, checks.one_count("budget", budget) // 50)

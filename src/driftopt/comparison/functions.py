@@ -21,6 +21,7 @@ from driftopt.sweep.kept_parts import Arrays
 from driftopt.sweep.outside_runs import OutsideRuns, SearchPlace, searches
 from driftopt.sweep.parts import Source
 from driftopt.sweep.task import RunSettings, Task
+from driftopt.sweep.units import Unit
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,7 @@ class FunctionSource(Source):
         instances: Sequence[int],
         seeds: Sequence[int],
         settings: RunSettings,
+        unit: Unit,
     ) -> Task:
         numbers = tuple(dict(grid.configurations[i]) for i in configurations[0])
         space = self.space
@@ -175,8 +177,8 @@ class FunctionSource(Source):
             settings.version,
         )
 
-    def width(self, instances: int, seeds: int) -> int:
-        return 8  # a few runs a part: an interruption then costs little
+    def largest(self, seeds: int) -> int:
+        return 8 * seeds  # a few runs a part: an interruption then costs little
 
     def checksums(self) -> dict[str, str]:
         return {self.names[0]: self.code.digest[:16]}

@@ -38,6 +38,7 @@ class Shape:
     budget: int
     every: int  # queries between evaluations
     settle: int  # deployments that stand behind one answer
+    quick: bool = False  # whether the runs are so short that compiling takes longer
     devices: int = 1
 
     @property
@@ -95,6 +96,7 @@ def run(
     dim: int,
     settle: int,
     width: int,
+    times: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """A trace's arrays: x, its objective, the queries spent, and the last two along the run."""
     numbers = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (len(seeds), width)), method)
@@ -102,9 +104,10 @@ def run(
     checks.budget(budget, settle * max(first_step(one, dim) for one in each))
     most = max(affordable(one, dim, budget // settle).most for one in each)
     every = budget if evaluate_every is None else int(checks.count("evaluate_every", evaluate_every))
-    shape = Shape(dim, method.points(dim), most, budget, min(every, budget), settle)
-    quick = budget * seeds.size * width * dim < QUICK
-    program = partial(_compiled, jax.default_backend(), quick and jax.default_backend() == "cpu")
+    backend = jax.default_backend()
+    quick = backend == "cpu" and budget * seeds.size * width * dim * times < QUICK
+    shape = Shape(dim, method.points(dim), most, budget, min(every, budget), settle, quick)
+    program = partial(_compiled, backend, quick)
     arguments = jax.tree.map(np.asarray, (numbers, problems, run_words(seeds), start))
     x, curve, at = map(np.asarray, executable_cache.call(program, arguments, shape, results=3))
     return x, curve[..., -1], at[..., -1], at, curve

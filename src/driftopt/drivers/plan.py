@@ -39,11 +39,7 @@ class RunPlan:
     devices: int
     single: bool  # whether every lane's batch is 1, and the program is made for that
     cpu: bool
-
-    @property
-    def quick(self) -> bool:
-        """Whether the runs are so short that compiling takes longer."""
-        return self.cpu and self.rows * self.points * math.prod(self.lanes) * self.dim < QUICK
+    quick: bool  # whether the runs are so short that compiling takes longer
 
     @classmethod
     def make(
@@ -54,6 +50,8 @@ class RunPlan:
         evaluate_every: int | None,
         dim: int,
         lanes: tuple[int, int, int],
+        devices: int,
+        times: int,
     ) -> "RunPlan":
         points, cpu = method.points(dim), jax.default_backend() == "cpu"
         chunk = max(1, min(ROWS, DRAWS // points))
@@ -65,11 +63,12 @@ class RunPlan:
         segment = -(-segment // chunk) * chunk
         if cpu and method.broadcasts and problems.broadcasts:
             lanes = (*lanes[:2], padded(lanes[2]))
-        split, devices = share(lanes, jax.local_device_count())
+        split, devices = share(lanes, devices)
         number = cpu and any_batch.get() and np.ndim(method.batch) == 0
         single = bool(np.all(np.asarray(method.batch) == 1)) and not number
         segments = -(-rows // segment)
-        return cls(dim, points, rows, segment, segments, chunk, lanes, split, devices, single, cpu)
+        quick = cpu and rows * points * math.prod(lanes) * dim * times < QUICK
+        return cls(dim, points, rows, segment, segments, chunk, lanes, split, devices, single, cpu, quick)
 
 
 def padded(width: int) -> int:

@@ -105,6 +105,37 @@ def simulate_many(
         groups = [(method.stacked(members), members) for members in method.groups()]
         traces = [(simulate_many(one, problems, **given), members) for one, members in groups]
         return joined(traces, method.configurations)
+    return simulate_lanes(
+        method,
+        problems,
+        budget=budget,
+        seeds=seeds,
+        x0=x0,
+        evaluate_every=evaluate_every,
+        settle=settle,
+        devices=jax.local_device_count(),
+    )
+
+
+def simulate_lanes(
+    method: Method,
+    problems: Stack,
+    *,
+    budget: int,
+    seeds: Sequence[Any],
+    x0: Any,
+    evaluate_every: int | None,
+    settle: int,
+    devices: int,
+    times: int = 1,
+) -> Trace:
+    """`simulate_many` of a Method on no more than so many devices.
+
+    Args:
+        method: as there; the others too, but for these two.
+        devices: among how many the lanes are divided at most.
+        times: how often the program will be used: for many short calls, too, better code pays.
+    """
     check_method(method)
     together, instances = check_stack(problems).together, problems.count
     settle, budget = checks.shape("settle", settle), checks.one_count("budget", budget)
@@ -115,13 +146,15 @@ def simulate_many(
     own = _lane_seeds(seeds, instances)
     if observed_loop.needed(method, together, settle):
         return Trace(
-            *observed_loop.run(method, together, own, start, budget, evaluate_every, dim, settle, width)
+            *observed_loop.run(
+                method, together, own, start, budget, evaluate_every, dim, settle, width, times
+            )
         )
     points, batch = method.points(dim), np.asarray(method.batch)
     budget = checks.budget(budget, points * int(batch.max()), 1 + method.warmup)
     rows = budget // points
     lanes = (instances, own.shape[1], width)
-    plan = RunPlan.make(method, together, rows, evaluate_every, dim, lanes)
+    plan = RunPlan.make(method, together, rows, evaluate_every, dim, lanes, devices, times)
     x, curve = (np.asarray(a)[..., :width] for a in program(method, together, own, start, plan))
 
     batch = np.broadcast_to(batch, (instances, width))[:, None, :, None]

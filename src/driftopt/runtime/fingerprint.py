@@ -32,6 +32,7 @@ COVERED = (
     "drivers",
     "outside",
     "sweep/parts.py",
+    "sweep/units.py",
     "sweep/task.py",
     "sweep/outside_runs.py",
     "comparison/functions.py",

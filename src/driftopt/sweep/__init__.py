@@ -1,6 +1,7 @@
 """Grids of hyper-parameters × seeds × problem instances → a tidy table; selection on development runs."""
 
 from driftopt.methods.grids import Grid, grid
+from driftopt.sweep.confirmation import NotConfirmed
 from driftopt.sweep.job_queue import JobQueue
 from driftopt.sweep.kept_parts import ResultsError
 from driftopt.sweep.planning import SweepPlan, plan
@@ -10,6 +11,7 @@ from driftopt.sweep.tuning import Selection, Tuned, run, select, tune
 __all__ = [
     "Grid",
     "JobQueue",
+    "NotConfirmed",
     "ResultsError",
     "Runs",
     "Selection",

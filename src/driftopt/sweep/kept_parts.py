@@ -1,18 +1,19 @@
 """The folder of finished parts: one file a part, whole or not there at all.
 
-A part's file is written beside its place, flushed to the disk and renamed, so a crash leaves either nothing
-or everything. Its name is the hash of all that defines the work; what cannot be read back is done again.
+A part's file is written beside its place, flushed to the disk and renamed, or put into an object store, so a
+crash leaves either nothing or everything. Its name is the hash of all that defines the work; what cannot be
+read back is done again.
 """
 
 import io
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
-from driftopt import checks
-from driftopt.runtime.files import WriteError, make_folder, write_whole
+from driftopt.runtime.files import WriteError
+from driftopt.runtime.folders import DiskFolder, Folder, folder_at
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -31,20 +32,20 @@ class Store:
         *,
         fresh: bool = False,
     ):
-        self.folder = None if folder is None else checks.path("folder", folder)
+        self.place: Folder | None = None if folder is None else folder_at(folder)
         self._fresh = fresh
         self._warn = warn
         self._memory: dict[str, Arrays] = {}
-        if self.folder is not None:
+        if isinstance(self.place, DiskFolder):
             try:
-                make_folder(self.folder / "parts")
+                self.place.make("parts")
             except WriteError as error:
                 raise ResultsError(f"{error} (--out on the command line)") from None
 
-    def path(self, key: str) -> Path:
-        """Where the part's file is, or would be."""
-        assert self.folder is not None
-        return self.folder / "parts" / f"{key}.npz"
+    @property
+    def folder(self) -> str | None:
+        """Where parts are kept, in words; None where they live in memory."""
+        return None if self.place is None else self.place.name
 
     def get(self, key: str, check: Callable[[Arrays], None] = lambda _: None) -> Arrays | None:
         """The part, or None if it is not finished; a damaged file is reported, removed and None.
@@ -55,33 +56,36 @@ class Store:
         """
         if self._fresh:
             return None
-        if self.folder is None:
+        if self.place is None:
             return self._memory.get(key)
-        path = self.path(key)
-        if not path.is_file():
+        file = _file(key)
+        if not self.place.has(file):
             return None
         try:
-            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}  # reading compares each part's checksum
+            with np.load(io.BytesIO(self.place.read(file)), allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}  # compares each part's checksum
             if str(arrays.pop("key")) != key:
                 raise ValueError("it holds another part")
             check(arrays)
         except Exception as error:  # a damaged archive can say anything, that it is encrypted for one
-            self._warn(f"{path} is damaged ({error}); this part runs again")
-            with suppress(OSError):
-                path.unlink()
+            self._warn(f"{self.place.name}/{file} is damaged ({error}); this part runs again")
+            self.place.remove(file)
             return None
         return arrays
 
     def put(self, key: str, arrays: Arrays) -> None:
         """Keep a finished part."""
-        if self.folder is None:
+        if self.place is None:
             self._memory[key] = arrays
             return
         buffer = io.BytesIO()
         np.savez(buffer, allow_pickle=False, **{**arrays, "key": np.array(key)})
-        with writing(self.folder):
-            write_whole(self.path(key), buffer.getvalue())
+        with writing(self.place.name):
+            self.place.write(_file(key), buffer.getvalue())
+
+
+def _file(key: str) -> str:
+    return f"parts/{key}.npz"
 
 
 @contextmanager

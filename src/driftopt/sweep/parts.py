@@ -1,4 +1,4 @@
-"""A part of a sweep: one call of one compiled program, whole on its own, and picklable."""
+"""A part of a sweep: some units of one compiled program, whole on its own, and picklable."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from driftopt.drivers.plan import any_batch
-from driftopt.drivers.simulation import simulate, simulate_many
+from driftopt.drivers.simulation import simulate, simulate_lanes
 from driftopt.drivers.stack import Stack, stack
 from driftopt.method import Method
 from driftopt.methods.grids import Grid
@@ -26,9 +26,9 @@ from driftopt.runtime.traced_code import trace_hash
 from driftopt.sweep.kept_parts import Arrays
 from driftopt.sweep.outside_runs import OutsideRuns, SimulatedPlace, searches
 from driftopt.sweep.task import RunSettings, Task
+from driftopt.sweep.units import LARGEST, Places, Unit, run_units, unit_of
 
-MEMORY = 1 << 30  # bytes that one part's evaluation may take
-LANES = 1 << 14  # and no more runs than so many at once
+MEMORY = 1 << 26  # bytes that the exact evaluation of one seed may take, of all lanes that run together
 MEASURED = 32  # decisions whose metrics are computed at once
 
 
@@ -46,12 +46,17 @@ class Source(ABC):
         instances: Sequence[int],
         seeds: Sequence[int],
         settings: RunSettings,
+        unit: Unit,
     ) -> Task:
         """The runs of configurations that share their structure: a row of them for each instance."""
 
+    def unit(self, lanes: tuple[int, int, int], settings: RunSettings) -> Unit:
+        """The runs that are computed together, of so many instances × seeds × configurations: one by one."""
+        return Unit(1, 1, 1, count=lanes[0] * lanes[1] * lanes[2])
+
     @abstractmethod
-    def width(self, instances: int, seeds: int) -> int:
-        """How many configurations of so many instances and seeds fit into one part."""
+    def largest(self, seeds: int) -> int:
+        """How many runs fit into one part."""
 
     @abstractmethod
     def checksums(self) -> dict[str, str]:
@@ -97,6 +102,7 @@ class Simulated(Source):
         self.stacked = stack(list(problems)).on_host()
         self.dim = int(jax.eval_shape(lambda p: p.x0, self.problems[0]).shape[0])
         self._codes: dict[Any, Reached] = {}
+        self._last: tuple[Grid, tuple[int, ...], Any] | None = None
 
     def task(
         self,
@@ -105,6 +111,7 @@ class Simulated(Source):
         instances: Sequence[int],
         seeds: Sequence[int],
         settings: RunSettings,
+        unit: Unit,
     ) -> Task:
         # In whatever company, instance k has the random numbers of the k-th lane.
         own = tuple(tuple(lane_seed(seed, k) for seed in seeds) for k in instances)
@@ -112,17 +119,22 @@ class Simulated(Source):
             rows = searches(grid, configurations)
             places = tuple(SimulatedPlace(self.problems[k], settings.x0) for k in instances)
             return OutsideRuns(rows, places, own, settings)
-        built = [[grid.method(index) for index in row] for row in configurations]
-        flat = [one for row in built for one in row]
-        method = jax.tree.map(lambda *leaves: np.stack(leaves).reshape(len(built), -1), *flat)
-        batches = {int(np.asarray(one.batch)) for one in flat}
-        if "batch" in _fields(method) and len(batches) == 1:
+        rows = [self._row(grid, tuple(row)) for row in configurations]
+        method = jax.tree.map(lambda *leaves: np.stack(leaves), *rows)
+        if "batch" in _fields(method) and unit.one_batch:
             # One batch for all lanes, as a scalar: they then share their noise.
-            method = replace(method, batch=batches.pop())
+            method = replace(method, batch=int(np.asarray(rows[0].batch)[0]))
         # Parts of other batches share their program, and so many configurations hide what that costs.
-        others = len(built[0]) > 1 and any(params.get("batch", 1) != 1 for params in grid.configurations)
+        others = unit.configurations > 1 and any(p.get("batch", 1) != 1 for p in grid.configurations)
         problems = self.stacked.take(instances)
-        return Simulation(method, problems, own, settings, self._code(flat[0], settings), others)
+        first = grid.method(configurations[0][0])
+        return Simulation(method, problems, own, settings, self._code(first, settings), unit, others)
+
+    def _row(self, grid: Grid, row: tuple[int, ...]) -> Any:
+        """Configurations as one method; most parts of a large sweep have the same ones."""
+        if self._last is None or self._last[0] is not grid or self._last[1] != row:
+            self._last = (grid, row, jax.tree.map(np.asarray, grid.stacked(row)))
+        return self._last[2]
 
     def _code(self, method: Method, settings: RunSettings) -> Reached:
         """The code behind one run of the method; driftopt's own is in every key already."""
@@ -134,10 +146,15 @@ class Simulated(Source):
             self._codes[kind, settings] = _traced(method, problem, settings)
         return self._codes[kind, settings]
 
-    def width(self, instances: int, seeds: int) -> int:
+    def unit(self, lanes: tuple[int, int, int], settings: RunSettings) -> Unit:
         # An exact evaluation may need a temporary as large as the instance's data, for one seed at a time.
         data = sum(leaf.nbytes for leaf in jax.tree.leaves(self.problems[0]))
-        return max(1, min(MEMORY // (instances * max(data, 4096)), LANES // (instances * seeds)))
+        accelerator = jax.default_backend() != "cpu"
+        room = (16 if accelerator else 1) * MEMORY // max(data, 4096)
+        return unit_of(lanes, settings.budget, room, accelerator=accelerator)
+
+    def largest(self, seeds: int) -> int:
+        return LARGEST
 
     def checksums(self) -> dict[str, str]:
         return {n: digest_of(p)[:16] for n, p in zip(self.names, self.problems, strict=True)}
@@ -152,11 +169,13 @@ class Simulation(Task):
     seeds: tuple[tuple[int, ...], ...]  # a row for each instance
     settings: RunSettings
     code: Reached
+    unit: Unit
     any_batch: bool = False  # whether parts of other batches use the same program
 
     @property
     def key(self) -> str:
-        return digest_of(self.method, self.problems, self.seeds, self.settings, self.code.digest)
+        layout = (self.unit, self.any_batch)
+        return digest_of(self.method, self.problems, self.seeds, self.settings, self.code.digest, layout)
 
     @property
     def unseen(self) -> tuple[str, ...]:
@@ -164,16 +183,31 @@ class Simulation(Task):
 
     @property
     def program(self) -> Any:
-        shapes = tuple(np.shape(leaf) for leaf in jax.tree.leaves(self.method))
-        return jax.tree.structure(self.method), shapes, np.shape(self.seeds)
+        return jax.tree.structure(self.method), _scalars(self.method), self.unit
 
     def run(self) -> Arrays:
-        s = self.settings
-        given = _given(s)
+        wide = max((np.shape(leaf)[-1] for leaf in jax.tree.leaves(self.method) if np.ndim(leaf)), default=1)
+        return run_units((len(self.problems), len(self.seeds[0]), wide), self.unit, self._run)
+
+    def _run(self, at: Places) -> dict[str, np.ndarray]:
+        """The runs of one unit."""
+        s, (instances, seeds, configurations) = self.settings, at
+        problems = self.problems.take(instances.tolist())
+        method = jax.tree.map(
+            lambda leaf: leaf[np.ix_(instances, configurations)] if np.ndim(leaf) else leaf, self.method
+        )
+        accelerator = jax.default_backend() != "cpu"
         before = any_batch.set(self.any_batch)
         try:
             with code_named(self.code.digest):
-                trace = simulate_many(self.method, self.problems, seeds=self.seeds, **given)
+                trace = simulate_lanes(
+                    method,
+                    problems,
+                    seeds=[[self.seeds[k][i] for i in seeds] for k in instances],
+                    devices=jax.local_device_count() if accelerator else 1,
+                    times=self.unit.count,
+                    **_given(s),
+                )
         finally:
             any_batch.reset(before)
         result = {
@@ -186,7 +220,7 @@ class Simulation(Task):
             result["curve_at"] = np.asarray(trace.evaluated_at[:, 0], np.int64)
             result["curve"] = np.asarray(trace.objective, np.float32)
         if s.metrics:
-            measured = _metrics(self.problems.together, trace.x, self.code.digest)
+            measured = _metrics(problems.together, trace.x, self.code.digest)
             result |= {f"metric_{name}": value for name, value in measured.items()}
         return result
 
@@ -229,6 +263,11 @@ def _metrics(problems: Any, x: np.ndarray, code: str) -> dict[str, np.ndarray]:
         lambda *pieces: np.concatenate(pieces).reshape(len(x), -1)[:, :count].reshape(lanes), *measured
     )
     return {name: np.asarray(value, np.float64) for name, value in joined._asdict().items()}
+
+
+def _scalars(method: Any) -> tuple[bool, ...]:
+    """Which numbers all lanes have in common."""
+    return tuple(np.ndim(leaf) == 0 for leaf in jax.tree.leaves(method))
 
 
 def _fields(method: Any) -> set[str]:

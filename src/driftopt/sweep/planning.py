@@ -19,10 +19,11 @@ from driftopt.methods.grids import Grid
 from driftopt.problem import Problem
 from driftopt.runtime.forks import refuse_after_fork
 from driftopt.sweep.arguments import check_grids, check_seeds, check_source
-from driftopt.sweep.cutting import feasible
+from driftopt.sweep.cutting import feasible, unit_of_group
 from driftopt.sweep.parts import Simulated, Source
 from driftopt.sweep.progress import duration
 from driftopt.sweep.task import RunSettings
+from driftopt.sweep.units import division
 
 PILOT = 400_000  # queries of a pilot, all its lanes together
 LANES = 64  # at most
@@ -71,6 +72,12 @@ class _Group:
     members: tuple[int, ...]
     spent: int  # queries of one run of each of them, all together
 
+    def parts(self, source: Source, seeds: int, settings: RunSettings, largest: int) -> int:
+        """The fewest that they are cut into."""
+        lanes = (len(source.names), seeds, len(self.members))
+        unit = unit_of_group(source, self.grid.candidate(self.members[0]), lanes, settings)
+        return sum(1 for _ in division(lanes, unit, largest))
+
 
 def plan(
     grids: Sequence[Grid | Method],
@@ -83,6 +90,7 @@ def plan(
     evaluate_every: int | None = None,
     settle: int = 1,
     workers: int = 1,
+    pilot: bool = True,
 ) -> SweepPlan:
     """What `run` with the same arguments will take; a pilot of each program is timed on this machine.
 
@@ -96,6 +104,7 @@ def plan(
         evaluate_every: queries between two points of a curve.
         settle: deployments that stand behind one answer.
         workers: machines like this one that share the work.
+        pilot: whether to find out the time; counting alone takes no pilot.
 
     Returns:
         the numbers; `print` it for a sentence.
@@ -110,13 +119,13 @@ def plan(
     places = len(source.names) * len(seeds)
     groups = [group for one in grids for group in _groups(one, source, settings)]
     runs = sum(len(one) for one in grids) * places
-    width = source.width(len(source.names), len(seeds))
+    largest = source.largest(len(seeds))
     return SweepPlan(
         runs,
         sum(group.spent for group in groups) * places,
-        sum(-(-len(group.members) // width) for group in groups),
+        sum(group.parts(source, len(seeds), settings, largest) for group in groups),
         crew,
-        _seconds(groups, source, settings, seeds, places, crew),
+        _seconds(groups, source, settings, seeds, places, crew) if pilot else None,
         runs * (ROW + 4 * source.dim + 12 * points),
     )
 
@@ -165,7 +174,8 @@ def _pilot(group: _Group, source: Source, settings: RunSettings, seed: int) -> t
     least = max(first_step(one.for_budget(settings.budget), source.dim) for one in each) * settings.settle
     budget = min(settings.budget, max(4 * least, PILOT // len(few)))
     short = RunSettings(budget, settings.x0, None, False, settings.settle)
-    task = source.task(group.grid, (few,), (0,), (seed,), short)
+    unit = source.unit((1, 1, len(few)), short)
+    task = source.task(group.grid, (few,), (0,), (seed,), short, unit)
     began = time.perf_counter()
     spent = int(task.run()["queries"].sum())
     compiled = time.perf_counter()

@@ -4,7 +4,7 @@
                        development=range(5), held_out=range(100, 120), folder="results")
     tuned.held_out.frame()
 
-Work is cut into parts, each one call of a compiled program. A part that is finished lies in the folder as a
+Work is cut into parts, each some calls of a compiled program. A part that is finished lies in the folder as a
 file; started again after an interruption, the sweep reads it and goes on. Any `concurrent.futures.Executor`
 can run the parts.
 Longer than 300 lines for the arguments of its doors, each of which is described.
@@ -28,10 +28,13 @@ from driftopt.methods.grids import Grid
 from driftopt.problem import Problem
 from driftopt.runtime.forks import refuse_after_fork
 from driftopt.sweep.arguments import check_grids, check_seeds, check_source, check_version
+from driftopt.sweep.confirmation import confirm as confirm_sweep
+from driftopt.sweep.confirmation import is_large
 from driftopt.sweep.cutting import cut, feasible
 from driftopt.sweep.execution import execute
 from driftopt.sweep.kept_parts import Store
 from driftopt.sweep.parts import Part, RunSettings, Simulated, Source
+from driftopt.sweep.planning import plan
 from driftopt.sweep.progress import SweepProgress
 from driftopt.sweep.table import Runs, assemble
 from driftopt.sweep.workers import kept_division, wanted_parts, workers_of
@@ -79,6 +82,7 @@ def run(
     version: str | None = None,
     settle: int = 1,
     parts: int | None = None,
+    confirm: bool = False,
 ) -> Runs:
     """Every configuration × seed × instance, or with `chosen` one configuration a method and instance.
 
@@ -86,9 +90,10 @@ def run(
 
     `executor` is any of `concurrent.futures`, of Dask or, through `sweep.JobQueue`, of submitit. By default
     the work is cut into the fewest parts, which is quickest on one machine, and for other executors than
-    threads into four for each worker, where that pays; `parts` is the least number. How a sweep was cut is
-    kept in the folder, so that it goes on with other workers. The same cut gives the same bits on every
-    executor; another cut gives the same table to rounding.
+    threads into four for each worker, where that pays; `parts` asks for as many, as far as there are units:
+    runs that are computed together, whose shape follows from the sweep alone. So every division, executor
+    and order gives the same bits. How a sweep was cut is kept in the folder, so that it goes on with other
+    workers.
 
     Results are found again by everything they depend on, your own code included. What no code shows, a file
     or a service, is named by `version`: change the text when that changes.
@@ -111,7 +116,12 @@ def run(
         version: a text that names what the code does not show.
         settle: hold every decision for so many deployments and look at the last, for worlds with memory;
             all of them are queries.
-        parts: the least number of parts.
+        parts: how many parts to make, or a few more; no more than there are units.
+        confirm: say first what a sweep will take that is larger than ten minutes or a gigabyte, and ask
+            on a terminal; elsewhere it is not started.
+
+    Raises:
+        NotConfirmed: the answer was no, or there is no terminal to ask at.
     """
     refuse_after_fork()
     source = check_source(problems, names)
@@ -126,6 +136,9 @@ def run(
             f"metrics=True needs a problem with metrics(x); {type(source.problems[0]).__name__} has none"
         )
     grids, seeds = check_grids(grids), check_seeds("seeds", seeds)
+    if checks.flag("confirm", confirm):
+        planned: dict[str, Any] = {"budget": budget, "seeds": seeds, "x0": x0, "settle": settle}
+        ask_first(grids, source, evaluate_every=evaluate_every, workers=workers_of(executor) or 1, **planned)
     start = None if x0 is None else tuple(checks.single_precision("x0", x0, source.dim).tolist())
     queries = checks.one_count("budget", budget)
     held = checks.shape("settle", settle)
@@ -157,6 +170,13 @@ def run(
         "parts_found_finished": reused,
     }
     return Runs(runs.columns, runs.x, runs.curves, manifest)
+
+
+def ask_first(grids: Sequence[Grid], source: Source, **planned: Any) -> None:
+    """Return where the sweep is small or somebody says yes; a pilot is run only where much is counted."""
+    counted = plan(grids, source, pilot=False, **planned)
+    if is_large(counted):
+        confirm_sweep(plan(grids, source, **planned), "leave out confirm=True to start it")
 
 
 def tune(

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
-from driftopt.runtime.files import write_whole
 from driftopt.runtime.hashing import hashed
 from driftopt.sweep.kept_parts import Store, writing
 from driftopt.sweep.parts import Part, Simulated, Source
@@ -57,15 +56,17 @@ def kept_division(parts: Sequence[Part], wanted: int | None, store: Store, *, fr
         store: where parts are kept.
         fresh: whether what the folder holds is left aside.
     """
-    folder = None if store.folder is None else store.folder / "parts"
-    if folder is None or (wanted is None and not any(folder.glob("*.division"))):
+    place = store.place
+    if place is None or (
+        wanted is None and not any(name.endswith(".division") for name in place.names("parts"))
+    ):
         return wanted
-    path = folder / f"{hashed(*(part.task.key for part in parts)).hex()[:32]}.division"
-    if path.is_file() and not fresh:
-        text = path.read_text(encoding="utf-8").strip()
+    file = f"parts/{hashed(*(part.task.key for part in parts)).hex()[:32]}.division"
+    if place.has(file) and not fresh:
+        text = place.read(file).decode(errors="replace").strip()
         if text.isdecimal() and int(text) > 0:
             return int(text)
     if wanted is not None:
-        with writing(folder.parent):
-            write_whole(path, f"{wanted}\n".encode())
+        with writing(place.name):
+            place.write(file, f"{wanted}\n".encode())
     return wanted
