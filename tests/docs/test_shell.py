@@ -1,6 +1,7 @@
 """The outer shell: workflows, hooks and metadata name things that exist, and agree with each other."""
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -56,6 +57,26 @@ def test_ci_runs_the_tests_that_need_postgresql():
     text = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
     assert 'ls -d /usr/lib/postgresql/*/bin | tail -1 >> "$GITHUB_PATH"' in text
     assert "|| true" not in text
+
+
+def test_a_submission_finds_postgresql_where_debian_puts_it(tmp_path):
+    """The lines of .ci/run, with two versions in the folder: the newer one is added; with none, nothing."""
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    place = next(at for at, line in enumerate(lines) if line.startswith("server="))
+    assert place < lines.index("make check")
+    for version in ("9", "15"):
+        (tmp_path / "some" / version / "bin").mkdir(parents=True)
+    for folder, added in (("some", f":{tmp_path}/some/15/bin"), ("none", "")):
+        code = "\n".join(lines[place : place + 2]).replace("/usr/lib/postgresql", str(tmp_path / folder))
+        code = f'set -euo pipefail\nbefore=$PATH\n{code}\necho "${{PATH#"$before"}}"'
+        done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == added
+
+
+def test_the_address_of_the_documentation_is_the_site_that_is_published():
+    owner, name = PROJECT["urls"]["Homepage"].removeprefix("https://github.com/").split("/")
+    assert PROJECT["urls"]["Documentation"] == f"https://{owner}.github.io/{name}/"
+    assert "pages" in {path.stem for path in WORKFLOWS}
 
 
 def test_workflows_may_only_read_unless_they_publish():
