@@ -17,6 +17,7 @@ PARTS = (
     "startup",
     "host",
     "simulation",
+    "scaling",
     "studies",
     "service",
     "auto_peers",

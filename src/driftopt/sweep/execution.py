@@ -31,9 +31,8 @@ def execute(
             shown.skip(parts[i].queries)
 
     def finish(i: int, arrays: Arrays) -> None:
-        found[i] = arrays
-        if (key := keys[i]) is not None:
-            store.put(key, arrays)
+        key = keys[i]
+        found[i] = arrays if key is None else store.put(key, arrays)
         shown.advance(parts[i].queries)
 
     def elsewhere(i: int) -> bool:
@@ -77,6 +76,11 @@ def _keys(parts: Sequence[Part], store: Store, shown: SweepProgress) -> list[str
     if store.folder is None:
         return [None] * len(parts)
     if unseen := list(dict.fromkeys(sentence for part in parts for sentence in part.task.unseen)):
+        if not store.holds:
+            raise ValueError(
+                f"results may depend on {'; on '.join(unseen[:3])}: give version=… (any text, changed "
+                "whenever that changes), by which files are found again"
+            )
         shown.note(
             f"results are neither kept nor reused: they may depend on {'; on '.join(unseen[:3])}. "
             "Give version=… (any text, changed whenever that changes) to keep them"

@@ -25,6 +25,8 @@ class ResultsError(WriteError):
 class Store:
     """Finished parts under `folder`/parts; with no folder, they live in memory. `fresh` finds none."""
 
+    holds = True  # whether what is put there can be used without reading it again
+
     def __init__(
         self,
         folder: str | Path | None,
@@ -73,15 +75,16 @@ class Store:
             return None
         return arrays
 
-    def put(self, key: str, arrays: Arrays) -> None:
-        """Keep a finished part."""
+    def put(self, key: str, arrays: Arrays) -> Arrays:
+        """Keep a finished part; what of it stays in memory."""
         if self.place is None:
             self._memory[key] = arrays
-            return
+            return arrays
         buffer = io.BytesIO()
         np.savez(buffer, allow_pickle=False, **{**arrays, "key": np.array(key)})
         with writing(self.place.name):
             self.place.write(_file(key), buffer.getvalue())
+        return arrays
 
 
 def _file(key: str) -> str:

@@ -10,34 +10,25 @@ can run the parts.
 Longer than 300 lines for the arguments of its doors, each of which is described.
 """
 
-import platform
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import driftopt
 from driftopt import checks
 from driftopt.method import Method
 from driftopt.methods.grids import Grid
 from driftopt.problem import Problem
-from driftopt.runtime.forks import refuse_after_fork
-from driftopt.sweep.arguments import check_grids, check_seeds, check_source, check_version
-from driftopt.sweep.confirmation import confirm as confirm_sweep
-from driftopt.sweep.confirmation import is_large
-from driftopt.sweep.cutting import cut, feasible
-from driftopt.sweep.execution import execute
+from driftopt.sweep.arguments import check_grids, check_seeds, check_source
+from driftopt.sweep.cutting import feasible
 from driftopt.sweep.kept_parts import Store
-from driftopt.sweep.parts import Part, RunSettings, Simulated, Source
-from driftopt.sweep.planning import plan
-from driftopt.sweep.progress import SweepProgress
+from driftopt.sweep.parts import Source
+from driftopt.sweep.stored_runs import RowStore, StoredRuns
+from driftopt.sweep.sweep_job import SweepJob
 from driftopt.sweep.table import Runs, assemble
-from driftopt.sweep.workers import kept_division, wanted_parts, workers_of
 
 
 @dataclass(frozen=True)
@@ -123,60 +114,95 @@ def run(
     Raises:
         NotConfirmed: the answer was no, or there is no terminal to ask at.
     """
-    refuse_after_fork()
-    source = check_source(problems, names)
-    progress, fresh, metrics = (
-        checks.flag(name, given)
-        for name, given in (("progress", progress), ("fresh", fresh), ("metrics", metrics))
+    job = SweepJob.check(
+        grids,
+        problems,
+        names,
+        budget=budget,
+        seeds=seeds,
+        x0=x0,
+        evaluate_every=evaluate_every,
+        metrics=metrics,
+        executor=executor,
+        version=version,
+        settle=settle,
+        parts=parts,
+        confirm=confirm,
+        chosen=chosen,
     )
-    if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise ValueError(f"executor must be a concurrent.futures.Executor, got {checks.brief(executor)}")
-    if metrics and isinstance(source, Simulated) and not source.problems[0].metric_names:
-        raise ValueError(
-            f"metrics=True needs a problem with metrics(x); {type(source.problems[0]).__name__} has none"
-        )
-    grids, seeds = check_grids(grids), check_seeds("seeds", seeds)
-    if checks.flag("confirm", confirm):
-        planned: dict[str, Any] = {"budget": budget, "seeds": seeds, "x0": x0, "settle": settle}
-        ask_first(grids, source, evaluate_every=evaluate_every, workers=workers_of(executor) or 1, **planned)
-    start = None if x0 is None else tuple(checks.single_precision("x0", x0, source.dim).tolist())
-    queries = checks.one_count("budget", budget)
-    held = checks.shape("settle", settle)
-    settings = RunSettings(queries, start, evaluate_every, metrics, held, check_version(version))
-    whole = sum(len(one) if chosen is None else 1 for one in grids) * len(source.names) * len(seeds)
-
-    def divided(wanted: int | None) -> list[Part]:
-        most, pieces = None if wanted is None else max(1, whole // wanted), list[Part]()
-        for one in grids:
-            picked = None if chosen is None else [chosen[one.label, name] for name in source.names]
-            pieces += cut(one, source, settings, seeds, picked, most)
-        return pieces
-
-    pieces = divided(None if parts is None else checks.one_count("parts", parts))
-    expected = sum(part.queries for part in pieces)
-    with SweepProgress(title, expected, show=progress, workers=partial(workers_of, executor)) as shown:
-        began, store = time.monotonic(), Store(folder, shown.note, fresh=fresh)
-        if parts is None:
-            wanted = kept_division(pieces, wanted_parts(pieces, source, executor), store, fresh=fresh)
-            pieces = pieces if wanted is None else divided(wanted)
-        done, reused = execute(pieces, store, executor, shown)
-        seconds = time.monotonic() - began
-    runs = assemble(grids, source, seeds, chosen, pieces, done)
-    manifest = describe(grids, source, settings, seeds) | {
-        "queries": int(runs.columns["queries"].sum()),
-        "queries_run_now": int(shown.done),
-        "duration_s": round(seconds, 3),
-        "parts": len(pieces),
-        "parts_found_finished": reused,
-    }
+    done = job.carry_out(Store, folder, fresh=fresh, progress=progress, title=title)
+    runs = assemble(job.grids, job.source, job.seeds, chosen, done.pieces, done.found)
+    manifest = {**done.manifest} | {"queries": int(runs.columns["queries"].sum())}
     return Runs(runs.columns, runs.x, runs.curves, manifest)
 
 
-def ask_first(grids: Sequence[Grid], source: Source, **planned: Any) -> None:
-    """Return where the sweep is small or somebody says yes; a pilot is run only where much is counted."""
-    counted = plan(grids, source, pilot=False, **planned)
-    if is_large(counted):
-        confirm_sweep(plan(grids, source, **planned), "leave out confirm=True to start it")
+def stream(
+    grids: Sequence[Grid | Method],
+    problems: Sequence[Problem] | Source,
+    *,
+    budget: int,
+    seeds: Sequence[int],
+    folder: str | Path,
+    names: Sequence[str] | None = None,
+    x0: Any = None,
+    evaluate_every: int | None = None,
+    metrics: bool = False,
+    fresh: bool = False,
+    executor: Executor | None = None,
+    progress: bool = True,
+    title: str = "sweep",
+    version: str | None = None,
+    settle: int = 1,
+    parts: int | None = None,
+    confirm: bool = False,
+) -> StoredRuns:
+    """`run` for results that are too large for memory: each part becomes a Parquet file, and is forgotten.
+
+    Started again with the same folder, it goes on from the files that are there.
+
+    Args:
+        grids: as in `run`.
+        problems: as in `run`.
+        budget: as in `run`.
+        seeds: as in `run`.
+        folder: where the files go, under `runs`; an address such as s3://bucket/results, too.
+        names: as in `run`.
+        x0: as in `run`.
+        evaluate_every: as in `run`.
+        metrics: as in `run`.
+        fresh: as in `run`.
+        executor: as in `run`.
+        progress: as in `run`.
+        title: as in `run`.
+        version: as in `run`; without it, results that may depend on what no code shows are refused.
+        settle: as in `run`.
+        parts: as in `run`.
+        confirm: as in `run`.
+
+    Returns:
+        the files as a table that is read when something is asked of it; `select` takes it, too.
+    """
+    job = SweepJob.check(
+        grids,
+        problems,
+        names,
+        budget=budget,
+        seeds=seeds,
+        x0=x0,
+        evaluate_every=evaluate_every,
+        metrics=metrics,
+        executor=executor,
+        version=version,
+        settle=settle,
+        parts=parts,
+        confirm=confirm,
+    )
+    if folder is None:  # pyright: ignore[reportUnnecessaryComparison]
+        raise ValueError("folder must say where the files go: stream keeps nothing in memory")
+    done = job.carry_out(RowStore, folder, fresh=fresh, progress=progress, title=title)
+    assert isinstance(done.store, RowStore)
+    manifest = {**done.manifest} | {"queries": sum(part.queries for part in done.pieces)}
+    return StoredRuns(done.store, [part.task.key for part in done.pieces], manifest)
 
 
 def tune(
@@ -271,7 +297,7 @@ def _choices(selected: Sequence[Selection]) -> dict[tuple[str, str], int]:
 
 def select(
     grids: Sequence[Grid],
-    development: Runs,
+    development: Runs | StoredRuns,
     problems: Sequence[Problem] | Source,
     budget: int,
     settle: int = 1,
@@ -282,7 +308,7 @@ def select(
 
     Args:
         grids: as in `run`.
-        development: the table of the development runs.
+        development: the table of the development runs, in memory or in files.
         problems: as in `run`.
         budget: as in `run`.
         settle: as in `run`.
@@ -292,8 +318,9 @@ def select(
         check_grids(grids),
         checks.one_count("budget", budget),
     )
-    if not isinstance(development, Runs):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(development, Runs | StoredRuns):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(f"development must be the Runs of sweep.run, got {checks.brief(development)}")
+    stored = development.objectives() if isinstance(development, StoredRuns) else {}
     out: list[Selection] = []
     for one in grids:
         possible = [feasible(one.candidate(i), source.dim, budget, settle) for i in range(len(one))]
@@ -304,7 +331,10 @@ def select(
         for instance in source.names:
             means = np.full(len(one), np.nan)
             if len(one) > 1:
-                values = development.where(method=one.label, instance=instance).columns["objective"]
+                if isinstance(development, StoredRuns):
+                    values = stored[one.label, instance]
+                else:
+                    values = development.where(method=one.label, instance=instance).columns["objective"]
                 values = np.where(np.isfinite(values), values, np.inf).reshape(len(one), -1)
                 means = values.mean(axis=1)
             best = int(np.argmin(means)) if len(one) > 1 else 0
@@ -322,34 +352,3 @@ def select(
                 )
             )
     return out
-
-
-def describe(
-    grids: Sequence[Grid], source: Source, settings: RunSettings, seeds: Sequence[int]
-) -> dict[str, Any]:
-    """What defines a sweep and on what it ran, for its manifest."""
-    import jax
-
-    return {
-        "versions": {
-            "driftopt": driftopt.__version__,
-            "jax": jax.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
-        "machine": f"{platform.system()} {platform.machine()}",
-        "devices": [f"{device.platform} {device.id}" for device in jax.local_devices()],
-        "budget": settings.budget,
-        "settle": settings.settle,
-        "seeds": list(seeds),
-        "data_checksums": source.checksums(),
-        "grids": {one.label: [dict(c) for c in one.configurations] for one in grids},
-        "infeasible": {
-            one.label: [
-                dict(one.configurations[i])
-                for i in range(len(one))
-                if not feasible(one.candidate(i), source.dim, settings.budget, settings.settle)
-            ]
-            for one in grids
-        },
-    }
