@@ -40,6 +40,20 @@ PAGES = {
         "What the theorems ask for, and how stationary a decision is.",
         ("driftopt.theory", "driftopt.stationarity"),
     ),
+    "reference/contracts.md": (
+        "Contracts",
+        "What methods, problems and drivers hand each other: for who writes a method or a problem, or gives a "
+        "`Space`. How to begin: [your own method](../tutorials/own-method.md), "
+        "[your own problem](../tutorials/own-problem.md).",
+        (
+            "driftopt.oracle",
+            "driftopt.problem",
+            "driftopt.space",
+            "driftopt.answers",
+            "driftopt.plugins",
+            "driftopt.rng",
+        ),
+    ),
     "reference/data.md": ("Data", "Where real data comes from.", ("driftopt.data",)),
 }
 

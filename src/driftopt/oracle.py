@@ -25,6 +25,8 @@ from jax import Array
 
 from driftopt.answers import Beside
 
+__all__ = ["Model", "Observed", "Sight", "WithBeside"]
+
 Formula = Callable[[Array, Any], Array]  # (x, ξ) → F(x; ξ) or its gradient in x
 
 

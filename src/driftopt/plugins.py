@@ -15,6 +15,8 @@ from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple
 
+__all__ = ["PluginWarning"]
+
 OWN = "driftopt"  # the provider of what comes with this package
 SESSION = "this session"  # of what is in no module, as in a notebook
 

@@ -21,6 +21,8 @@ from driftopt.answers import Beside
 from driftopt.oracle import Model
 from driftopt.pytree import check_decorated
 
+__all__ = ["Optimum", "Problem"]
+
 
 def decision(x: ArrayLike) -> Array:
     """x as JAX floats: people hand in lists and NumPy's float64, whose limits float32 does not have."""

@@ -51,6 +51,7 @@ def test_described_arguments_exist():
 
 
 PUBLIC = ("", ".methods", ".problems", ".study", ".sweep", ".comparison", ".theory", ".stationarity", ".data")
+PUBLIC += (".oracle", ".problem", ".space", ".answers", ".plugins", ".rng")
 
 
 def public_functions():

@@ -92,6 +92,14 @@ def test_every_public_name_has_an_entry(site):
     assert missing == modules  # which have pages of their own
 
 
+def test_what_a_user_holds_has_an_entry():
+    """Names that docstrings and pages hand to users, each where it is to be imported from."""
+    text = "".join(hook("reference_pages").reference_pages().values())
+    held = ("oracle.Model", "oracle.Observed", "oracle.Sight", "problem.Optimum", "space.Space")
+    for name in (*held, "answers.Beside", "plugins.PluginWarning", "rng.lane_seed"):
+        assert f"::: driftopt.{name}\n" in text, name
+
+
 def test_every_method_and_parameter_is_on_the_page(site):
     text = (site / "methods.html").read_text(encoding="utf-8")
     for name in methods.names():

@@ -41,6 +41,8 @@ Memory = tuple[Any, ...]  # one for each step that has a part in `take`
 
 @dataclass(frozen=True)
 class Answers:
+    """The steps from what was told to what a method is told, in their order. Made once, at the door."""
+
     steps: tuple[Step, ...]
 
     @classmethod

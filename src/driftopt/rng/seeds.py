@@ -51,7 +51,15 @@ def _words(seeds: np.ndarray) -> np.ndarray:
 
 
 def lane_seed(seed: int, instance: int) -> int:
-    """The seed of a run on the `instance`-th of several problems: instance 0 has the seed itself."""
+    """The seed of a run on the `instance`-th of several problems: instance 0 has the seed itself.
+
+    Args:
+        seed: the run's seed, as it was given.
+        instance: the problem's place among several.
+
+    >>> lane_seed(7, 0), lane_seed(7, 1)
+    (7, 4294967303)
+    """
     return (seed + (instance << 32)) % 2**63
 
 

@@ -59,6 +59,7 @@ class Space(Plain):
 
     @property
     def dim(self) -> int:
+        """d, how many numbers a decision has."""
         return self.start.size
 
     @property
