@@ -1,7 +1,11 @@
 """Packages that the core install does without: imported where needed, or a sentence how to get them."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
+
+REPORT = ("polars", "jinja2", "matplotlib")  # what tables, pictures and pages need
+INSTALL_REPORT = "pip install 'driftopt[report]'"
 
 
 class MissingPackage(ModuleNotFoundError):
@@ -20,3 +24,19 @@ def package(name: str, extra: str | None, what: str) -> Any:
     except ModuleNotFoundError:
         wanted = name if extra is None else f"'driftopt[{extra}]'"
         raise MissingPackage(f"{what} needs {name}: pip install {wanted}", name=name) from None
+
+
+def missing_report_packages() -> list[str]:
+    """The packages that tables, pictures and pages need and that are not installed."""
+    return [name for name in REPORT if find_spec(name) is None]
+
+
+def require_report_packages(what: str) -> None:
+    """Refuse to begin what could not be written at the end.
+
+    Raises:
+        ValueError: some are missing; the message has the command that installs them.
+    """
+    if missing := missing_report_packages():
+        listed = " and ".join([", ".join(missing[:-1]), missing[-1]] if len(missing) > 1 else missing)
+        raise ValueError(f"{what} needs {listed} for its files; install with: {INSTALL_REPORT}")

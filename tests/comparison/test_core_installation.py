@@ -6,11 +6,11 @@ import sys
 import pytest
 
 from driftopt.comparison import compare
+from driftopt.packages import REPORT
 from driftopt.paper.reproduction import reproduce
 from driftopt.problems.synthetic import kink
-from driftopt.report.packages import NEEDED
 
-BLOCKED = f"import sys\nfor name in {NEEDED}: sys.modules[name] = None\n"
+BLOCKED = f"import sys\nfor name in {REPORT}: sys.modules[name] = None\n"
 TOML = """
 budget = 40
 problem = "kink"
@@ -24,7 +24,7 @@ radius = 0.5
 @pytest.fixture
 def bare(monkeypatch):
     """As if nothing but the core were installed."""
-    for name in NEEDED:
+    for name in REPORT:
         monkeypatch.setitem(sys.modules, name, None)
 
 

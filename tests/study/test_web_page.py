@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from driftopt.report import packages
+from driftopt import packages
 from driftopt.study import Study
 from support.study_worlds import PLAIN, bowl
 
@@ -39,6 +39,6 @@ def test_a_study_without_answers_has_a_page(tmp_path):
 
 
 def test_a_missing_package_is_named_before_anything_is_drawn(tmp_path, monkeypatch):
-    monkeypatch.setattr(packages, "missing_packages", lambda: ["jinja2"])
+    monkeypatch.setattr(packages, "missing_report_packages", lambda: ["jinja2"])
     with pytest.raises(ValueError, match=r"the page needs jinja2 .*driftopt\[report\]"):
         Study.create("sqlite://", "weekly", budget=60, **PLAIN).write_page(tmp_path / "a.html")

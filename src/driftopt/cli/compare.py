@@ -44,8 +44,8 @@ def compare(
     from driftopt.comparison.comparison import compare
     from driftopt.comparison.comparison import plan as planned
     from driftopt.comparison.config_file import read
+    from driftopt.packages import INSTALL_REPORT, missing_report_packages
     from driftopt.report.numbers import listed
-    from driftopt.report.packages import INSTALL, missing_packages
     from driftopt.runtime.jax_settings import prepare
     from driftopt.sweep.confirmation import confirm, is_large
     from driftopt.sweep.reuse import reused_parts, said_at_the_end
@@ -57,10 +57,10 @@ def compare(
     if not (plan or yes) and is_large(planned(**arguments, pilot=False)):
         confirm(planned(**arguments), "give --yes to start it without being asked")
     folder = Path("results") / file.stem if out is None else checks.path("--out", out)
-    if missing := missing_packages():
+    if missing := missing_report_packages():
         print(
             f"no report.html, pictures and results: {listed(missing)} not installed; the tables need nothing "
-            f"more. To have everything: {INSTALL}",
+            f"more. To have everything: {INSTALL_REPORT}",
             file=sys.stderr,
         )
     with said_at_the_end():

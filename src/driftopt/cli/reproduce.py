@@ -48,10 +48,10 @@ def reproduce(
             generated.
     """
     from driftopt import checks
+    from driftopt.packages import require_report_packages
     from driftopt.paper import protocol
     from driftopt.paper.reproduction import reproduce
     from driftopt.paper.scope import Scope
-    from driftopt.report.packages import require_report_packages
     from driftopt.runtime.jax_settings import prepare
     from driftopt.sweep.reuse import reused_parts, said_at_the_end
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from driftopt.comparison.judging import Judged
 from driftopt.comparison.page import page, panels
 from driftopt.comparison.tables import markdown, tests_csv
+from driftopt.packages import require_report_packages
 from driftopt.report import figure
 from driftopt.report.frames import csv_of
-from driftopt.report.packages import require_report_packages
 from driftopt.report.page import render
 from driftopt.report.styles import assign
 from driftopt.runtime.files import make_folder, write_whole

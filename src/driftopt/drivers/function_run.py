@@ -17,8 +17,8 @@ from driftopt.answers.effects import found
 from driftopt.answers.limits import Limits, measured
 from driftopt.drivers.host import Host
 from driftopt.drivers.late_queries import late_queries
-from driftopt.drivers.noted import Noted
 from driftopt.drivers.observed_host import ObservedHost, Watched
+from driftopt.drivers.recorded_function import RecordedFunction
 from driftopt.oracle import Formula
 from driftopt.space import Space
 
@@ -70,7 +70,7 @@ class FunctionRun:
         self.spent, self._ends = 0, [0]  # queries spent, and how many they were after each iteration
         self._points, self._values = np.empty((0, space.dim)), np.empty(0)  # behind the first `spent`: room
         self.final: np.ndarray | None = None
-        self.noted: Noted | None = None  # what came beside the values, where anything does
+        self.recorded: RecordedFunction | None = None  # what came beside the values, where anything does
         # SciPy takes as long to load as JAX, for the result's class alone: let it, while programs compile.
         Thread(target=import_module, args=("driftopt.drivers.result",)).start()
 
@@ -83,7 +83,7 @@ class FunctionRun:
             host.tell(self._fun.take()[self._settle - 1 :: self._settle])
         else:
             samples = self._scheduled(points) if host.method.scheduled else self._rows(points, host.repeats)
-            beside = NOTHING if self.noted is None else self._noted_beside(self.noted, samples)
+            beside = NOTHING if self.recorded is None else self._recorded_beside(self.recorded, samples)
             self._memory, means = self._answers.take(self._memory, samples, beside)
             host.tell(means)
         self._ends.append(self.spent)
@@ -107,14 +107,14 @@ class FunctionRun:
         each = np.split(values, np.cumsum(samples)[:-1])
         return np.array([[part.mean() if part.size else 0.0 for part in each]])
 
-    def _noted_beside(self, noted: Noted, samples: np.ndarray) -> dict[str, Any]:
+    def _recorded_beside(self, recorded: RecordedFunction, samples: np.ndarray) -> dict[str, Any]:
         """What came with this iteration's values."""
-        told = noted.last(samples.size * self._settle, self._settle)
+        told = recorded.last(samples.size * self._settle, self._settle)
         return dict(self._answers.beside(told, samples.shape))
 
     def note(self, covariates: Sequence[str], metrics: Sequence[str]) -> None:
         """From now on the function returns more than a value."""
-        self._fun = self.noted = Noted(self._fun, covariates, metrics, self._vectorized)
+        self._fun = self.recorded = RecordedFunction(self._fun, covariates, metrics, self._vectorized)
 
     def watch(self, loss: Formula, keep: bool) -> None:
         """From now on the function draws ξ, and its value is F(x; ξ)."""
@@ -152,13 +152,13 @@ class FunctionRun:
             "iteration": np.searchsorted(self._ends[1:], np.arange(self.spent), side="right"),
         }
         more: dict[str, Any] = {}
-        if self.noted is not None:
+        if self.recorded is not None:
             if self._answers.has(Covariates):
-                history["covariates"] = self.noted.covariates(self.spent)
+                history["covariates"] = self.recorded.covariates(self.spent)
                 more["covariates"] = found(self._answers, self._memory, history)
             if self._answers.has(Limits):
-                history["metrics"] = self.noted.metrics(self.spent)
-                more["metrics"] = measured(self.noted.metric_names, history["metrics"][where])
+                history["metrics"] = self.recorded.metrics(self.spent)
+                more["metrics"] = measured(self.recorded.metric_names, history["metrics"][where])
             if self._answers.has(RelativeToControl):
                 more["control"] = report(self._answers.memory_of(self._memory, RelativeToControl))
         return MinimizeResult(

@@ -9,6 +9,7 @@ import numpy as np
 from driftopt import checks
 from driftopt.method import Method
 from driftopt.methods import output_rules
+from driftopt.methods.box_bounds import checked_box
 from driftopt.methods.dfo import DFO
 from driftopt.methods.entry import Entry
 from driftopt.methods.epoch import Epochs
@@ -17,7 +18,6 @@ from driftopt.methods.gfm import GFM, GFMPlus
 from driftopt.methods.hlf import HLF
 from driftopt.methods.learners import OGD, AdaGradNorm
 from driftopt.methods.same_sample import SameSample
-from driftopt.methods.sides import checked_sides
 
 
 def _dfo(
@@ -66,7 +66,7 @@ def _epochs(radius: Any, step: Any, hold: Any = 10, low: Any = None, high: Any =
         radius=checks.positive("radius", radius),
         step=checks.positive("step", step),
         hold=checks.count("hold", hold),
-        **checked_sides(low, high),
+        **checked_box(low, high),
     )
 
 

@@ -7,19 +7,19 @@ import numpy as np
 
 from driftopt import checks
 from driftopt.method import Method
+from driftopt.methods.box_bounds import checked_box
 from driftopt.methods.confidence import ConfidenceBounds
 from driftopt.methods.entry import Entry
 from driftopt.methods.performative import PerfGD
 from driftopt.methods.plug_in import PlugIn, TwoStage
 from driftopt.methods.repeated import RGD, RRM
-from driftopt.methods.sides import checked_sides
 
 _RETRAINS = "stable point"
 
 
 def _rgd(step: Any, batch: Any = 1, low: Any = None, high: Any = None) -> Method:
     return RGD(
-        step=checks.positive("step", step), batch=checks.count("batch", batch), **checked_sides(low, high)
+        step=checks.positive("step", step), batch=checks.count("batch", batch), **checked_box(low, high)
     )
 
 
@@ -32,7 +32,7 @@ def _rrm(batch: Any = 100, iterations: Any = 50, low: Any = None, high: Any = No
     return RRM(
         batch=checks.count("batch", batch),
         iterations=checks.shape("iterations", iterations),
-        **checked_sides(low, high),
+        **checked_box(low, high),
     )
 
 
@@ -51,7 +51,7 @@ def _perfgd(step: Any, batch: Any = 50, window: Any = 50, low: Any = None, high:
         step=checks.positive("step", step),
         batch=checks.count("batch", batch),
         window=checks.shape("window", window),
-        **checked_sides(low, high),
+        **checked_box(low, high),
     )
 
 
@@ -97,7 +97,7 @@ def _explored(radius: Any, budget: Any, iterations: Any, low: Any, high: Any) ->
         "radius": checks.positive("radius", radius),
         "budget": None if budget is None else checks.shape("budget", budget),
         "iterations": checks.shape("iterations", iterations),
-        **checked_sides(low, high),
+        **checked_box(low, high),
     }
 
 
@@ -121,7 +121,7 @@ def _confidence(
         tolerance: γ of the first phase, in the units of F.
         grid: points of the grid in each coordinate.
     """
-    sides = checked_sides(low, high)
+    sides = checked_box(low, high)
     spread = checks.finite("complexity", complexity)
     if not (spread >= 0).all():
         raise ValueError(f"complexity must be finite and >= 0, got {checks.brief(complexity)}")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from driftopt import checks, sweep
+from driftopt.packages import require_report_packages
 from driftopt.paper import protocol
 from driftopt.paper.best_known import best_known
 from driftopt.paper.files import write
@@ -16,7 +17,6 @@ from driftopt.paper.findings import findings
 from driftopt.paper.protocol import Experiment
 from driftopt.paper.scope import Scope
 from driftopt.paper.summary import PaperSummary, summarise
-from driftopt.report.packages import require_report_packages
 from driftopt.report.page import Finding
 from driftopt.runtime.files import make_folder
 from driftopt.sweep import Tuned

@@ -7,7 +7,7 @@ from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from driftopt.service.errors import Refused
-from driftopt.service.limits import TooMany
+from driftopt.service.rate_limits import TooMany
 from driftopt.service.tokens import Token
 
 _bearer = HTTPBearer(auto_error=False, description="A token of this server: `Authorization: Bearer …`")

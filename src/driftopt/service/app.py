@@ -25,8 +25,8 @@ from driftopt.service import (
 from driftopt.service.examples import EXAMPLES
 from driftopt.service.gate import Gate
 from driftopt.service.kept_studies import KeptStudies
-from driftopt.service.limits import Rate, Streams, TooMany
-from driftopt.service.metrics import RequestMetrics
+from driftopt.service.rate_limits import Rate, Streams, TooMany
+from driftopt.service.request_metrics import RequestMetrics
 from driftopt.service.settings import Settings
 from driftopt.study import StudyError
 
@@ -121,9 +121,9 @@ def _show_examples(app: FastAPI) -> None:
 def _responses(refusals: dict[int, str]) -> dict[int | str, dict[str, Any]]:
     return {
         status: {
-            "model": models.Problem,
+            "model": models.Refusal,
             "description": words,
-            "content": {errors.MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+            "content": {errors.MEDIA: {"schema": {"$ref": "#/components/schemas/Refusal"}}},
         }
         for status, words in refusals.items()
     }

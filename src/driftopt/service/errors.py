@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from driftopt.packages import MissingPackage
 from driftopt.service import invalid
-from driftopt.service.limits import TooMany
+from driftopt.service.rate_limits import TooMany
 from driftopt.study import (
     BudgetSpent,
     Conflict,

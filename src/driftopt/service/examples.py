@@ -187,7 +187,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "StudyList": STUDY_LIST,
     "Recommendation": RECOMMENDATION,
     "Summary": SUMMARY,
-    "State": STATE,
+    "TrialState": STATE,
     "Changes": CHANGES,
     "Deleted": DELETED,
 }

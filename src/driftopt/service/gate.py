@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from driftopt.service import hosts
 from driftopt.service.errors import answer, problem
-from driftopt.service.limits import Rate, TooMany
-from driftopt.service.metrics import RequestMetrics
+from driftopt.service.rate_limits import Rate, TooMany
+from driftopt.service.request_metrics import RequestMetrics
 from driftopt.service.settings import Settings
 
 CONTENT_POLICY = (

@@ -56,7 +56,7 @@ class Fault(_Returned):
     what: str
 
 
-class Problem(_Returned):
+class Refusal(_Returned):
     """A refusal, as RFC 9457 has it, with the same sentence as Python's exception."""
 
     model_config = ConfigDict(
@@ -345,7 +345,7 @@ class NumberedAnswer(Answer):
     id: _Whole
 
 
-class Answers(_Sent):
+class AnswerBatch(_Sent):
     """Several answers, recorded all or none."""
 
     answers: Annotated[list[NumberedAnswer], Field(min_length=1, max_length=1000)]
@@ -370,17 +370,17 @@ class Correction(_Sent):
         return self.given() | {"value": math.nan if self.value is None else float(self.value)}
 
 
-class State(_Returned):
+class TrialState(_Returned):
     """The state that a trial is in now."""
 
     id: int
     state: Literal[trial.STATES]  # pyright: ignore[reportInvalidTypeForm]
 
 
-class States(_Returned):
+class TrialStates(_Returned):
     """The states that the trials are in now, in the order of the answers."""
 
-    states: list[State]
+    states: list[TrialState]
 
 
 # Looking

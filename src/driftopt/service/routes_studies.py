@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
 
-from driftopt.service import models, shapes
+from driftopt.service import json_bodies, models
 from driftopt.service.access import (
     Admin,
     Reader,
@@ -57,7 +57,7 @@ async def create_study(
     """Begin a study."""
     whole_database(caller)
     study = await kept(request).create(body.name, body.arguments(), key)
-    return await kept(request).look(lambda: shapes.plan(study))
+    return await kept(request).look(lambda: json_bodies.plan(study))
 
 
 @router.post(":import", status_code=201, response_model=models.StudyPlan)
@@ -72,13 +72,13 @@ async def import_study(
     whole_database(caller)
     models.addressable(body.study if name is None else name)
     study = await kept(request).take_over(name, body.model_dump(), key)
-    return await kept(request).look(lambda: shapes.plan(study))
+    return await kept(request).look(lambda: json_bodies.plan(study))
 
 
 @router.get("/{name}", response_model=models.StudyPlan)
 async def read_study(request: Request, name: StudyName, caller: StudyReader) -> Any:
     """A study's plan, and how far it is."""
-    return await kept(request).read(name, shapes.plan)
+    return await kept(request).read(name, json_bodies.plan)
 
 
 @router.delete("/{name}", response_model=models.Deleted)
@@ -101,7 +101,7 @@ async def extend_study(request: Request, name: StudyName, body: models.Extension
 
     def work(study: Study) -> Any:
         study.extend(body.budget, body.reason, who=body.who or caller.name)
-        return shapes.plan(study)
+        return json_bodies.plan(study)
 
     return await kept(request).change(name, work)
 
@@ -115,7 +115,7 @@ async def stop_study(
 
     def work(study: Study) -> Any:
         study.stop(said.reason, who=said.who or caller.name)
-        return shapes.plan(study)
+        return json_bodies.plan(study)
 
     return await kept(request).change(name, work)
 
@@ -129,7 +129,7 @@ async def resume_study(
 
     def work(study: Study) -> Any:
         study.resume(said.reason, who=said.who or caller.name)
-        return shapes.plan(study)
+        return json_bodies.plan(study)
 
     return await kept(request).change(name, work)
 
@@ -143,7 +143,7 @@ async def summary(request: Request, name: StudyName, caller: StudyReader) -> Any
 @router.get("/{name}/recommendation", response_model=models.Recommendation)
 async def recommendation(request: Request, name: StudyName, caller: StudyReader) -> Any:
     """The decision to deploy, with what is known of its improvement."""
-    return await kept(request).read(name, lambda study: shapes.recommendation(study.recommend()))
+    return await kept(request).read(name, lambda study: json_bodies.recommendation(study.recommend()))
 
 
 @router.get("/{name}/stationarity", response_model=Stationarity)

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 
-from driftopt.service import models, shapes
+from driftopt.service import json_bodies, models
 from driftopt.service.access import StudyName, StudyOperator, StudyReader
 from driftopt.service.routes_studies import Key, kept
 from driftopt.study import Study
@@ -30,13 +30,15 @@ async def ask(
 
     question: dict[str, Any] = {"purpose": said.purpose, "holder": holder, "new": new, "key": key}
     if said.count == 1:
-        return {"trials": [shapes.trial(await kept(request).ask(name, question))]}
+        return {"trials": [json_bodies.trial(await kept(request).ask(name, question))]}
     found = await kept(request).change(name, lambda study: study.ask_many(said.count, **question))
-    return {"trials": [shapes.trial(one) for one in found]}
+    return {"trials": [json_bodies.trial(one) for one in found]}
 
 
-@router.post("/trials:tell", response_model=models.States)
-async def tell_many(request: Request, name: StudyName, caller: StudyOperator, body: models.Answers) -> Any:
+@router.post("/trials:tell", response_model=models.TrialStates)
+async def tell_many(
+    request: Request, name: StudyName, caller: StudyOperator, body: models.AnswerBatch
+) -> Any:
     """Answer several trials, all or none."""
 
     def work(study: Study) -> Any:
@@ -48,7 +50,7 @@ async def tell_many(request: Request, name: StudyName, caller: StudyOperator, bo
     return await kept(request).change(name, work)
 
 
-@router.post("/trials/{id}:tell", response_model=models.State)
+@router.post("/trials/{id}:tell", response_model=models.TrialState)
 async def tell(request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Answer) -> Any:
     """Answer a trial. The same again is nothing; another answer is a conflict and changes nothing."""
     study = (await kept(request).kept(name)).study
@@ -56,7 +58,7 @@ async def tell(request: Request, name: StudyName, id: Id, caller: StudyOperator,
     return {"id": id, "state": await kept(request).tell(name, answer)}
 
 
-@router.post("/trials/{id}:fail", response_model=models.State)
+@router.post("/trials/{id}:fail", response_model=models.TrialState)
 async def fail(
     request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Reason | None = None
 ) -> Any:
@@ -67,7 +69,7 @@ async def fail(
     return {"id": id, "state": state}
 
 
-@router.post("/trials/{id}:correct", response_model=models.State)
+@router.post("/trials/{id}:correct", response_model=models.TrialState)
 async def correct(
     request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Correction
 ) -> Any:
@@ -76,7 +78,7 @@ async def correct(
     return {"id": id, "state": await kept(request).change(name, lambda study: study.correct(id, **given))}
 
 
-@router.post("/trials/{id}:void", response_model=models.State)
+@router.post("/trials/{id}:void", response_model=models.TrialState)
 async def void(
     request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Reason | None = None
 ) -> Any:
@@ -87,7 +89,7 @@ async def void(
     return {"id": id, "state": state}
 
 
-@router.post("/trials/{id}:accept", response_model=models.State)
+@router.post("/trials/{id}:accept", response_model=models.TrialState)
 async def accept(
     request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Reason | None = None
 ) -> Any:
@@ -98,7 +100,7 @@ async def accept(
     return {"id": id, "state": state}
 
 
-@router.post("/trials/{id}:hold", response_model=models.State)
+@router.post("/trials/{id}:hold", response_model=models.TrialState)
 async def hold(
     request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Reason | None = None
 ) -> Any:
@@ -133,7 +135,7 @@ async def trials(
             found = [trial for trial in found if after is None or trial.id > after]
         page = found[:limit]
         more = page[-1].id if len(found) > limit else None
-        return {"trials": [shapes.trial(trial) for trial in page], "next": more}
+        return {"trials": [json_bodies.trial(trial) for trial in page], "next": more}
 
     return await kept(request).read(name, work)
 
@@ -141,4 +143,4 @@ async def trials(
 @router.get("/trials/{id}", response_model=models.Trial)
 async def trial(request: Request, name: StudyName, id: Id, caller: StudyReader) -> Any:
     """One deployment, and what became of it."""
-    return await kept(request).read(name, lambda study: shapes.trial(study.trial(id)))
+    return await kept(request).read(name, lambda study: json_bodies.trial(study.trial(id)))

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from driftopt import checks
+from driftopt.packages import require_report_packages
 from driftopt.report.numbers import significant
-from driftopt.report.packages import require_report_packages
 from driftopt.report.page import Badge, Finding, Page, Picture, Section, render
 from driftopt.report.table import Row, Table, cells
 from driftopt.runtime.files import write_whole

@@ -9,7 +9,7 @@ from driftopt import checks
 from driftopt.answers import Beside, beside
 
 
-class Noted:
+class RecordedFunction:
     """The user's function as one of values alone, with what else came of every query.
 
     It returns (value, covariates), or the arguments of `Study.tell` by name, {"value": …, "metrics": {…}}.

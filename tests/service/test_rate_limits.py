@@ -12,7 +12,7 @@ import pytest
 from driftopt.service import hosts, kept_studies, routes_service
 from driftopt.service import server as servers
 from driftopt.service.kept_studies import KeptStudy
-from driftopt.service.limits import Rate, Streams, TooMany
+from driftopt.service.rate_limits import Rate, Streams, TooMany
 from driftopt.study import DatabaseRefused
 from driftopt.study.log import database
 from support.servers import SECRET, client, serving, settings

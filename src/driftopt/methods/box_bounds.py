@@ -7,7 +7,7 @@ import numpy as np
 from driftopt import checks
 
 
-def checked_sides(low: Any, high: Any) -> dict[str, Any]:
+def checked_box(low: Any, high: Any) -> dict[str, Any]:
     """Finite numbers, or None for an open side."""
     for name, side in (("low", low), ("high", high)):
         if side is not None:
