@@ -79,6 +79,21 @@ def test_the_picture_shows_every_instance_and_configuration(trace, tmp_path):
     assert len(trace.run().plot().axes[0].lines) == 1
 
 
+def test_runs_that_diverged_leave_the_picture_and_are_counted():
+    """Of three seeds and two configurations: one run of the first is lost, and all of the second."""
+    values = np.arange(12.0).reshape(1, 3, 2, 2)
+    values[0, 1, 0, 1] = np.inf
+    values[0, :, 1, 0] = np.nan
+    last = values[..., -1]
+    (axes,) = driftopt.Trace(np.zeros((1, 3, 2, 1)), last, last, np.zeros_like(values), values).plot().axes
+    first, second = axes.lines
+    np.testing.assert_array_equal(first.get_ydata(), values[0, [0, 2], 0].mean(axis=0))
+    assert np.isnan(second.get_ydata()).all()
+    said = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert said == ["0, 1 of 3 diverged", "1, 3 of 3 diverged"]
+    assert axes.get_title() == "4 of 6 diverged"
+
+
 @pytest.mark.parametrize("instances", [1, 3, 4, 7])
 def test_the_picture_has_a_panel_for_every_instance(instances):
     """Three in a row, as many rows as that takes; what is left of the last row is empty."""

@@ -57,7 +57,8 @@ class Trace:
         """The objective against queries as a matplotlib Figure, saved where a path is given.
 
         A panel for each instance and a line for each configuration: the mean over seeds, with a band of one
-        standard deviation where there are several. A run that diverged leaves the picture.
+        standard deviation where there are several. A run that diverged leaves the
+        picture, and the title and the legend say how many did.
         """
         package("matplotlib", "plot", "Trace.plot()")
         from matplotlib.figure import Figure
@@ -71,8 +72,9 @@ class Trace:
             for c in range(width if k < instances else 0):
                 _draw(axes, whole.evaluated_at[k, :, c], whole.objective[k, :, c], self._name(c))
             axes.set(xlabel="queries", ylabel="exact objective f(x)")
-            if instances > 1:
-                axes.set_title(f"instance {k}")
+            if k < instances:
+                words = [f"instance {k}"] if instances > 1 else []
+                axes.set_title(", ".join(words + _diverged(whole.objective[k])))
         if 1 < width <= SHOWN:
             panels[0].legend(frameon=False, fontsize="small")
         if path is not None:
@@ -172,13 +174,20 @@ def joined(traces: "list[tuple[Trace, list[int]]]", configurations: tuple[Mappin
 
 
 def _draw(axes: Any, queries: np.ndarray, values: np.ndarray, label: str) -> None:
-    """The mean of (S, E) curves, and a band."""
-    values = np.where(np.isfinite(values).all(axis=0), values, np.nan)
-    mean = values.mean(axis=0)
+    """The mean of those of (S, E) curves that stayed finite, and a band."""
+    label = ", ".join([label, *_diverged(values)]) if label else ""
+    values = values[np.isfinite(values).all(axis=-1)]
+    mean = values.mean(axis=0) if len(values) else np.full(queries.shape[-1], np.nan)
     (line,) = axes.plot(queries[0], mean, label=label or None)
     if len(values) > 1:
         spread = values.std(axis=0, ddof=1)
         axes.fill_between(queries[0], mean - spread, mean + spread, color=line.get_color(), alpha=0.15)
+
+
+def _diverged(values: np.ndarray) -> list[str]:
+    """How many of (…, E) curves did not stay finite, in words; nothing where all did."""
+    lost = ~np.isfinite(values).all(axis=-1)
+    return [f"{lost.sum()} of {lost.size} diverged"] if lost.any() else []
 
 
 def _short(x: np.ndarray) -> str:
