@@ -42,8 +42,8 @@ PAGES = {
     ),
     "reference/contracts.md": (
         "Contracts",
-        "What methods, problems and drivers hand each other: for who writes a method or a problem, or gives a "
-        "`Space`. How to begin: [your own method](../tutorials/own-method.md), "
+        "What methods, problems and drivers hand each other: for authors of methods and problems, and who "
+        "gives a `Space`. How to begin: [your own method](../tutorials/own-method.md), "
         "[your own problem](../tutorials/own-problem.md).",
         (
             "driftopt.oracle",
