@@ -166,6 +166,7 @@ def test_repeated_gradient_descent_rests_at_the_stable_point(name, examples):
     problem = examples[name]
     method = methods.get("rgd", step=STEPS.get(name, 0.2), batch=10)
     found = ends(method, problem, 1500)
+    assert methods.entry("rgd").finds == methods.entry("rrm").finds == "stable point"
     assert farthest_z(found, problem.stable_point().x) < BOUND
     assert farthest_z(found, problem.optimum().x) > BOUND, "it must not pass for a method that optimises"
 

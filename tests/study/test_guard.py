@@ -206,7 +206,7 @@ def test_off_by_none_and_in_studies_of_old():
 @pytest.mark.parametrize("method", ["auto", "zo-o2nc-2pt", "zo-o2nc-1pt"])
 def test_a_tidy_walk_downhill_is_not_held(method, noise):
     """Not even where there is no noise, and all that answers show is the way down."""
-    settings = {"x0": [9.0, -5.0, 3.0], "budget": 300, "radius": 0.4, "method": method, "rng": 3}
+    settings = {"x0": [9.0, -5.0, 3.0], "budget": 160, "radius": 0.4, "method": method, "rng": 3}
     study = Study.create("sqlite://", "a", **settings)
 
     def bowl(trial):

@@ -55,9 +55,8 @@ class Bowl(Problem):
         return jnp.sum(x * x) + 0.02
 
 
-def test_a_live_study_walks_like_a_simulation(name):
-    """Same method, same key, same noise: the iterates agree to float32, the simulation's precision."""
-    problem, seed, budget = Bowl(jnp.float32(1)), 11, 48
+def lived(name, seed=11, budget=48):
+    """A study of a method that was answered with the simulation's noise to its end, and its world."""
     params = dict(methods.entry(name).example)
     if "batch" in methods.entry(name).parameters:
         params["batch"] = 2
@@ -65,16 +64,46 @@ def test_a_live_study_walks_like_a_simulation(name):
         "sqlite://", "a", x0=[1.0, -0.5], budget=budget, method=name, params=params, rng=seed
     )
     _, oracle = run_keys(as_key(seed))
-    draw = jax.jit(lambda query: problem.noise(query_key(oracle, query)))
+    noise = np.asarray(drawn(oracle, np.arange(budget)), np.float64)
     spec = study.spec
 
-    def world(trial):
-        query = (trial.iteration * spec.repeats + trial.sample) * spec.points + trial.point
-        return float(np.sum((trial.x - 0.1 * np.asarray(draw(query), np.float64)) ** 2))
+    def world(x, iteration, sample, point):
+        query = (iteration * spec.repeats + sample) * spec.points + point
+        return float(np.sum((x - 0.1 * noise[query]) ** 2))
 
-    drive(study, world)
-    trace = simulate(methods.get(name, **spec.params), problem, budget=budget, rng=seed)
+    drive(study, lambda trial: world(trial.x, trial.iteration, trial.sample, trial.point))
+    return study, world
+
+
+@jax.jit
+def drawn(oracle, queries):
+    return jax.vmap(lambda query: Bowl(jnp.float32(1)).noise(query_key(oracle, query)))(queries)
+
+
+@pytest.mark.parametrize("method", ["auto", "zo-o2nc-1pt"])
+def test_a_live_study_walks_like_a_simulation(method):
+    """Same method, same key, same noise: the iterates agree to float32, the simulation's precision.
+
+    For the others too, by the next test and that of hosts and simulations in drivers/test_drivers_agree.py.
+    """
+    study, _ = lived(method)
+    trace = simulate(methods.get(method, **study.spec.params), Bowl(jnp.float32(1)), budget=48, rng=11)
     np.testing.assert_allclose(study.recommend().x, trace.x, rtol=2e-4, atol=2e-5)
+
+
+def test_every_study_walks_as_its_method_does(name):
+    """Held by a host that is told the means of the same answers."""
+    study, world = lived(name)
+    spec = study.spec
+    host = Host(methods.get(name, **spec.params), np.array([1.0, -0.5]), 11)
+    for iteration in range(48 // (spec.repeats * spec.points)):
+        host.tell(
+            [
+                np.mean([world(x, iteration, sample, point) for sample in range(spec.repeats)])
+                for point, x in enumerate(host.points)
+            ]
+        )
+    np.testing.assert_allclose(study.recommend().x, host.recommend(), rtol=1e-12)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from driftopt.sweep.units import Unit, division, unit_of
 SHOPS = [Pricing.synthetic(seed, buyers=20, products=3) for seed in range(3)]
 GRIDS = [
     grid("zo-o2nc-2pt", step=[0.01, 0.1], radius=[0.3, 0.9], block=5, batch=[1, 2]),
-    grid("auto", radius=[0.1, 0.5, 1.0]),
+    grid("zo-sph", radius=[0.1, 0.5, 1.0], step=0.05),
 ]
 CALL = {"budget": 60, "seeds": [3, 1, 4, 7, 5], "evaluate_every": 20, "progress": False}
 
