@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,9 @@ os.environ.setdefault(
     "--xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
     " --xla_cpu_use_fusion_emitters=false",
 )
-os.environ.setdefault("XDG_CACHE_HOME", tempfile.mkdtemp(prefix="driftopt-tests-"))
+if "XDG_CACHE_HOME" not in os.environ:
+    os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="driftopt-tests-")
+    os.environ["DRIFTOPT_TESTS"] = str(os.getpid())  # who made the folder removes it
 # What one worker, module or subprocess has compiled, the others find.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", os.path.join(os.environ["XDG_CACHE_HOME"], "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
@@ -71,8 +74,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_long(items)
 
 
-FULL = 1400 * 2**20  # bytes of memory from which on a worker forgets its compiled programs
-ROOM = 600 * 2**20  # what it may take before it forgets again, however much could not be given back
+def pytest_unconfigure() -> None:
+    """Leave nothing behind: a hundred megabytes of programs. Workers end before whoever made the folder."""
+    if os.environ.get("DRIFTOPT_TESTS") == str(os.getpid()):
+        shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+
+
+# A worker's memory stays below 1.5 GB: some pages of the documentation alone take 0.3 GB.
+FULL = 1150 * 2**20  # bytes of memory from which on a worker forgets its compiled programs
+ROOM = 250 * 2**20  # what it may take before it forgets again, however much could not be given back
 enough = FULL
 
 
