@@ -21,6 +21,16 @@ LIMIT = 5.0  # of |z|: a false alarm of 6e-7
 FINITE = st.floats(allow_nan=False, allow_infinity=False, width=32)
 
 
+# One program each instead of one for every operation.
+objective, cumulative = jax.jit(Pricing.objective), jax.jit(multinomial.cumulative)
+
+
+@jax.jit
+def sold_and_slope(problem, x):
+    demand = problem.draw(jax.random.key(0), x)
+    return problem.demand(x).sales, demand, jax.grad(problem.value)(x, demand)
+
+
 @pytest.fixture(scope="module")
 def problem() -> Pricing:
     return Pricing.synthetic(3)
@@ -62,10 +72,12 @@ def test_the_objective_equals_full_enumeration(buyers, seed):
     values = paper_cost(problem, demands).sum(axis=1) - demands @ x
     with jax.enable_x64(True):
         wide = jnp.asarray(x, jnp.float64)
-        assert np.isclose(problem.objective(wide), chances @ values, rtol=1e-9, atol=1e-12)
-        one_by_one = [float(problem.value(wide, jnp.asarray(z, jnp.float64))) for z in demands]
+        assert np.isclose(objective(problem, wide), chances @ values, rtol=1e-9, atol=1e-12)
+        value = jax.jit(problem.value)
+        one_by_one = [float(value(wide, jnp.asarray(z, jnp.float64))) for z in demands]
         assert np.allclose(one_by_one, values, rtol=1e-9, atol=1e-12)
-    assert np.isclose(problem.objective(jnp.asarray(x, jnp.float32)), chances @ values, rtol=1e-5, atol=1e-5)
+    narrow = objective(problem, jnp.asarray(x, jnp.float32))
+    assert np.isclose(narrow, chances @ values, rtol=1e-5, atol=1e-5)
 
 
 def distance(problem: Pricing, x: np.ndarray, believed: np.ndarray) -> float:
@@ -200,15 +212,16 @@ def test_the_numbers_of_buyers_fill_their_cells_evenly():
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(0, 1, width=32), min_size=2, max_size=100))
 def test_cumulative_sums_never_fall(weights):
-    assert (np.diff(np.asarray(multinomial.cumulative(jnp.array(weights, jnp.float32)))) >= 0).all()
+    assert (np.diff(np.asarray(cumulative(jnp.array(weights, jnp.float32)))) >= 0).all()
 
 
 def test_lanes_behind_the_own_axes_give_what_each_lane_gives(problem):
     noise = problem.noise(jax.random.key(5))
     xs = jnp.asarray(np.random.default_rng(0).uniform(0, 1, (problem.dim, 6)), jnp.float32)
     wide_problem = jax.tree.map(lambda leaf: leaf[..., None], problem)
-    wide = wide_problem.observe(jax.tree.map(lambda leaf: leaf[..., None], noise), xs)
-    assert np.allclose(wide, [problem.observe(noise, x) for x in xs.T], rtol=1e-5)
+    observe = jax.jit(Pricing.observe)
+    wide = observe(wide_problem, jax.tree.map(lambda leaf: leaf[..., None], noise), xs)
+    assert np.allclose(wide, [observe(problem, noise, x) for x in xs.T], rtol=1e-5)
 
 
 def test_the_optimum_is_a_stationary_point_that_beats_every_start(problem):
@@ -216,7 +229,7 @@ def test_the_optimum_is_a_stationary_point_that_beats_every_start(problem):
     assert np.array_equal(quick.x, problem.optimum(starts=1).x)
     assert np.isclose(quick.value, best.value, rtol=1e-5)
     with jax.enable_x64(True):
-        slope = jax.grad(problem.objective)(jnp.asarray(best.x))
+        slope = jax.jit(jax.grad(problem.objective))(jnp.asarray(best.x))
         assert np.abs(slope).max() < 1e-3
     assert best.value < problem.objective(problem.x0) - 1
 
@@ -229,9 +242,9 @@ def test_retraining_would_raise_every_price_at_any_prices(x):
     (Far outside this range a share may be below the smallest float32.)
     """
     problem = tiny(9, 4)
-    assert (np.asarray(problem.demand(jnp.array(x, jnp.float32)).sales) > 0).all()
-    demand = problem.draw(jax.random.key(0), jnp.array(x, jnp.float32))
-    np.testing.assert_allclose(jax.grad(problem.value)(jnp.array(x, jnp.float32), demand), -demand, rtol=1e-6)
+    sales, demand, slope = sold_and_slope(problem, jnp.array(x, jnp.float32))
+    assert (np.asarray(sales) > 0).all()
+    np.testing.assert_allclose(slope, -demand, rtol=1e-6)
 
 
 def test_retraining_goes_on_for_ever(problem):
