@@ -54,6 +54,13 @@ class Method(ABC):
         """The method planned for `budget` queries: itself, unless its schedule lacks the number."""
         return self
 
+    def in_numbers(self) -> "Method":
+        """The same method, what it chooses as a number where that sets no shape; simulations run this form.
+
+        Methods that differ in such choices alone then share a compiled program.
+        """
+        return self
+
     @abstractmethod
     def points(self, dim: int) -> int:
         """p, the number of points that one `ask` gives: known without running anything."""

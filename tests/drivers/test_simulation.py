@@ -13,6 +13,7 @@ import driftopt
 from driftopt import methods
 from driftopt.drivers import compiled_loop, plan, simulation
 from driftopt.method import Method
+from driftopt.methods.sgd import SGD
 from driftopt.problem import Problem
 from driftopt.problems import StrategicClassification
 from driftopt.pytree import module
@@ -206,6 +207,22 @@ def test_batches_may_share_a_program(monkeypatch):
         plan.any_batch.reset(before)
     np.testing.assert_allclose(shared.x, own.x, rtol=1e-5, atol=1e-6)
     assert compilations(lambda: run(1)) == 0
+
+
+def test_choices_that_set_no_shape_share_a_program(monkeypatch):
+    """Both laws of the directions, each with the bits of a program of its own."""
+
+    def run(name):
+        method = methods.get(name, radius=0.3, step=0.01, directions=2)
+        return driftopt.simulate(method, bowl(), rng=3, **RUN).x
+
+    sphere = run("zo-sph")
+    assert compilations(lambda: run("zo-ga")) == 0
+    gaussian = run("zo-ga")
+    assert not np.array_equal(sphere, gaussian)
+    monkeypatch.setattr(SGD, "in_numbers", Method.in_numbers)
+    np.testing.assert_allclose(run("zo-sph"), sphere, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(run("zo-ga"), gaussian, rtol=1e-5, atol=1e-6)
 
 
 def test_results_do_not_depend_on_how_noise_is_chunked(monkeypatch, method):

@@ -155,7 +155,8 @@ def simulate_lanes(
     rows = budget // points
     lanes = (instances, own.shape[1], width)
     plan = RunPlan.make(method, together, rows, evaluate_every, dim, lanes, devices, times)
-    x, curve = (np.asarray(a)[..., :width] for a in program(method, together, own, start, plan))
+    runs = program(method.in_numbers(), together, own, start, plan)
+    x, curve = (np.asarray(a)[..., :width] for a in runs)
 
     batch = np.broadcast_to(batch, (instances, width))[:, None, :, None]
     seen = np.minimum(np.arange(1, plan.segments + 1) * plan.segment, rows)

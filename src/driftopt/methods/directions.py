@@ -20,8 +20,12 @@ def gaussian(key: Array, count: int, dim: int) -> Float[Array, "{count} {dim}"]:
 
 def sphere(key: Array, count: int, dim: int) -> Float[Array, "{count} {dim}"]:
     """`count` directions u ~ Unif(S^{d-1}), shape (count, dim)."""
-    normal = gaussian(key, count, dim)
-    return normal / jnp.sqrt(jnp.sum(normal * normal, axis=1, keepdims=True))
+    return of_length_one(gaussian(key, count, dim))
+
+
+def of_length_one(drawn: Float[Array, "count dim"]) -> Float[Array, "count dim"]:
+    """Directions of the same sense, each of length 1."""
+    return drawn / jnp.sqrt(jnp.sum(drawn * drawn, axis=1, keepdims=True))
 
 
 def coordinates(dim: int) -> Float[Array, "{dim} {dim}"]:

@@ -11,6 +11,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.typing import ArrayLike
 
 from driftopt.methods import directions
 from driftopt.pytree import module, static
@@ -37,6 +38,10 @@ class Estimator(ABC):
     @abstractmethod
     def gradient(self, values: Values, directions: Directions, radius: Number, previous: Number) -> Decision:
         """The estimate, (d,), from the p values; `previous` is the mean value of the query before."""
+
+    def in_numbers(self) -> "Estimator":
+        """The same estimator, what it chooses as a number where that sets no shape."""
+        return self
 
 
 def _both_sides(center: Decision, directions: Directions, radius: Number) -> Points:
@@ -83,9 +88,35 @@ class TwoPoint(Estimator):
         return _both_sides(center, directions, radius)
 
     def gradient(self, values: Values, directions: Directions, radius: Number, previous: Number) -> Decision:
-        scale = directions.shape[1] if self.law == "sphere" else 1
-        slopes = (values[: self.count] - values[self.count :]) * (scale / (2 * radius))
+        slopes = (values[: self.count] - values[self.count :]) * (self._scale(directions) / (2 * radius))
         return _mean_along(slopes, directions)
+
+    def _scale(self, directions: Directions) -> ArrayLike:
+        """c."""
+        return directions.shape[1] if self.law == "sphere" else 1
+
+    def in_numbers(self) -> Estimator:
+        return TwoPointOfEitherLaw(self.count, on_sphere=np.float32(self.law == "sphere"))
+
+
+@module
+class TwoPointOfEitherLaw(TwoPoint):
+    """TwoPoint with the law as a number, which is not 0 for the sphere: both laws share a program."""
+
+    on_sphere: ArrayLike = 1.0
+
+    def directions(self, key: Array, dim: int) -> Directions:
+        drawn = directions.gaussian(key, self.count, dim)
+        return jnp.where(self._lies_there(), directions.of_length_one(drawn), drawn)
+
+    def _scale(self, directions: Directions) -> ArrayLike:
+        return jnp.where(self._lies_there(), jnp.asarray(directions.shape[1], directions.dtype), 1)
+
+    def _lies_there(self) -> Array:
+        return jnp.asarray(self.on_sphere) != 0
+
+    def in_numbers(self) -> Estimator:
+        return self
 
 
 @module

@@ -3,6 +3,7 @@
 x_{t+1} = x_t − η g_t,   g_t ≈ ∇f_δ(x_t)
 """
 
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -42,6 +43,9 @@ class SGD(Method):
     batch: ArrayLike
     estimator: Estimator
     rule: str = static(default="final")
+
+    def in_numbers(self) -> "SGD":
+        return replace(self, estimator=self.estimator.in_numbers())
 
     def points(self, dim: int) -> int:
         return self.estimator.points(dim)

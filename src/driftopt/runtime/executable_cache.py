@@ -17,7 +17,7 @@ import secrets
 import threading
 import warnings
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -37,6 +37,8 @@ SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_part
 _folder: Path | None = None
 _loaded: dict[str, Any] = {}
 _locks: dict[str, threading.Lock] = {}  # by the program's key
+_untried: set[str] = set()  # those read from a file that have not run yet
+_ran: set[str] = set()  # those that JAX keeps, not we
 _building = threading.local()
 _thread = threading.local()
 
@@ -59,21 +61,33 @@ def call(jitted: Callable[[str], Any], arguments: tuple[Any, ...], plan: Any, re
     code = code_behind(arguments)
     if getattr(_thread, "tracing", False):
         raise _Traced(jax.make_jaxpr(lambda *given: jitted(code).__wrapped__(*given, plan))(*arguments))
+    key = _key(arguments, plan) + code
+    lock = _locks.setdefault(key, threading.Lock())  # what one thread makes the others wait for
     if _folder is None or code or not _keepable():
-        return jitted(code)(*arguments, plan)
-    key = _key(arguments, plan)
+        with nullcontext() if key in _ran else lock:
+            result = jitted(code)(*arguments, plan)
+        _ran.add(key)
+        return result
     path = _folder / key
     trees = _structures(arguments, results)
-    with _locks.setdefault(key, threading.Lock()):  # what one thread makes the others wait for
-        if key not in _loaded and (found := _read(path, trees, plan.devices)) is not None:
-            try:
-                result = jax.block_until_ready(found(*arguments))
-                _loaded[key] = found
-                return result
-            except jax.errors.JaxRuntimeError:
-                pass  # a file that can be read and not run: the program is made again
+    with lock:
         if key not in _loaded:
-            _loaded[key] = _make(jitted(""), arguments, plan, path, trees)
+            found = _read(path, trees, plan.devices)
+            _loaded[key] = _make(jitted(""), arguments, plan, path, trees) if found is None else found
+            if found is not None:
+                _untried.add(key)
+    program = _loaded[key]
+    if key not in _untried:
+        return program(*arguments)
+    try:
+        result = jax.block_until_ready(program(*arguments))
+        _untried.discard(key)
+        return result
+    except jax.errors.JaxRuntimeError:  # a file that can be read and not run: the program is made again
+        with lock:
+            if _loaded[key] is program:
+                _loaded[key] = _make(jitted(""), arguments, plan, path, trees)
+        _untried.discard(key)
     return _loaded[key](*arguments)
 
 

@@ -183,7 +183,7 @@ class Simulation(Task):
 
     @property
     def program(self) -> Any:
-        return jax.tree.structure(self.method), _scalars(self.method), self.unit
+        return jax.tree.structure(self.method.in_numbers()), _scalars(self.method), self.unit
 
     def run(self) -> Arrays:
         wide = max((np.shape(leaf)[-1] for leaf in jax.tree.leaves(self.method) if np.ndim(leaf)), default=1)
