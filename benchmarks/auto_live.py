@@ -2,6 +2,7 @@
 
     python -m benchmarks.auto_live              runs what is missing, then prints the tables
     python -m benchmarks.auto_live --write      and writes them into docs/auto.md
+    python -m benchmarks.auto_live --kept       runs nothing: the tables of the parts that are kept
     python -m benchmarks.auto_live --only TPE   one rival's part, for a second process
 
 Every part (an instance and an optimiser) is kept in results/auto_live as soon as it is done, so that a run
@@ -109,10 +110,14 @@ class Rival:
     breaks: tuple[type[Exception], ...] = ()  # errors of its own that end it: it is judged by what it has
 
 
-# Seconds of computing for a single point: run with --only Gaussian, and in the tables once that is done.
+# Up to seconds of computing for a single point: run with --only Gaussian, and in the tables once that is
+# done. Optuna's needs torch.
 SLOW = {
     "Gaussian process (scikit-optimize)": Rival(
         lambda radius, width, budget: GaussianProcess(width=width), most=30, runs=4
+    ),
+    "Gaussian process (Optuna)": Rival(
+        lambda radius, width, budget: Optuna("GPSampler", width=width), most=60, runs=5
     ),
 }
 
@@ -140,8 +145,10 @@ def main() -> None:
     )
     parser.add_argument("--only", help="run optimisers whose names contain this, print nothing else")
     parser.add_argument("--write", action="store_true", help="write the tables into docs/auto.md")
+    parser.add_argument("--kept", action="store_true", help="run nothing")
     chosen = parser.parse_args()
-    for optimiser in ("auto", *RIVALS) if chosen.only is None else ("auto", *RIVALS, *SLOW):
+    wanted = () if chosen.kept else ("auto", *RIVALS) if chosen.only is None else ("auto", *RIVALS, *SLOW)
+    for optimiser in wanted:
         for name in instances() if chosen.only is None or chosen.only in optimiser else ():
             part(name, optimiser)
     if chosen.only is None:
@@ -222,8 +229,8 @@ def _theirs(rival: Rival, place: SimulatedPlace, radius: float, width: float, se
 
 def verdicts(name: str) -> Iterator[tuple[int, dict[str, tuple[float, float, float]]]]:
     """For each budget: an optimiser's mean end, its standard error, and its mean on the way."""
-    parts = {optimiser: part(name, optimiser) for optimiser in ("auto", *RIVALS)}
-    parts |= {optimiser: part(name, optimiser) for optimiser in SLOW if _file(name, optimiser).exists()}
+    done = [some for some in ("auto", *RIVALS, *SLOW) if _file(name, some).exists()]
+    parts = {optimiser: part(name, optimiser) for optimiser in done}
     for i, budget in enumerate(BUDGETS):
         cells = {}
         for optimiser, found in parts.items():
