@@ -16,35 +16,9 @@ from driftopt import methods, plugins, problems, sweep
 from driftopt.cli import app
 from driftopt.methods import registry as methods_registry
 from driftopt.problems import registry as problems_registry
-from support.tiny_package import install
+from support.tiny_package import FIVE_ENTRIES, install
 
 SOURCE = Path(driftopt.__file__).parents[1]
-
-FIVE_ENTRIES = """
-import sys
-import numpy as np
-import driftopt
-from driftopt import methods, problems, sweep
-from driftopt.cli import app
-
-folder, noise = sys.argv[1], np.random.default_rng(0)
-assert "coin" in methods.names() and "valley" in problems.names()
-assert methods.entry("coin").provider == "tiny-driftopt"
-problem, coin = problems.get("valley", dim=2), methods.get("coin", radius=0.3)
-assert driftopt.simulate(coin, problem, budget=40).queries == 40
-runs = sweep.run([sweep.grid("coin", radius=[0.3, 0.6])], [problem], budget=40, seeds=[1], progress=False)
-assert len(runs) == 2 and np.isfinite(runs.columns["objective"]).all()
-table = driftopt.compare(problem, {"coin": {"radius": [0.3, 0.6]}}, budget=40, development=1, held_out=2)
-assert table.score("coin").runs == 2
-noisy = lambda x: float(x @ x) + noise.normal()
-found = driftopt.minimize(noisy, [1.0, 1.0], budget=40, method="coin", radius=1)
-assert found.nfev == 40 and found.params["method"] == "coin"
-study = driftopt.Study.create(folder + "/s.db", "s", x0=[1.0, 1.0], budget=10, method="coin", radius=0.5)
-trial = study.ask()
-study.tell(trial.id, 1.0)
-assert study.trials()[0].value == 1.0
-app(["methods"], exit_on_error=False, result_action="return_value")
-"""
 
 
 def test_an_installed_package_is_at_home_in_every_entry(tmp_path):

@@ -1,8 +1,10 @@
-"""Run by try_archives.py in a fresh environment: everything is there, and the README's code runs."""
+"""Run by try_archives.py in a fresh environment: everything is there, the README's code runs, plugins too."""
 
+import os
 import re
 import subprocess
 import sys
+import tempfile
 from importlib.metadata import metadata, version
 from pathlib import Path
 
@@ -41,6 +43,26 @@ def readme_runs(readme: Path) -> None:
         exec(block, names)
 
 
+def a_plugin_is_used(root: Path) -> None:
+    """Another package, installed by pip into this environment, is at home in every entry."""
+    sys.path.append(str(root / "tests"))
+    from support.tiny_package import FIVE_ENTRIES, wheel
+
+    with tempfile.TemporaryDirectory() as folder:
+        offline = ["--quiet", "--no-index", "--no-deps", "--disable-pip-version-check"]
+        pip = [sys.executable, "-m", "pip", "install", *offline, str(wheel(Path(folder)))]
+        subprocess.run(pip, check=True)
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", FIVE_ENTRIES, folder],
+            env={**os.environ, "COLUMNS": "200"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    assert "tiny-driftopt" in done.stdout, done.stdout
+
+
 def main(root: str) -> None:
     """An assertion that fails names what is wrong."""
     import driftopt
@@ -52,6 +74,7 @@ def main(root: str) -> None:
     files_are_complete(package, Path(root) / "src" / "driftopt")
     commands_run(sys.executable)
     readme_runs(Path(root) / "README.md")
+    a_plugin_is_used(Path(root))
 
 
 if __name__ == "__main__":
