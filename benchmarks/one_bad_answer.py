@@ -1,79 +1,131 @@
-"""What one bad answer costs a study: `python -m benchmarks.one_bad_answer`.
+"""What one bad answer costs: `python -m benchmarks.one_bad_answer`, some ten minutes.
 
-Three prices, 128 deployments, several shops. At one deployment the answer is a hundred times, or ten times,
-what was measured, or −999999, and nobody takes it back. Printed is the mean share of the possible gain that
-the recommendation reaches, for the rule before (`auto-1`), for `auto`, and for `auto` with the guard.
+Three prices, 128 deployments, many shops. At one deployment the answer is a hundred times, ten times or a
+hundredth of what was measured, or −999999, and nobody takes it back. Printed is the mean share of the
+possible gain that the recommendation reaches: for the rule before (`auto-1`) and for `auto` over 200 shops at
+once, and for studies with `auto` and the guard over eight. The shops are told one radius for prices from 1.6
+to 14.4, which is hard, or one for each price.
 """
 
+from functools import cache, partial
+from itertools import product
+from typing import Any
+
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from driftopt import methods
 from driftopt.study import BudgetSpent, Study
 
-BUDGET, SHOPS = 128, 8
-PLACES = (None, 1, 11, 61, 111)
+BUDGET, SHOPS, STUDIES, NOISE = 128, 200, 8, 2.0
+PLACES = (None, 1, 2, 11, 61, 111)
 WRONG = {
     "× 100": lambda value: 100 * value,
     "× 10": lambda value: 10 * value,
-    "−999999": lambda _: -999_999.0,
-}
-SETTINGS = {
-    "auto-1": {"method": "auto-1", "guard": None},
-    "auto": {"method": "auto", "guard": None},
-    "auto, guard": {"method": "auto"},
+    "/ 100": lambda value: value / 100,
+    "−999999": lambda value: 0 * value - 999_999.0,
 }
 COST = np.array([1.0, 4.0, 9.0])
 TODAY = 1.6 * COST
+UNITS = {"one radius for all prices": np.full(3, 0.8), "a radius for each price": 0.3 * COST}
 
 
-def profit(x: np.ndarray, fair: np.ndarray) -> float:
-    """Each product has its own price that customers find fair; above it they leave at once."""
-    sold = np.exp(-1.5 * (x / fair - 1)) * (1 - 0.5 * (x > 1.3 * fair))
-    return float(((x - COST) * 10 * sold / COST).sum())
+def fair_prices(shop: int) -> np.ndarray:
+    return COST * np.random.default_rng(shop).uniform(1.8, 2.6, len(COST))
 
 
-def best(fair: np.ndarray) -> float:
+def profit(x: Any, fair: Any) -> Any:
+    """Each product has its own price that customers find fair; above it half of them leave at once."""
+    sold = jnp.exp(-1.5 * (x / fair - 1)) * (1 - 0.5 * (x > 1.3 * fair))
+    return ((x - COST) * 10 * sold / COST).sum(-1)
+
+
+@cache
+def possible(shop: int) -> float:
     """Products do not depend on each other: a fine grid for each."""
     total = 0.0
     for i in range(len(COST)):
-        prices = np.linspace(COST[i], 4 * COST[i], 4000)
-        points = np.repeat(COST[None], len(prices), axis=0)
-        points[:, i] = prices
-        total += max(profit(x, fair) for x in points)
+        points = np.repeat(COST[None], 4000, axis=0)
+        points[:, i] = np.linspace(COST[i], 4 * COST[i], 4000)
+        total += float(profit(points, fair_prices(shop)).max())
     return total
 
 
-def share(shop: int, setting: dict[str, object], wrong: str, place: int | None) -> float:
-    """What the recommendation gains over today's prices, as a share of what could be gained."""
-    rng = np.random.default_rng(shop)
-    fair = COST * rng.uniform(1.8, 2.6, len(COST))
-    made = {"x0": TODAY, "budget": BUDGET, "radius": 0.8, "direction": "maximize", "rng": shop}
-    study = Study.create("sqlite://", "shop", **made, **setting)  # pyright: ignore[reportArgumentType]
+def share(shop: int, x: Any) -> float:
+    """What a decision gains over today's prices, as a share of what could be gained."""
+    fair = fair_prices(shop)
+    today = float(profit(TODAY, fair))
+    return (float(profit(np.asarray(x, float), fair)) - today) / (possible(shop) - today)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def walks(name: str, units: str, wrong: str, place: int, fair: Array) -> Array:
+    """The recommendations of many shops that run side by side; `place` 0 is nowhere."""
+    unit = UNITS[units]
+    method = methods.get(name, radius=1.0, budget=BUDGET)
+
+    def one(shop: Array, fair: Array) -> Array:
+        noise = NOISE * jax.random.normal(jax.random.key(shop + 10_000), (BUDGET // 2, 2))
+
+        def pair(state: Any, t: Array) -> tuple[Any, None]:
+            values = profit(method.ask(state) * unit, fair) + noise[t]
+            told = jnp.where(2 * t + jnp.arange(1, 3) == place, WRONG[wrong](values), values)
+            return method.tell(state, -told), None
+
+        begun = method.init(jax.random.key(shop), jnp.asarray(TODAY / unit, jnp.float32))
+        last, _ = jax.lax.scan(pair, begun, jnp.arange(BUDGET // 2))
+        return method.recommend(last) * unit
+
+    return jax.vmap(one)(jnp.arange(len(fair)), fair)
+
+
+def walked(name: str, units: str, wrong: str, place: int | None) -> float:
+    fair = jnp.asarray([fair_prices(shop) for shop in range(SHOPS)], jnp.float32)
+    found = walks(name, units, wrong, place or 0, fair)
+    return float(np.mean([share(shop, x) for shop, x in enumerate(found)]))
+
+
+def guarded(units: str, wrong: str, place: int | None) -> float:
+    return float(np.mean([studied(shop, units, wrong, place) for shop in range(STUDIES)]))
+
+
+def studied(shop: int, units: str, wrong: str, place: int | None) -> float:
+    """The share that one study with the guard reaches."""
+    rng, fair = np.random.default_rng(shop), fair_prices(shop)
+    radius = UNITS[units].tolist() if len(set(UNITS[units])) > 1 else UNITS[units][0]
+    study = Study.create(
+        "sqlite://", "shop", x0=TODAY, budget=BUDGET, radius=radius, direction="maximize", rng=shop
+    )
     for turn in range(1, BUDGET + 1):
         try:
             trial = study.ask()
         except BudgetSpent:
             break
-        value = profit(trial.x, fair) + 2.0 * rng.standard_normal()
+        value = float(profit(trial.x, fair)) + NOISE * rng.standard_normal()
         study.tell(trial.id, WRONG[wrong](value) if turn == place else value)
-    today = profit(TODAY, fair)
-    return (profit(study.recommend().x, fair) - today) / (best(fair) - today)
+    return share(shop, study.recommend().x)
 
 
 def main() -> None:
-    cells = [(name, wrong, place) for wrong in WRONG for name in SETTINGS for place in PLACES]
+    rows = {"auto-1": partial(walked, "auto-1"), "auto": partial(walked, "auto"), "studies, guard": guarded}
+    cells = list(product(UNITS, WRONG, rows, PLACES))
     found = {
-        (name, wrong, place): np.mean([share(shop, SETTINGS[name], wrong, place) for shop in range(SHOPS)])
-        for name, wrong, place in track(cells, description="studies", transient=True)
+        (units, wrong, row, place): rows[row](units, wrong, place)
+        for units, wrong, row, place in track(cells, description="shops", transient=True)
+        if place is not None or wrong == next(iter(WRONG))
     }
-    for wrong in WRONG:
-        table = Table(title=f"share of the gain reached, one answer {wrong} at deployment …")
+    for units, wrong in product(UNITS, WRONG):
+        table = Table(title=f"share of the gain reached, {units}, one answer {wrong} at deployment …")
         for heading in ("", *("none" if place is None else str(place) for place in PLACES)):
             table.add_column(heading, justify="right")
-        for name in SETTINGS:
-            table.add_row(name, *(f"{found[name, wrong, place]:.2f}" for place in PLACES))
+        for row in rows:
+            shares = [found[units, wrong if p else next(iter(WRONG)), row, p] for p in PLACES]
+            table.add_row(row, *(f"{one:.2f}" for one in shares))
         Console().print(table)
 
 

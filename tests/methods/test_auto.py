@@ -16,6 +16,7 @@ from driftopt.rng.seeds import as_key
 from driftopt.runtime.code_of_others import code_named
 from driftopt.study import Study
 from support.bowl import Bowl, bowl
+from support.optimised import optimised
 
 
 def told(method, x0, oracle, pairs, seed=0):
@@ -72,27 +73,53 @@ def test_one_wild_answer_steers_nothing(at, wild):
     assert rough < 0.15
 
 
-@pytest.mark.parametrize("at", [1, 15])
-def test_a_wild_value_at_x_is_not_taken_for_noise_or_for_a_gain(at):
-    """Both would let the radius grow, here over the prices at which half of the customers leave at once."""
-    cost, today = np.array([1.0, 4.0, 9.0]), 1.6 * np.array([1.0, 4.0, 9.0])
+def gains(edition):
+    """What 100 simulated shops gain in 128 deployments, tidy and with a wild answer: {(wrong, place): mean}.
+
+    Prices from 1.6 to 14.4 with one radius, 8 % of noise, and half of the customers leave at once above a
+    price: the radius must not grow by mistake.
+    """
+    cost, shops = jnp.array([1.0, 4.0, 9.0]), 100
+    fair = cost * np.random.default_rng(0).uniform(1.8, 2.6, (shops, 3)).astype(np.float32)
+    method = methods.get("auto", radius=0.8, budget=128, edition=edition)
 
     def loss(x, fair):
-        return -((x / cost - 1) * 10 * np.exp(-1.5 * (x / fair - 1)) * (1 - 0.5 * (x > 1.3 * fair))).sum()
+        sold = jnp.exp(-1.5 * (x / fair - 1)) * (1 - 0.5 * (x > 1.3 * fair))
+        return -((x / cost - 1) * 10 * sold).sum()
 
-    def gain(shop, at):
-        rng, told = np.random.default_rng(shop), 0
-        fair = cost * rng.uniform(1.8, 2.6, 3)
-        host = Host(methods.get("auto", radius=0.8, budget=128), today, shop)
-        for _ in range(64):
-            values = np.array([loss(x, fair) for x in host.points]) + 2 * rng.standard_normal(2)
-            told += 2
-            values[0] = 999_999.0 if told - 1 == at else values[0]
-            host.tell(values)
-        return loss(today, fair) - loss(np.asarray(host.recommend()), fair)
+    def gain(shop, fair, wrong, place):
+        noise = 2 * jax.random.normal(jax.random.key(shop + 1000), (64, 2))
 
-    tidy, rough = (np.mean([gain(shop, place) for shop in range(6)]) for place in (-1, at))
-    assert rough > 0.6 * tidy > 0
+        def week(state, t):
+            values = jax.vmap(loss, (0, None))(method.ask(state), fair) + noise[t]
+            told = jnp.stack([100 * values, values / 100, values * 0 - 999_999, values * 0 + 999_999])
+            values = jnp.where(2 * t + jnp.arange(2) == place - 1, told[wrong], values)
+            return method.tell(state, values), None
+
+        last, _ = jax.lax.scan(week, method.init(jax.random.key(shop), 1.6 * cost), jnp.arange(64))
+        return loss(1.6 * cost, fair) - loss(method.recommend(last), fair)
+
+    cells = [(wrong, place) for wrong in range(4) for place in WILD_PLACES]
+    wrong, place = (jnp.array(column) for column in zip(*cells, strict=True))
+    each = jax.vmap(jax.vmap(gain, (0, 0, None, None)), (None, None, 0, 0))
+    means = np.asarray(optimised(each)(jnp.arange(shops), fair, wrong, place)).mean(1)
+    return dict(zip(cells, means, strict=True))
+
+
+WILD_PLACES = [-1, 1, 2, 3, 4, 6, 7, 8, 11, 16, 17, 31, 61, 111]  # pairs 1, 4 and every eighth are at x
+
+
+def test_one_wild_answer_at_any_deployment_costs_no_tenth_of_the_gain():
+    """× 100, / 100, −999999 and 999999, nothing of which is known at the first two deployments."""
+    found = gains(edition=3)
+    shares = {cell: mean / found[cell[0], -1] for cell, mean in found.items()}
+    assert min(shares.values()) > 0.89, shares
+
+
+def test_the_edition_before_lost_half_of_it_at_the_first_deployment():
+    """So that the test above can fail; studies that began with that edition go on with it."""
+    found = gains(edition=2)
+    assert found[1, 1] / found[1, -1] < 0.7
 
 
 def test_the_mean_has_weights_that_grow_as_a_power():

@@ -152,6 +152,12 @@ def auto_1(x0, noise, values, *, radius, budget):
     return Run(np.array(points), np.array(iterates), mean)
 
 
+def _believed(pair, expected, usual, asked):
+    """Of two values at x that differ by far more than usual the one that was expected; else their mean."""
+    wild = 0 < 4 * (1 + 2 / max(asked, 1)) * usual < abs(pair[0] - pair[1])
+    return min(pair, key=lambda value: abs(value - expected)) if wild else np.mean(pair)
+
+
 def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
     """The rules at the head of methods/auto.py, pair by pair, with plain numbers."""
     n, d = max(1, budget // (2 * directions) * directions), len(x0)
@@ -172,6 +178,12 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
             iterates += [x] * ends
             continue
         at_x += centre
+        first, off = np.sqrt(calm), abs(m - here + fallen)
+        slip = told == 3 and first > 4 * abs(a) and abs(off - first / 2) < first / 4
+        m = _believed(h, here - fallen, first, at_x - 1) if centre else m
+        if slip:  # one of the first two answers was wild
+            three[0], cost = min((three[1] + three[2]) / 2, three[0]), 0.0
+            delta = min(delta, 2 * radius)
 
         if not centre or t == 1:  # the scale of a
             known = sorted(three)[1] if t > 3 else 0.0
@@ -185,7 +197,7 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
 
         if centre:  # the noise at x
             square = min(clipped**2, most**2 * calm) if calm > 0 else clipped**2
-            calm += max(1 / at_x, min(880 / n, 0.3)) * (square - calm)
+            calm += (1 if slip else max(1 / at_x, min(880 / n, 0.3))) * (square - calm)
         elif t > 3:  # the noise around it
             jump = 2 * (m - last + gained) ** 2
             jump = min(jump, most**2 * rough) if rough > 0 else jump

@@ -22,10 +22,16 @@ end a little shorter than in the middle, and are shorter where noise is all ther
     stride = τ^0.8/(τ + 0.13) · (d/10)^⅛ · (1 + 0.75 (1 − q))/(1 + 6 q d/N)
 
 No answer counts for more than max(0.3√N, 1.5) times √v, and v is the median of three running means fed in
-turn, so that one wild answer steers nothing. The decision reported is x0 + κ (x̄ − x0), where x̄ is the mean of
-the x_t with weights that grow as t¹⁴. While pairs are few for the dimension, a walk of noise alone looks like
-one that has found something, and its end is worse than the start. It would be about √V away, V = Σ q |step|²,
-so no more is reported than what goes beyond that and a standard deviation more:
+turn, so that one wild answer steers nothing. Of two answers at x that differ by more than 4 (1 + 2/k) times
+what is usual after k pairs at x, the one that was expected counts. What to expect is not known of the first
+two: pair 4, at x again, looks back. If their difference is 4 times its own, and their mean is off by half of
+that (to a quarter), one was wild: δ is then at most twice what it began with, v is what pairs 2 and 3 say,
+and C and s² begin anew.
+
+The decision reported is x0 + κ (x̄ − x0), where x̄ is the mean of the x_t with weights that grow as t¹⁴. While
+pairs are few for the dimension, a walk of noise alone looks like one that has found something, and its end is
+worse than the start. It would be about √V away, V = Σ q |step|², so no more is reported than what goes beyond
+that and a standard deviation more:
 
     κ = (1 − b (1 + √(2/d)) V/|x̄ − x0|²)₊,   b = 1 for N ≤ 4d pairs, then falling, and 0 from N = 20d on
 
@@ -35,6 +41,7 @@ the other: each moves x, and x̄ counts every such x. What they say of f is said
 Longer than 300 lines: one rule, with the formula and the reasons for its constants beside it.
 """
 
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -62,6 +69,8 @@ GROWTH, NOISY_GROWTH, SHRINKAGE = 5.5, 4.0, 1.4
 PACE = 0.45  # the radius changes as τ^PACE/t
 OUTLIER, LEAST = 0.3, 1.5  # an answer counts for at most max(OUTLIER √N, LEAST) deviations
 WILD = 20.0  # a value at x that is so many deviations away from all that is known of it is not believed
+SLIP, NEAR = 4.0, 4.0  # of two answers at x that differ so many times more than usual, one is wild
+EDITION = 3  # of the rule; in edition 2 answers at x that differ much were averaged all the same
 POWER = 14.0  # of the weights of the mean
 FEW, ENOUGH = 4.0, 20.0  # pairs for each dimension: up to FEW all doubt counts, from ENOUGH on none
 
@@ -100,7 +109,7 @@ class Auto(Method):
 
     `budget` counts the queries of the whole run; answers beyond it change nothing. Where it is None the
     driver fills it in. `max_radius` is a promise: no trial is farther than that from the current decision.
-    `directions` pairs are asked at once.
+    `directions` pairs are asked at once. `edition` is that of the rule: a study goes on with its own.
     """
 
     broadcasts: ClassVar[bool] = True
@@ -111,10 +120,11 @@ class Auto(Method):
     max_radius: ArrayLike | None = None
     budget: ArrayLike | None = None
     directions: int = static(default=1)
+    edition: ArrayLike = EDITION
 
     def for_budget(self, budget: int) -> "Auto":
         planned = self.budget is not None
-        return self if planned else Auto(self.radius, self.max_radius, budget, self.directions)
+        return self if planned else replace(self, budget=budget)
 
     def points(self, dim: int) -> int:
         return 2 * self.directions
@@ -183,9 +193,11 @@ class Auto(Method):
         pairs, count = self._pairs(state), (state.told + 1).astype(state.x.dtype)
         centre, radius, live = _at_centre(state.told), state.radius, count <= pairs
         elapsed = jnp.minimum(count / pairs, 1)
-        middle = (values[0] + values[1]) / 2
+        asked = jnp.floor(count / CENTRE) + 1 + jnp.where(count >= 4, 1, 0)  # pairs at x so far
+        middle = self._middle(state, values, asked)
 
-        squares = self._squares(state, values[0] - values[1])
+        slip = self._slipped(state, values)
+        squares = self._squares(state, values[0] - values[1], slip)
         square = _median(*squares)
         square = jnp.where(
             (square > 0) & (count > 2), square, jnp.maximum(jnp.maximum(*squares[:2]), squares[2])
@@ -194,8 +206,8 @@ class Auto(Method):
         deviation = jnp.sqrt(unit)
         bound = self._limit(state) * deviation
         difference = jnp.clip(values[0] - values[1], -bound, bound)
-        asked = jnp.floor(count / CENTRE) + 1 + jnp.where(count >= 4, 1, 0)  # pairs at x so far
-        spread = Spread(*squares, self._at_x(state, difference, asked), self._around(state, middle, square))
+        calm = self._at_x(state, difference, asked, slip)
+        spread = Spread(*squares, calm, self._around(state, middle, square))
 
         trust = asked / (asked + PRIOR)
         still = jnp.where(square > 0, square + trust * (jnp.minimum(spread.still, square) - square), 1)
@@ -210,7 +222,8 @@ class Auto(Method):
         fits = jnp.abs(middle - expected) <= WILD * deviation
         misled = centre & ~fits & (jnp.abs(middle - state.last) <= WILD * deviation)
         here = jnp.where(fits | misled | (state.told == 0), middle, expected)
-        cost = jnp.where(misled & (state.told > 0), 0, cost)
+        here = jnp.where(slip, middle, here)
+        cost = jnp.where(misled & (state.told > 0) | slip, 0, cost)
         # Both are brought from the radii they were measured with to the present one.
         present = radius / jnp.where(width > 0, width, 1)
 
@@ -222,8 +235,9 @@ class Auto(Method):
         shrink = SHRINKAGE * jnp.clip(excess, 0, 3)
         grow = (GROWTH + NOISY_GROWTH * share) * jnp.clip(excess, -1, 0)
         change = jnp.exp(-(elapsed**PACE) * (shrink + grow) / (count + 1))
-        next_radius = jnp.minimum(radius * jnp.where(live & ~centre, change, 1), 2 * asked_radius)
-        next_radius = self._allowed(next_radius)
+        next_radius = jnp.where(live & ~centre, radius * change, radius)
+        next_radius = jnp.where(slip, jnp.minimum(radius, jnp.multiply(2, self.radius)), next_radius)
+        next_radius = self._allowed(jnp.minimum(next_radius, 2 * asked_radius))
 
         stride = elapsed ** (1 - FADE) / (elapsed + RAMP) * (dim / 10) ** 0.125
         stride = stride * (1 + SIGNAL * (1 - share)) / (1 + HUMBLE * dim / pairs * share)
@@ -287,7 +301,23 @@ class Auto(Method):
         noise = doubt * (1 + (2 / dim) ** 0.5) * jnp.minimum(state.drift / unit, dim) ** 2
         return jnp.where(doubt > 0, state.begun + jnp.clip(1 - noise / square, 0, 1) * walked, state.mean)
 
-    def _squares(self, state: State, difference: Array) -> tuple[Array, Array, Array]:
+    def _middle(self, state: State, values: Array, asked: Array) -> Array:
+        """The mean of a pair; at x, of two that differ far more than before, the one that was expected."""
+        expected, usual = state.here - state.fallen, jnp.sqrt(state.spread.still)
+        nearer = jnp.abs(values[0] - expected) <= jnp.abs(values[1] - expected)
+        most = SLIP * (1 + 2 / jnp.maximum(asked - 1, 1)) * usual  # little is usual after few pairs
+        apart = (usual > 0) & (jnp.abs(values[0] - values[1]) > most)
+        alone = _at_centre(state.told) & apart & (jnp.asarray(self.edition) >= 3)
+        return jnp.where(alone, jnp.where(nearer, values[0], values[1]), _mean(values))
+
+    def _slipped(self, state: State, values: Array) -> Array:
+        """Whether one of the first two answers was wild, as the second pair at x shows, pair 4."""
+        first, second = jnp.sqrt(state.spread.still), jnp.abs(values[0] - values[1])
+        off = jnp.abs(_mean(values) - state.here + state.fallen)
+        wild = (first > SLIP * second) & (jnp.abs(off - first / 2) < first / NEAR)
+        return wild & (state.told == 3) & (jnp.asarray(self.edition) >= 3)
+
+    def _squares(self, state: State, difference: Array, slip: Array) -> tuple[Array, Array, Array]:
         """The three running means of a², one of them fed; a² counts up to `limit`² times their median."""
         old, count = state.spread, (state.told + 1).astype(state.x.dtype)
         known = jnp.where(count > 3, _median(old.first, old.second, old.third), 0)
@@ -295,18 +325,19 @@ class Auto(Method):
         rate = jnp.maximum(1 / jnp.ceil(count / 3), jnp.minimum(3 * MEMORY / self._pairs(state), 0.3))
         change = jnp.where(_at_centre(state.told) & (count > 1), 0, rate)
         turn = state.told % 3
+        first = old.first + jnp.where(turn == 0, change, 0) * (square - old.first)
         return (
-            old.first + jnp.where(turn == 0, change, 0) * (square - old.first),
+            jnp.where(slip, jnp.minimum((old.second + old.third) / 2, first), first),
             old.second + jnp.where(turn == 1, change, 0) * (square - old.second),
             old.third + jnp.where(turn == 2, change, 0) * (square - old.third),
         )
 
-    def _at_x(self, state: State, difference: Array, asked: Array) -> Array:
+    def _at_x(self, state: State, difference: Array, asked: Array, slip: Array) -> Array:
         """The running mean of a² over the pairs at x, of which `asked` have been."""
         mean = state.spread.still
         rate = jnp.maximum(1 / asked, jnp.minimum(MEMORY * CENTRE / self._pairs(state), 0.3))
         # The very first pair has nothing to be bounded by: the second replaces it where it was wild.
-        rate = jnp.where((asked == 2) & (mean > (WILD * difference) ** 2), 1, rate)
+        rate = jnp.where((asked == 2) & (mean > (WILD * difference) ** 2) | slip, 1, rate)
         return mean + jnp.where(_at_centre(state.told), rate, 0) * (
             _bounded(difference**2, mean, self._limit(state)) - mean
         )
@@ -344,6 +375,10 @@ def _direction(key: Array, pair: ArrayLike, dim: int) -> Array:
 def _at_centre(pair: Any) -> Any:
     """Whether the pair after so many is asked at x itself."""
     return (pair % CENTRE == CENTRE - 1) | (pair == 0) | (pair == 3)
+
+
+def _mean(values: Array) -> Array:
+    return (values[0] + values[1]) / 2
 
 
 def _median(one: Array, two: Array, three: Array) -> Array:

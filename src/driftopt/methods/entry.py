@@ -24,6 +24,8 @@ class Entry:
     parameters: tuple[str, ...]
     example: Mapping[str, Any] = field(default_factory=lambda: {"radius": 0.5, "step": 0.01})
     provider: str = OWN  # the package that brings it
+    # Numbers that a study writes down though nobody gave them: another version may have others.
+    pinned: Mapping[str, Any] = field(default_factory=dict[str, Any])
     finds: str = "optimum"  # what it comes to: a stationary point of f, or the stable point of retraining
 
     @cached_property

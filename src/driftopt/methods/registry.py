@@ -9,7 +9,7 @@ import numpy as np
 from driftopt import checks, plugins
 from driftopt.method import Method, check_method
 from driftopt.methods import output_rules
-from driftopt.methods.auto import Auto
+from driftopt.methods.auto import EDITION, Auto
 from driftopt.methods.auto_1 import Auto1
 from driftopt.methods.entry import EXAMPLES, Entry, written
 from driftopt.methods.estimators import Coordinate, Estimator, OnePoint, Residual, TwoPoint
@@ -99,7 +99,13 @@ def _directed(law: str, default_output: str = "final") -> Callable[..., Method]:
     return build
 
 
-def _auto(radius: Any, max_radius: Any = None, budget: int | None = None, directions: Any = 1) -> Method:
+def _auto(
+    radius: Any,
+    max_radius: Any = None,
+    budget: int | None = None,
+    directions: Any = 1,
+    edition: Any = EDITION,
+) -> Method:
     """The walk that needs no tuning.
 
     Args:
@@ -110,12 +116,17 @@ def _auto(radius: Any, max_radius: Any = None, budget: int | None = None, direct
             may go as far as it finds worth while, within the bounds.
         directions: pairs of trials asked at once, around one decision; `parallel` of a study sets it.
             It sets a shape, so it is one number for a method.
+        edition: of the rule: 3, or 2, in which a wild answer among the first two was noticed late. A study
+            writes it down and goes on with it; leave it out elsewhere.
     """
+    if checks.shape("edition", edition) not in (2, EDITION):
+        raise ValueError(f"edition must be 2 or {EDITION}, got {checks.brief(edition)}")
     return Auto(
         radius=checks.positive("radius", radius),
         max_radius=None if max_radius is None else checks.positive("max_radius", max_radius),
         budget=None if budget is None else checks.shape("budget", budget),
         directions=checks.shape("directions", directions),
+        edition=checks.shape("edition", edition),
     )
 
 
@@ -140,8 +151,9 @@ _REGISTRY: dict[str, Entry] = {
     "auto": Entry(
         _auto,
         "two points, no tuning: a first guess of a length, and the budget",
-        ("radius", "max_radius", "budget", "directions"),
+        ("radius", "max_radius", "budget", "directions", "edition"),
         {"radius": 0.5, "budget": 200},
+        pinned={"edition": EDITION},
     ),
     "auto-1": Entry(
         _auto_1,

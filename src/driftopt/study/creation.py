@@ -146,7 +146,7 @@ def _method(
         shape, _ = defaults.resolve(name, radius=1.0, **plan)
         radius = _limited(name, radius, shape, max_change, space)
     method, numbers = defaults.resolve(name, radius=radius, start=space.start, **plan)
-    return space, method, _plain(numbers)
+    return space, method, _plain(dict(methods.entry(name).pinned) | numbers)
 
 
 def _check_widths(space: Space, sized: Space) -> None:
