@@ -1,5 +1,6 @@
 """Answers of every kind are judged: control from the first on, and those that evaluate."""
 
+import numpy as np
 import pytest
 
 from driftopt.study import Study
@@ -72,3 +73,23 @@ def test_confirming_a_great_improvement_holds_nothing():
     drive(drive(study, bowl), bowl, purpose="confirm")
     assert study.recommend().improvement.mean > 100
     assert "held" not in states(study).values()
+
+
+@pytest.mark.parametrize("place", [3, 25])
+def test_a_mistyped_control_told_beside_a_value_holds_the_answer(place):
+    """As a mistyped value does: at once where enough is known, else when a dozen are in."""
+    study = Study.create(
+        "sqlite://", "a", x0=[1.0, -0.5], radius=0.3, budget=80, rng=1, relative_to_control=True
+    )
+    rng, wrong = np.random.default_rng(0), None
+    for turn in range(30):
+        trial = study.ask()
+        control = 20.0 + rng.normal()
+        if turn == place:
+            wrong = trial.id
+        state = study.tell(trial.id, 21.0 + rng.normal(), control=2000.0 if turn == place else control)
+        assert state == ("held" if turn == place == 25 else "complete")
+    assert [t.id for t in study.trials(state="held")] == [wrong]
+    assert "control 2000 is" in study.trial(wrong).history[-1].reason
+    study.correct(wrong, 21.0, control=20.0)
+    assert study.trial(wrong).state in ("complete", "superseded")

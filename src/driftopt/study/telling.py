@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from driftopt import checks
-from driftopt.answers import Answer, Peers, Verdict
+from driftopt.answers import Answer, Beside, Peers, Verdict
 from driftopt.answers.guard import ENOUGH, RECENT
 from driftopt.study.errors import Conflict, UnknownTrial
 from driftopt.study.log import (
@@ -123,7 +123,8 @@ class _Answer:
     ):
         self._session = session
         self._who = _who(who)
-        self._beside = session.spec.beside(more).as_json()
+        told_beside = session.spec.beside(more)
+        self._beside, self._control = told_beside.as_json(), told_beside.control
         self.id = trial_number(id)
         self._value = stored(checks.number("value", value))
         self._sem = None if sem is None else stored(checks.number("sem", sem))
@@ -139,6 +140,8 @@ class _Answer:
         said = self._judged(trial.asked, beside)
         if beside is not None and len(beside.alike) < ENOUGH and said.kind != "failed":
             said = self._reviewed(log, trial.asked, said, now)
+        if beside is not None and said.kind == "complete":
+            said = self._beside_judged(log, trial.asked, said, now)
         return _record(log, trial, replace(said, who=self._who), now)
 
     def _judged(self, asked: Asked, beside: Peers | None) -> Said:
@@ -163,6 +166,33 @@ class _Answer:
         if asked.kind == "method" and len(told) == ENOUGH:  # now the first controls can be judged
             _doubt(log, _against_controls(self._session.spec, log, told), now)
         return said if this is None else replace(said, kind=this.state, reason=this.reason)
+
+    def _beside_judged(self, log: Writer, asked: Asked, said: Said, now: float) -> Said:
+        """The control told beside a value, judged like an answer by those told before it."""
+        if self._control is None or asked.kind != "method":
+            return said
+        steps, before = self._session.spec.answers, _controls_beside(log)
+        values = np.array([control for control, _ in before.values()])
+        held = np.array([doubtful for _, doubtful in before.values()], dtype=bool)
+        against = steps.judge(Answer(self._control, peers=Peers(values, held=held)))
+        if len(before) + 1 == ENOUGH:  # now the first ones can be judged
+            *first, against = map(_of_control, steps.review(np.append(values, self._control)))
+            _doubt(log, dict(zip(before, first, strict=True)), now)
+        else:
+            against = _of_control(against)
+        return said if against is None else replace(said, kind=against.state, reason=against.reason)
+
+
+def _controls_beside(log: Writer) -> dict[int, tuple[float, bool]]:
+    """What was told as control beside the last values, by trial, and whether it is held."""
+    told = {
+        id: (Beside.from_json(one.beside).control, one.held) for id, one in log.last("method", RECENT).items()
+    }
+    return {id: (control, held) for id, (control, held) in told.items() if control is not None}
+
+
+def _of_control(verdict: Verdict | None) -> Verdict | None:
+    return None if verdict is None else verdict._replace(reason=f"control {verdict.reason}")
 
 
 def peers(spec: Spec, log: Writer, trial: KnownTrial) -> Peers | None:

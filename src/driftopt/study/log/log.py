@@ -213,11 +213,11 @@ class Reader:
     def _standing(self, statement: Any, before: int | None, **where: Any) -> dict[int, Answered]:
         where |= self._study | {"before": self._next if before is None else before}
         stand: dict[int, Answered] = {}
-        rows: list[Any] = sorted(self._connection.execute(statement, where).all())
-        for _, trial, kind, value in rows:
+        rows: list[Any] = sorted(self._connection.execute(statement, where).all(), key=lambda row: row.row)
+        for _, trial, kind, value, beside in rows:
             stand.pop(trial, None)
             if kind != "voided":
-                stand[trial] = Answered(value, kind in ("held", "doubted"))
+                stand[trial] = Answered(value, kind in ("held", "doubted"), beside)
         return stand
 
     @property

@@ -100,6 +100,7 @@ class Answered(NamedTuple):
 
     value: float
     held: bool
+    beside: str | None  # what was told with it
 
 
 def stored(number: float) -> float:

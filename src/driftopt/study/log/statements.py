@@ -71,7 +71,7 @@ LAST_POINTS = (
     .limit(1)
 )
 _STANDING = (
-    sa.select(events.c.row, events.c.trial_id, events.c.kind, events.c.value)
+    sa.select(events.c.row, events.c.trial_id, events.c.kind, events.c.value, events.c.beside)
     .join_from(events, trials, events.c.trial_id == trials.c.id)
     .where(*_given(events, "study_id"), trials.c.kind == sa.bindparam("of_kind"))
     .where(events.c.kind.in_(("complete", "held", *AMENDMENTS)), events.c.row < sa.bindparam("before"))
