@@ -5,7 +5,6 @@ than fastest. Seeds, the numbering of queries and what is evaluated are those of
 of values walks the same path through either loop.
 """
 
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -18,7 +17,7 @@ from driftopt import checks
 from driftopt.answers import Beside
 from driftopt.drivers.compiler_options import options
 from driftopt.drivers.host import farthest
-from driftopt.drivers.plan import QUICK, affordable, first_step
+from driftopt.drivers.plan import QUICK, ObservedPlan, affordable, first_step
 from driftopt.method import Method
 from driftopt.oracle import Observed, Sight, WithBeside, mean_over
 from driftopt.problem import Problem
@@ -26,25 +25,6 @@ from driftopt.rng.seeds import query_key, run_words, wrapped
 from driftopt.runtime import executable_cache, fingerprint
 
 WORLD = np.uint32(2**32 - 1)  # the number of the world's own key: no query has it
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What, when changed, compiles anew."""
-
-    dim: int
-    points: int
-    most: int  # samples at a point, the largest batch of any lane and iteration
-    budget: int
-    every: int  # queries between evaluations
-    settle: int  # deployments that stand behind one answer
-    quick: bool = False  # whether the runs are so short that compiling takes longer
-    devices: int = 1
-
-    @property
-    def segments(self) -> int:
-        """Evaluations along a run."""
-        return -(-self.budget // self.every)
 
 
 def needed(method: Method, problem: Problem, settle: int) -> bool:
@@ -80,7 +60,7 @@ def _check_beside(method: Method, problems: Problem) -> None:
 
     def first(problems: Problem, key: Array) -> Any:
         problem = jax.tree.map(lambda leaf: leaf[0], problems)
-        look = _Look(method, problem, key, Shape(dim, method.points(dim), 1, 1, 1, 1))
+        look = _Look(method, problem, key, ObservedPlan(dim, method.points(dim), 1, 1, 1, 1))
         return look.first_state(key, problem.x0.astype(jnp.float32))
 
     jax.eval_shape(first, problems, jax.random.key(0))  # the method says what it misses
@@ -106,23 +86,23 @@ def run(
     every = budget if evaluate_every is None else int(checks.count("evaluate_every", evaluate_every))
     backend = jax.default_backend()
     quick = backend == "cpu" and budget * seeds.size * width * dim * times < QUICK
-    shape = Shape(dim, method.points(dim), most, budget, min(every, budget), settle, quick)
+    plan = ObservedPlan(dim, method.points(dim), most, budget, min(every, budget), settle, quick)
     program = partial(_compiled, backend, quick)
     arguments = jax.tree.map(np.asarray, (numbers, problems, run_words(seeds), start))
-    x, curve, at = map(np.asarray, executable_cache.call(program, arguments, shape, results=3))
+    x, curve, at = map(np.asarray, executable_cache.call(program, arguments, plan, results=3))
     return x, curve[..., -1], at[..., -1], at, curve
 
 
 @cache
 def _compiled(backend: str, quick: bool, code: str) -> Any:
-    def lanes(method: Any, problems: Any, keys: Any, start: Any, shape: Shape) -> Any:
-        run = partial(_run, start=start, shape=shape)
+    def lanes(method: Any, problems: Any, keys: Any, start: Any, plan: ObservedPlan) -> Any:
+        run = partial(_run, start=start, plan=plan)
         run = _along(run, (0, None, None))  # configurations
         run = _along(run, (None, None, 0))  # seeds
         return _along(run, (0, 0, 0))(method, problems, keys)  # instances
 
     lanes.__name__ = f"observed_{fingerprint.digest_of()[:12]}"
-    return jax.jit(lanes, static_argnames="shape", compiler_options=options(backend, quick))
+    return jax.jit(lanes, static_argnames="plan", compiler_options=options(backend, quick))
 
 
 def _along(run: Any, axes: tuple[int | None, ...]) -> Any:
@@ -141,20 +121,22 @@ def _along(run: Any, axes: tuple[int | None, ...]) -> Any:
     return lanes
 
 
-def _run(method: Method, problem: Problem, keys: Any, start: Any, shape: Shape) -> tuple[Array, Array, Array]:
+def _run(
+    method: Method, problem: Problem, keys: Any, start: Any, plan: ObservedPlan
+) -> tuple[Array, Array, Array]:
     """One lane from its keys: the decision reported, the exact objective along the way, the queries there."""
     method_key, oracle = map(wrapped, keys)
-    look = _Look(method, problem, oracle, shape)
+    look = _Look(method, problem, oracle, plan)
     x0 = problem.x0.astype(jnp.float32) if start is None else start
     state = look.first_state(method_key, x0)
     world = problem.begin(query_key(oracle, WORLD))
 
     def cost(state: Any) -> Array:
-        return (shape.settle * jnp.sum(method.samples(state.told, shape.dim))).astype(jnp.int32)
+        return (plan.settle * jnp.sum(method.samples(state.told, plan.dim))).astype(jnp.int32)
 
     def iterate(carry: Any) -> Any:
         state, world, spent = carry
-        noise = method.noise(method_key, state.told, shape.dim)
+        noise = method.noise(method_key, state.told, plan.dim)
         points = method.ask(state, noise)
         world, seen = look(state.told, points, world, spent)
         return method.tell(state, seen, noise), world, spent + cost(state)
@@ -169,7 +151,7 @@ def _run(method: Method, problem: Problem, keys: Any, start: Any, shape: Shape) 
         value = jnp.where(sound & jnp.isfinite(value), value, jnp.inf)
         return (carry, jnp.where(sound, x, reported)), (value, carry[2])
 
-    limits = jnp.minimum((jnp.arange(shape.segments) + 1) * shape.every, shape.budget)
+    limits = jnp.minimum((jnp.arange(plan.segments) + 1) * plan.every, plan.budget)
     begin = ((state, world, jnp.zeros((), jnp.int32)), method.recommend(state))
     (_, x), (curve, at) = lax.scan(segment, begin, limits)
     return x, curve, at
@@ -178,19 +160,19 @@ def _run(method: Method, problem: Problem, keys: Any, start: Any, shape: Shape) 
 class _Look:
     """What an iteration's queries show to the method, and what they do to the world."""
 
-    def __init__(self, method: Method, problem: Problem, oracle: Array, shape: Shape):
-        self.method, self.problem, self.oracle, self.shape = method, problem, oracle, shape
+    def __init__(self, method: Method, problem: Problem, oracle: Array, plan: ObservedPlan):
+        self.method, self.problem, self.oracle, self.plan = method, problem, oracle, plan
 
     def __call__(self, count: Array, points: Array, world: Any, spent: Array) -> tuple[Any, Any]:
-        samples = jnp.asarray(self.method.samples(count, self.shape.dim))
-        taken = jnp.arange(self.shape.most)[None, :] < samples[:, None]
-        numbers = spent + self.shape.settle * self._places(count, samples)
+        samples = jnp.asarray(self.method.samples(count, self.plan.dim))
+        taken = jnp.arange(self.plan.most)[None, :] < samples[:, None]
+        numbers = spent + self.plan.settle * self._places(count, samples)
         if self.problem.remembers:
             world, xi = self._one_after_the_other(world, numbers, points, taken)
         else:
             # The answers of a world without memory are independent: only the last of those that it is held
             # for is looked at, and the others are paid for.
-            noise = self._noise(numbers + self.shape.settle - 1)
+            noise = self._noise(numbers + self.plan.settle - 1)
             if not self.method.sees.observes:
                 each = _each(self.problem.observe, (0, None))(noise, points)
                 if self.method.sees is Sight.BESIDE:
@@ -216,15 +198,15 @@ class _Look:
     def first_state(self, key: Array, x0: Array) -> Any:
         """The method's state before the first query, with room for what it will see."""
         if self.method.sees is Sight.BESIDE:
-            points = jnp.zeros((self.shape.points, self.shape.dim), jnp.float32)
-            taken = jnp.ones((self.shape.most, self.shape.points), bool)
+            points = jnp.zeros((self.plan.points, self.plan.dim), jnp.float32)
+            taken = jnp.ones((self.plan.most, self.plan.points), bool)
             noise = self._noise(jnp.zeros(taken.T.shape, jnp.int32))
             like = WithBeside(taken.astype(jnp.float32), taken, self._beside(noise, points))
             return self.method.init(key, x0, like)  # pyright: ignore[reportCallIssue]
         if not self.method.sees.observes:
             return self.method.init(key, x0)
-        points = jnp.zeros((self.shape.points, self.shape.dim), jnp.float32)
-        taken = jnp.zeros((self.shape.points, self.shape.most), bool)
+        points = jnp.zeros((self.plan.points, self.plan.dim), jnp.float32)
+        taken = jnp.zeros((self.plan.points, self.plan.most), bool)
         one = jax.eval_shape(self.problem.draw, query_key(self.oracle, 0), x0)
         xi = jax.tree.map(lambda leaf: jnp.zeros(taken.shape + leaf.shape, leaf.dtype), one)
         return self.method.init(key, x0, self._observed(points[:, 0], points, xi, taken))  # pyright: ignore[reportCallIssue]
@@ -239,11 +221,11 @@ class _Look:
         Every point once, m times over, as in `query_key`; where points differ in their samples, one point's
         samples after the other's.
         """
-        streams = jnp.asarray(self.method.streams(count, self.shape.dim))
-        repeat = jnp.arange(self.shape.most)
+        streams = jnp.asarray(self.method.streams(count, self.plan.dim))
+        repeat = jnp.arange(self.plan.most)
         if self.method.scheduled:
             return (jnp.cumsum(samples) - samples)[streams][:, None] + repeat
-        return streams[:, None] + repeat * self.shape.points
+        return streams[:, None] + repeat * self.plan.points
 
     def _noise(self, numbers: Array) -> Any:
         return _each(lambda number: self.problem.noise(query_key(self.oracle, number)), (0,))(numbers)
@@ -257,14 +239,14 @@ class _Look:
         """
 
         def deploy(world: Any, order: Array) -> tuple[Any, Any]:
-            number, there, x = numbers.ravel()[order], taken.ravel()[order], points[order // self.shape.most]
+            number, there, x = numbers.ravel()[order], taken.ravel()[order], points[order // self.plan.most]
 
             def once(later: Array, carry: Any) -> Any:
                 noise = self.problem.noise(query_key(self.oracle, number + later))
                 return self.problem.advance(carry[0], noise, x)
 
             first = self.problem.advance(world, self.problem.noise(query_key(self.oracle, number)), x)
-            after, xi = lax.fori_loop(1, self.shape.settle, once, first)
+            after, xi = lax.fori_loop(1, self.plan.settle, once, first)
             return jax.tree.map(lambda new, old: jnp.where(there, new, old), after, world), xi
 
         order = jnp.argsort(jnp.where(taken, numbers, jnp.iinfo(jnp.int32).max).ravel())

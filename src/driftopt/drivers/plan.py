@@ -71,6 +71,25 @@ class RunPlan:
         return cls(dim, points, rows, segment, segments, chunk, lanes, split, devices, single, cpu, quick)
 
 
+@dataclass(frozen=True)
+class ObservedPlan:
+    """The shapes of a program of the second loop, `observed_loop`."""
+
+    dim: int
+    points: int
+    most: int  # samples at a point, the largest batch of any lane and iteration
+    budget: int
+    every: int  # queries between evaluations
+    settle: int  # deployments that stand behind one answer
+    quick: bool = False  # whether the runs are so short that compiling takes longer
+    devices: int = 1
+
+    @property
+    def segments(self) -> int:
+        """Evaluations along a run."""
+        return -(-self.budget // self.every)
+
+
 def padded(width: int) -> int:
     """The number of configurations to run: whole vectors, where that adds no more than a quarter.
 
