@@ -14,7 +14,7 @@ from driftopt.methods import directions, estimators, learners
 from jaxtyping import jaxtyped
 
 ROOMS = ("methods.directions", "methods.estimators", "methods.learners", "methods.o2nc", "methods.sgd",
-         "methods.output_rules", "problems.synthetic", "drivers.compiled_loop")
+         "methods.output_rules", "methods.informed", "problems.synthetic", "drivers.compiled_loop")
 
 
 def check(space):
@@ -41,6 +41,15 @@ for name in ("zo-o2nc-2pt", "zo-o2nc-1pt", "zo-co", "zo-sph", "zo-og"):
     shifts = driftopt.stack([problems.location_shift(3, rng=seed) for seed in range(2)])
     assert driftopt.simulate_many(lanes, shifts, budget=24, seeds=[0, 1, 2]).fun.shape == (2, 3, 2)
     driftopt.minimize(noisy, np.ones(3), budget=24, method=name, params=entry.example)
+
+from driftopt.answers import Beside
+from driftopt.methods.informed import with_covariates
+from driftopt.oracle import WithBeside
+told = WithBeside(jnp.ones((1, 2)), jnp.ones((1, 2), bool), Beside({"rain": jnp.ones((1, 2))}))
+method = with_covariates(methods.get("zo-sph", radius=0.5, step=0.1))
+state = method.init(jax.random.key(0), jnp.ones(3), told)
+assert method.ask(state).shape == (2, 3)
+assert method.recommend(method.tell(state, told)).shape == (3,)
 """
 WRONG = {
     "a direction for every point": (

@@ -18,6 +18,7 @@ from driftopt.answers.limits import checked, none_hard
 from driftopt.method import Method, check_method
 from driftopt.oracle import Sight, WithBeside
 from driftopt.pytree import module, static
+from driftopt.shapes import Decision, Points
 
 
 class State(NamedTuple):
@@ -108,7 +109,7 @@ class Informed(Method):
     def points(self, dim: int) -> int:
         return self.method.points(dim)
 
-    def init(self, key: Array, x0: Array, like: WithBeside | None = None) -> State:
+    def init(self, key: Array, x0: Decision, like: WithBeside | None = None) -> State:
         if like is None:
             raise ValueError(
                 "what is known beside values is told by simulate alone: elsewhere give the method itself"
@@ -121,7 +122,7 @@ class Informed(Method):
     def noise(self, key: Array, count: ArrayLike, dim: int) -> Any:
         return self.method.noise(key, count, dim)
 
-    def ask(self, state: State, noise: Any = None) -> Array:
+    def ask(self, state: State, noise: Any = None) -> Points:
         return self.method.ask(state.method, noise)
 
     def tell(self, state: State, values: WithBeside, noise: Any = None) -> State:
@@ -131,7 +132,7 @@ class Informed(Method):
         within = self.method.tell(state.method, told, noise)
         return State(state.key, within.told, within.x, within, memory)
 
-    def recommend(self, state: State) -> Array:
+    def recommend(self, state: State) -> Decision:
         return self.method.recommend(state.method)
 
     def _answers(self, beside: Beside) -> Answers:
