@@ -1,0 +1,67 @@
+"""`python -m benchmarks.cold_start`: where the time goes when no program is kept yet, program by program.
+
+Processor seconds, one program at a time, so that other work on the machine changes them little. The quick
+protocol, or the full one with `--full`. Needs the data (DRIFTOPT_DATA).
+"""
+
+import os
+
+# Before NumPy loads, as the command line does it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from driftopt.paper.reproduction import reproduce
+from driftopt.paper.scope import Scope
+from driftopt.runtime import executable_cache, jax_settings
+
+HEAD = "| program | lanes | tracing | lowering | compiling and keeping | lines of HLO |"
+
+
+def main() -> None:
+    quick, programs = "--full" not in sys.argv, list[tuple[float, float, float]]()
+    make: Any = executable_cache._make  # pyright: ignore[reportPrivateUsage]
+
+    def timed(jitted: Any, arguments: Any, plan: Any, *others: Any) -> Any:
+        clock = [time.process_time()]
+        traced = jitted.trace(*arguments, plan)
+        clock.append(time.process_time())
+        lowered = traced.lower()
+        clock.append(time.process_time())
+        program = make(jitted, arguments, plan, *others)  # JAX has the trace and the lowering by now
+        clock.append(time.process_time())
+        seconds = tuple(float(part) for part in np.diff(clock))
+        programs.append((seconds[0], seconds[1], seconds[2]))
+        method, problem = (type(one).__name__ for one in arguments[:2])
+        estimator = type(getattr(arguments[0], "estimator", None)).__name__
+        name = f"{problem}: {method} {estimator if estimator != 'NoneType' else ''}, {plan.points} points"
+        lines = len(lowered.as_text().splitlines())
+        lanes = "×".join(map(str, plan.lanes))
+        columns = (f"{part:.2f}" for part in seconds)
+        print(f"| {name} | {lanes} | {' | '.join(columns)} | {lines:,} |", flush=True)
+        return program
+
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["JAX_COMPILATION_CACHE_DIR"] = str(Path(folder) / "programs")
+        jax_settings.prepare()
+        executable_cache._make = timed  # pyright: ignore[reportPrivateUsage]
+        print(f"{HEAD}\n|---|---|---|---|---|---|", flush=True)
+        with ThreadPoolExecutor(1) as alone:
+            reproduce(Path(folder) / "out", scope=Scope(quick), executor=alone, progress=False)
+    sums = [f"{sum(part):.1f}" for part in zip(*programs, strict=True)]
+    print(
+        f"\n{len(programs)} programs: tracing, lowering, compiling and keeping {', '.join(sums)} s;", end=" "
+    )
+    print(f"the whole process {time.process_time():.1f} s on {jax.local_device_count()} cores")
+
+
+if __name__ == "__main__":
+    main()
