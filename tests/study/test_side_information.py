@@ -485,3 +485,9 @@ def _numbers():
     rng = np.random.default_rng(3)
     while True:
         yield float(rng.normal())
+
+
+def test_one_answer_is_spoken_of_as_one():
+    study = Study.create("sqlite://", "a", budget=20, **PLAIN, limits={"complaints": {"max": 5.0}})
+    study.tell(study.ask().id, 1.0, metrics={"complaints": 3.0})
+    assert "from 1 trial around it" in study.recommend().metrics[0].words

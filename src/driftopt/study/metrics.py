@@ -25,6 +25,7 @@ def estimates(spec: Spec, closed: int, trials: Sequence[Trial]) -> tuple[Metric,
             values = np.array([t.metrics[name] for t in group if name in t.metrics], np.float64)
             if values.size > 1 or (values.size and group is late):
                 error = averages.standard_error(values) if values.size > 1 else None
+                basis = basis if values.size > 1 else "trial around it"
                 return Metric(name, float(averages.mean(values)), error, values.size, words, basis)
         return Metric(name, None, None, 0, words, "")
 
