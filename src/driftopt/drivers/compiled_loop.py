@@ -5,6 +5,8 @@ is the one XLA vectorises. A "row" is one sample at every queried point of every
 told when the rows of its batch are in. Random numbers belong to (instance, seed) and are shared by all
 configurations of a seed: common random numbers, drawn in bulk for many rows, and exactly those that each run
 would draw alone.
+
+Longer than 300 lines: one loop in the forms that CPUs and accelerators need, which are read side by side.
 """
 
 import threading
