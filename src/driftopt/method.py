@@ -2,13 +2,13 @@
 
 A driver (`simulate`, `minimize`, `Study`) holds the oracle and repeats
 
-    points = method.ask(state)
+    points = method.ask(state, noise)
     values = the mean of method.batch fresh samples of F at each of the points
-    state  = method.tell(state, values)
+    state  = method.tell(state, values, noise)
 
-A method that sees more than values (`sees`; oracle.py has the letters) is told an `Observed` instead: the
-values and the ξ behind them. What one iteration may spend is in `samples`, which points share their noise in
-`streams`.
+A method that sees ξ (`sees`; oracle.py has the letters) is told an `Observed` instead: the values and the ξ
+behind them; one that sees what is known beside, a `WithBeside`. What one iteration may spend is in `samples`,
+and which points share their noise, for a method that sees values under the same noise, in `streams`.
 
 All randomness comes from the key in the state and the count of answers told, so `ask` may be repeated
 (after a crash, say) and gives the same points until the next `tell`.
@@ -18,6 +18,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
@@ -69,8 +70,8 @@ class Method(ABC):
     def init(self, key: Array, x0: Array) -> Any:
         """The state before the first query, at the start x0.
 
-        A method that sees more than values also takes `like`, an `Observed` of zeros with the shapes that it
-        will be told: what it keeps of past observations has room from the start.
+        A method that sees ξ or what is known beside also takes `like`, zeros in the shapes of what it will be
+        told: what it keeps of past observations has room from the start.
         """
 
     @abstractmethod
@@ -82,9 +83,13 @@ class Method(ABC):
         """
 
     def drawn(self, state: Any, noise: Any) -> Any:
-        """The iteration's noise in the precision of the state: what was handed in, else drawn now."""
+        """The iteration's noise, its real numbers in the state's precision: handed in, or else drawn now."""
         noise = self.noise(state.key, state.told, state.x.shape[0]) if noise is None else noise
-        return jax.tree.map(lambda a: a.astype(state.x.dtype), noise)
+
+        def cast(leaf: Any) -> Any:
+            return leaf.astype(state.x.dtype) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf
+
+        return jax.tree.map(cast, noise)
 
     @abstractmethod
     def ask(self, state: Any, noise: Any = None) -> Array:
@@ -116,9 +121,9 @@ class Method(ABC):
         return np.zeros((len(counts), self.points(dim)), bool)
 
     def streams(self, count: ArrayLike, dim: int) -> Any:
-        """(p,) a number for each point.
+        """(p,) a number for each point: those of one number see the same noise, others their own.
 
-        Points of one number see the same noise (oracle C), others their own.
+        Only for a method that sees values under the same noise (`sees = Sight.SAME_SAMPLE`).
         """
         return np.arange(self.points(dim))
 
@@ -128,8 +133,18 @@ class Method(ABC):
         return type(self).samples is not Method.samples
 
 
+BATCH = (
+    "the number of samples averaged at each point: add the field `batch: ArrayLike = 1`, or "
+    "`batch: ClassVar[int] = 1` where it is always one"
+)
+RADIUS = (
+    "how far the points of one ask lie from the iterate: add the field `radius: ArrayLike`, or "
+    "`radius: ClassVar[float] = 0.0` where they are the iterate itself"
+)
+
+
 def check_method(method: Any) -> Method:
-    """The method itself, once it is one: an instance of a decorated class that says its batch."""
+    """The method itself, once it is one: an instance of a decorated class that says its batch and radius."""
     if isinstance(method, type) and issubclass(method, Method):
         raise ValueError(f"method must be an instance: make one, {method.__name__}(…), of the class")
     if not isinstance(method, Method):
@@ -137,11 +152,14 @@ def check_method(method: Any) -> Method:
             f"method must be a Method, as methods.get(name, …) makes them; got {checks.brief(method)}"
         )
     check_decorated(method)
-    try:
-        _ = method.batch
-    except AttributeError:
+    for name, what in {"batch": BATCH, "radius": RADIUS}.items():
+        try:
+            getattr(method, name)
+        except AttributeError:
+            raise ValueError(f"{type(method).__name__} has no {name}, {what}") from None
+    if type(method).streams is not Method.streams and method.sees is not Sight.SAME_SAMPLE:
         raise ValueError(
-            f"{type(method).__name__} has no batch, the number of samples averaged at each point: add the "
-            "field `batch: ArrayLike = 1`, or `batch: ClassVar[int] = 1` where it is always one"
-        ) from None
+            f"{type(method).__name__} has streams, so that points share their noise, but sees "
+            f"{method.sees.words}: add `sees: ClassVar[Sight] = Sight.SAME_SAMPLE`, or leave streams out"
+        )
     return method

@@ -176,6 +176,7 @@ class State(NamedTuple):
 
 class PlainMethod(driftopt.Method):
     batch: ClassVar[int] = 1
+    radius: ClassVar[float] = 1.0
 
     def points(self, dim):
         return 2

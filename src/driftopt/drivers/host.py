@@ -3,7 +3,7 @@
 What `minimize` and `Study` share: both hold a live oracle, ask for a few points and tell their values.
 """
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -87,7 +87,16 @@ def _affordable(window: Any) -> int:
     return max(1, min(AHEAD, NUMBERS // max(1, numbers)))
 
 
-@one_kernel.Program
+def _own(code: str) -> bool:
+    """Whether there is only driftopt's own code behind a method.
+
+    XLA ends the process where a kernel hands on every number but a count as it came, which a method of
+    others may ask for, and driftopt's do not.
+    """
+    return not code
+
+
+@partial(one_kernel.Program, as_one=_own)
 def _advance(
     code: str, method: Method, state: Any, diverged: Any, noise: Any, values: Any, first: Any, stop: Any
 ) -> Any:
@@ -109,12 +118,12 @@ def _advance(
     return state, diverged, method.ask(state, at(stop))
 
 
-@one_kernel.Program
+@partial(one_kernel.Program, as_one=_own)
 def _init(code: str, method: Method, key: Any, x0: Any) -> Any:
     return method.init(key, x0)
 
 
-@one_kernel.Program
+@partial(one_kernel.Program, as_one=_own)
 def _recommend(code: str, method: Method, state: Any) -> Any:
     return method.recommend(state)
 

@@ -83,8 +83,8 @@ class Program:
     Compiled once for each first argument, which is hashable, and all shapes of the others.
     """
 
-    def __init__(self, fun: Callable[..., Any]):
-        self._fun = fun
+    def __init__(self, fun: Callable[..., Any], as_one: Callable[[Any], bool] = lambda static: True):
+        self._fun, self._as_one = fun, as_one  # for which first arguments it may be one kernel
         self._compiled: dict[Any, Future[Any]] = {}
 
     def __call__(self, static: Any, *arrays: Any) -> Any:
@@ -112,7 +112,7 @@ class Program:
 
     def _promise(self, form: Any, static: Any, arrays: tuple[Any, ...]) -> Future[Any]:
         if form not in self._compiled:
-            self._compiled[form] = promise(partial(self._fun, static), *arrays)
+            self._compiled[form] = promise(partial(self._fun, static), *arrays, as_one=self._as_one(static))
         return self._compiled[form]
 
 
@@ -121,7 +121,7 @@ def _form(static: Any, arrays: tuple[Any, ...]) -> Any:
     return static, structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
 
 
-def promise(fun: Callable[..., Any], *arguments: Any) -> Future[Any]:
+def promise(fun: Callable[..., Any], *arguments: Any, as_one: bool = True) -> Future[Any]:
     """`fun` compiled for arguments of these shapes, in double precision, in another thread."""
     promised = Future[Any]()
 
@@ -131,7 +131,7 @@ def promise(fun: Callable[..., Any], *arguments: Any) -> Future[Any]:
     def fulfil() -> None:
         try:
             with jax.enable_x64(True):
-                promised.set_result(compiled(fun, *jax.tree.map(shape, arguments)))
+                promised.set_result(compiled(fun, *jax.tree.map(shape, arguments), as_one=as_one))
         except BaseException as error:  # whoever waits gets it
             promised.set_exception(error)
 
@@ -140,10 +140,9 @@ def promise(fun: Callable[..., Any], *arguments: Any) -> Future[Any]:
     return promised
 
 
-def compiled(fun: Callable[..., Any], *shapes: Any) -> Any:
+def compiled(fun: Callable[..., Any], *shapes: Any, as_one: bool = True) -> Any:
     """The compiled program of `fun` for arguments of these shapes, all of them at `place()`."""
-    lowered = _as_one(fun).lower(*shapes)
-    if _plain(lowered.as_text()):
+    if as_one and _plain((lowered := _as_one(fun).lower(*shapes)).as_text()):
         # A version of XLA that cannot do it compiles it in the usual way.
         with suppress(jax.errors.JaxRuntimeError):
             return lowered.compile(compiler_options=options("cpu", quick=False))

@@ -12,6 +12,7 @@ import numpy as np
 from driftopt.drivers import one_kernel
 from driftopt.drivers.host import Host
 from driftopt.method import Method
+from driftopt.rng.seeds import wrapped
 
 
 class QuickHost(Host):
@@ -123,48 +124,53 @@ class _Form(NamedTuple):
     """The structure of a packed pytree: hashable, so that equal ones share a program."""
 
     structure: Any
-    leaves: tuple[tuple[tuple[int, ...], str], ...]  # shape and dtype of each; a key is left out
+    leaves: tuple[tuple[tuple[int, ...], str], ...]  # shape and dtype of each; of a key those of its words
 
     @property
     def size(self) -> int:
         """How many numbers are packed."""
-        return sum(math.prod(shape) for shape, dtype in self.leaves if dtype != KEY)
+        return sum(math.prod(shape) for shape, _ in self.leaves)
 
 
 def _form(tree: Any) -> _Form:
     leaves, structure = jax.tree.flatten(tree)
-    return _Form(structure, tuple((leaf.shape, _dtype(leaf)) for leaf in leaves))
+    return _Form(structure, tuple(_leaf_form(leaf) for leaf in leaves))
 
 
-KEY = "key"
+KEY, WORDS = "key", 2  # a key is two words of 32 bits, which a float64 holds exactly
 
 
-def _dtype(leaf: Any) -> str:
-    return KEY if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else str(leaf.dtype)
+def _leaf_form(leaf: Any) -> tuple[tuple[int, ...], str]:
+    return ((*leaf.shape, WORDS), KEY) if _is_key(leaf) else (leaf.shape, str(leaf.dtype))
+
+
+def _is_key(leaf: Any) -> bool:
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def _numbers(tree: Any) -> list[np.ndarray]:
-    """All leaves of a tree that hold numbers, for NumPy: packing what is there needs no program."""
-    return [np.asarray(leaf, np.float64) for leaf in jax.tree.leaves(tree) if _dtype(leaf) != KEY]
+    """All leaves of a tree as numbers, for NumPy: packing what is there needs no program."""
+    return [
+        np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf, np.float64)
+        for leaf in jax.tree.leaves(tree)
+    ]
 
 
 def _unpack(form: _Form, numbers: Any) -> Any:
-    """The tree again. Its key is any: a tell whose noise is handed in draws nothing."""
+    """The tree again."""
     leaves, at = list[Any](), 0
     for shape, dtype in form.leaves:
-        if dtype == KEY:
-            leaves.append(jax.random.key(0))
-            continue
         size = math.prod(shape)
-        leaves.append(numbers[at : at + size].reshape(shape).astype(dtype))
+        leaf = numbers[at : at + size].reshape(shape)
+        leaves.append(wrapped(leaf.astype(jnp.uint32)) if dtype == KEY else leaf.astype(dtype))
         at += size
     return jax.tree.unflatten(form.structure, leaves)
 
 
 def _pack(tree: Any) -> Any:
     """All numbers of a tree, and last their sum, which shows whether all are finite."""
-    numbers = [leaf.reshape(-1).astype(jnp.float64) for leaf in jax.tree.leaves(tree) if _dtype(leaf) != KEY]
-    joined = jnp.concatenate(numbers)
+    leaves = [jax.random.key_data(leaf) if _is_key(leaf) else leaf for leaf in jax.tree.leaves(tree)]
+    joined = jnp.concatenate([leaf.reshape(-1).astype(jnp.float64) for leaf in leaves])
     return jnp.append(joined, jnp.sum(joined))
 
 

@@ -109,7 +109,7 @@ def resolve(
     elif "block" in accepted and "block" not in numbers and "step" not in numbers:
         iterations = budget // int(registry.get(name, **numbers).queries(dim))
         numbers["block"] = block_length(iterations)
-    return registry.get(name, **numbers), numbers
+    return registry.get(name, **numbers).for_budget(budget), numbers
 
 
 def _finds_radius(name: str, numbers: Mapping[str, Any]) -> bool:

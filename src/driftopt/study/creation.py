@@ -122,6 +122,7 @@ def _method(
 ) -> tuple[Space, Any, dict[str, Any]]:
     """The space in its units, the method, and the parameters that build it again, all written out."""
     from driftopt import methods  # JAX: answering a study does without
+    from driftopt.drivers.contract import check_points
     from driftopt.methods import defaults, registry
     from driftopt.oracle import check_study
 
@@ -146,7 +147,7 @@ def _method(
         shape, _ = defaults.resolve(name, radius=1.0, **plan)
         radius = _limited(name, radius, shape, max_change, space)
     method, numbers = defaults.resolve(name, radius=radius, start=space.start, **plan)
-    return space, method, _plain(dict(methods.entry(name).pinned) | numbers)
+    return space, check_points(method, space.dim), _plain(dict(methods.entry(name).pinned) | numbers)
 
 
 def _check_widths(space: Space, sized: Space) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from driftopt import methods
 from driftopt.drivers import one_kernel
 from driftopt.drivers.host import Host, with_precision
+from driftopt.method import Method
 from driftopt.study.progress import Step
 from driftopt.study.spec import Spec
 
@@ -39,8 +40,8 @@ class MethodState(Host):
         self._space = spec.space
         self._begun = spec.start if spec.begun is None else np.array(spec.begun)
         methods.entry(spec.method, spec.provider)  # names the package where it is not installed
-        super().__init__(methods.get(spec.method, **spec.params), self._begun, spec.seed)
-        self._name, self._params = spec.method, dict(spec.params)
+        self._name, self._params, self._budget = spec.method, dict(spec.params), spec.planned(spec.budget)
+        super().__init__(self._planned(), self._begun, spec.seed)
         self._seed, self._draw = spec.seed, 0  # and how often the open iteration was drawn anew
         self.taken = 0
         self.before: np.ndarray | None = None  # the decisions that the last values told belong to
@@ -75,7 +76,7 @@ class MethodState(Host):
             "draw": self._draw,
             "taken": self.taken,
             "before": self.before,
-            "budget": self._params.get("budget"),
+            "budget": self._budget,
         }
 
     def resume(self, data: Mapping[str, Any]) -> None:
@@ -89,8 +90,7 @@ class MethodState(Host):
         like = [_words(leaf) for leaf in (*leaves, self._key)]
         if [(a.dtype, a.shape) for a in (*kept, data["key"])] != [(a.dtype, a.shape) for a in like]:
             raise ValueError("these are not the numbers of this method's state")
-        if data["budget"] is not None:
-            self._plan_for(data["budget"])
+        self._plan_for(data["budget"])
         with jax.enable_x64(True):
             pairs = zip(kept, leaves, strict=True)
             self.state = jax.tree.unflatten(structure, [_from_words(words, leaf) for words, leaf in pairs])
@@ -99,20 +99,26 @@ class MethodState(Host):
         self._draw, self.taken, self.before = data["draw"], data["taken"], data["before"]
         self._draw_window()
 
+    def _planned(self) -> Method:
+        own = {"budget": self._budget} if "budget" in self._params else {}
+        return methods.get(self._name, **self._params | own).for_budget(self._budget)
+
     def _plan_for(self, budget: int) -> None:
-        """Go on from here with a plan for another budget, if the method makes one."""
-        if "budget" in self._params:
-            within = self.told % self.ahead
-            self._params = self._params | {"budget": budget}
-            with jax.enable_x64(True):
-                planned = methods.get(self._name, **self._params)
-                self.method = one_kernel.put(with_precision(planned, jax.numpy.float64))
-                self._run(within, within)
+        """Go on from here with a plan for another budget."""
+        within, self._budget = self.told % self.ahead, budget
+        with jax.enable_x64(True):
+            self.method = one_kernel.put(with_precision(self._planned(), jax.numpy.float64))
+            self._run(within, within)
 
     def redraw(self) -> None:
         """Other random numbers from here on; the iterate and the count stay."""
+
+        def other(leaf: Any) -> Any:
+            return jax.random.fold_in(leaf, _REDRAW) if _is_key(leaf) else leaf
+
         with jax.enable_x64(True):
-            self._key = jax.random.fold_in(self._key, _REDRAW)
+            self._key = other(self._key)
+            self.state = jax.tree.map(other, self.state)  # for a method that draws from its state's key
         self._draw_window()
 
     def _draw_window(self) -> None:
