@@ -40,8 +40,9 @@ class MethodState(Host):
         self._space = spec.space
         self._begun = spec.start if spec.begun is None else np.array(spec.begun)
         methods.entry(spec.method, spec.provider)  # names the package where it is not installed
-        self._name, self._params, self._budget = spec.method, dict(spec.params), spec.planned(spec.budget)
-        super().__init__(self._planned(), self._begun, spec.seed)
+        self._name, self._params = spec.method, dict(spec.params)
+        self._budget: int | None = None  # the method's part of it, where the study was extended
+        super().__init__(self._planned(spec.planned(spec.budget)), self._begun, spec.seed)
         self._seed, self._draw = spec.seed, 0  # and how often the open iteration was drawn anew
         self.taken = 0
         self.before: np.ndarray | None = None  # the decisions that the last values told belong to
@@ -90,7 +91,8 @@ class MethodState(Host):
         like = [_words(leaf) for leaf in (*leaves, self._key)]
         if [(a.dtype, a.shape) for a in (*kept, data["key"])] != [(a.dtype, a.shape) for a in like]:
             raise ValueError("these are not the numbers of this method's state")
-        self._plan_for(data["budget"])
+        if data["budget"] is not None:
+            self._plan_for(data["budget"])
         with jax.enable_x64(True):
             pairs = zip(kept, leaves, strict=True)
             self.state = jax.tree.unflatten(structure, [_from_words(words, leaf) for words, leaf in pairs])
@@ -99,15 +101,16 @@ class MethodState(Host):
         self._draw, self.taken, self.before = data["draw"], data["taken"], data["before"]
         self._draw_window()
 
-    def _planned(self) -> Method:
-        own = {"budget": self._budget} if "budget" in self._params else {}
-        return methods.get(self._name, **self._params | own).for_budget(self._budget)
+    def _planned(self, budget: int) -> Method:
+        return methods.get(self._name, **self._params).for_budget(budget)
 
     def _plan_for(self, budget: int) -> None:
         """Go on from here with a plan for another budget."""
         within, self._budget = self.told % self.ahead, budget
+        if "budget" in self._params:
+            self._params = self._params | {"budget": budget}
         with jax.enable_x64(True):
-            self.method = one_kernel.put(with_precision(self._planned(), jax.numpy.float64))
+            self.method = one_kernel.put(with_precision(self._planned(budget), jax.numpy.float64))
             self._run(within, within)
 
     def redraw(self) -> None:
