@@ -1,4 +1,7 @@
-"""Pricing: the exact expectation against full enumeration, sampled demand against the multinomial law."""
+"""Pricing: the exact expectation against full enumeration, sampled demand against the multinomial law.
+
+Longer than 300 lines: one problem, each of whose laws is computed a second time, in another way.
+"""
 
 import itertools
 from itertools import product

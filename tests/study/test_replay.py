@@ -1,4 +1,7 @@
-"""The log's replay is the state: live equals simulated, resumed equals uninterrupted, old logs open."""
+"""The log's replay is the state: live equals simulated, resumed equals uninterrupted, old logs open.
+
+Longer than 300 lines for the old logs: a test for each format and edition that there was.
+"""
 
 import json
 import re
