@@ -87,16 +87,16 @@ def _affordable(window: Any) -> int:
     return max(1, min(AHEAD, NUMBERS // max(1, numbers)))
 
 
-def _own(code: str) -> bool:
-    """Whether there is only driftopt's own code behind a method.
+def own(code: str) -> bool:
+    """Whether there is only driftopt's own code behind a method, so that its programs may be one kernel.
 
-    XLA ends the process where a kernel hands on every number but a count as it came, which a method of
-    others may ask for, and driftopt's do not.
+    XLA ends the process over some of them, as where a state's numbers but for the count are handed on as they
+    came. The tests run all of driftopt's; of a method of others nobody knows.
     """
     return not code
 
 
-@partial(one_kernel.Program, as_one=_own)
+@partial(one_kernel.Program, as_one=own)
 def _advance(
     code: str, method: Method, state: Any, diverged: Any, noise: Any, values: Any, first: Any, stop: Any
 ) -> Any:
@@ -118,12 +118,12 @@ def _advance(
     return state, diverged, method.ask(state, at(stop))
 
 
-@partial(one_kernel.Program, as_one=_own)
+@partial(one_kernel.Program, as_one=own)
 def _init(code: str, method: Method, key: Any, x0: Any) -> Any:
     return method.init(key, x0)
 
 
-@partial(one_kernel.Program, as_one=_own)
+@partial(one_kernel.Program, as_one=own)
 def _recommend(code: str, method: Method, state: Any) -> Any:
     return method.recommend(state)
 

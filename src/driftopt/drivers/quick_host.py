@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from driftopt.drivers import one_kernel
-from driftopt.drivers.host import Host
+from driftopt.drivers.host import Host, own
 from driftopt.method import Method
 from driftopt.rng.seeds import wrapped
 
@@ -182,7 +182,7 @@ class _Forms(NamedTuple):
     code: str
 
 
-@one_kernel.Program
+@partial(one_kernel.Program, as_one=lambda forms: own(forms.code))
 def _first(forms: _Forms, packed: Any, rows: Any) -> Any:
     """The first points."""
     method, state, _ = _unpack(forms.packed, packed)
@@ -190,7 +190,7 @@ def _first(forms: _Forms, packed: Any, rows: Any) -> Any:
     return _pack((method, state, method.ask(state, now)))
 
 
-@one_kernel.Program
+@partial(one_kernel.Program, as_one=lambda forms: own(forms.code))
 def _tell(forms: _Forms, packed: Any, rows: Any) -> Any:
     """An iteration's values in, and the points of the next."""
     method, state, _ = _unpack(forms.packed, packed)
@@ -199,7 +199,7 @@ def _tell(forms: _Forms, packed: Any, rows: Any) -> Any:
     return _pack((method, state, method.ask(state, then)))
 
 
-@one_kernel.Program
+@partial(one_kernel.Program, as_one=lambda forms: own(forms.code))
 def _recommend(forms: _Forms, packed: Any) -> Any:
     """The decision to report."""
     method, state, _ = _unpack(forms.packed, packed)
