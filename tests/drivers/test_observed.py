@@ -186,7 +186,7 @@ def test_minimize_with_a_formula_is_the_simulation(any_name):
     method = methods.get(any_name, **{**entry.example, **planned})
     if method.sees is Sight.SAME_SAMPLE:
         pytest.skip("a function cannot replay its noise")
-    problem = shown(method)
+    problem = shifting()
     params = {k: v for k, v in entry.example.items() if k not in ("radius", "budget")}
     result = driftopt.minimize(
         recorded_draw(problem, 6),

@@ -5,6 +5,7 @@ how many workers were killed. JAX is imported before the fork but not started: e
 starts its own.
 """
 
+import itertools
 import json
 import os
 import random
@@ -21,8 +22,17 @@ from support.study_worlds import answer_the_long_way, bowl, extend_halfway, put_
 NAME, HOLDER = "crash", "worker"
 
 
-def work(url, pipe, budget):
-    """Answer and put right what the last worker left behind, then go on, until the budget is spent."""
+MOST = (
+    2  # deployments of a worker that is to be killed: so a budget of twice the kills is enough for them all
+)
+WAITS = "waits"  # what it says when they are done
+
+
+def work(url, pipe, budget, most):
+    """Answer and put right what the last worker left behind, then go on, until the budget is spent.
+
+    Or until it has asked `most` times: then it waits for the end.
+    """
 
     def acknowledge(*words):
         os.write(pipe, (" ".join(map(str, words)) + "\n").encode())
@@ -39,7 +49,10 @@ def work(url, pipe, budget):
             answer(trial)
         elif put_right(study, trial):
             acknowledge("unfinished", trial.id)
-    while True:
+    for asked in itertools.count():
+        if asked == most:
+            acknowledge(WAITS)
+            signal.pause()
         extend_halfway(study, budget)
         try:
             trial = study.ask(holder=HOLDER)
@@ -50,13 +63,13 @@ def work(url, pipe, budget):
         answer(trial)
 
 
-def spawn(url, budget):
+def spawn(url, budget, most=None):
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(read)
         try:
-            work(url, write, budget)
+            work(url, write, budget, most)
         except BaseException as error:  # a traceback from pytest's grandchild would be lost
             os.write(write, f"error {error!r}\n".encode())
             os._exit(1)
@@ -66,9 +79,9 @@ def spawn(url, budget):
 
 
 def listen(read, patience, stop):
-    """Lines until `stop` of them came, the worker closed its end, or patience ran out (None: never)."""
+    """Lines until `stop` came, the worker waits or closed its end, or patience ran out (None: never)."""
     lines, rest = [], b""
-    while len(lines) < stop:
+    while len(lines) < stop and WAITS not in lines:
         if patience is not None and not select.select([read], [], [], patience)[0]:
             break
         data = os.read(read, 65536)
@@ -84,7 +97,7 @@ def main(url, kills, seed, budget):
     rng = random.Random(seed)
     killed = 0
     while killed < kills:
-        pid, read = spawn(url, budget)
+        pid, read = spawn(url, budget, MOST)
         # Most die within milliseconds of a random acknowledgement, some anywhere at all: before the study
         # is open, or while JAX starts.
         if rng.random() < 0.9:

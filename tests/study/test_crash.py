@@ -41,9 +41,9 @@ def run_killing(zygote, url, kills, budget):
     raise AssertionError(f"the process that forks has ended: {lines[-5:]}")
 
 
-# A worker lives for about one deployment. So a budget is some twice the kills, for them to fall before and
-# after it is extended, and an iteration is short enough for them to fall into several; not
-# shorter, since whoever begins one has to start JAX.
+# A worker lives for about one deployment, and for two at most. So a budget is twice the kills: all fall
+# into it, before and after it is extended, and an iteration is short enough for them to fall into several;
+# not shorter, since whoever begins one has to start JAX.
 WIDE = {**PLAIN, "parallel": 40}
 # Decisions as they are deployed.
 SETTLING = {
