@@ -88,6 +88,7 @@ LONG_TESTS = (
     "drivers/test_contract.py::test_the_right_method_passes",
     "drivers/test_contract.py::test_the_right_problem_passes",
     "drivers/test_contract.py::test_what_comes_with_driftopt_keeps_its_promises",
+    "drivers/test_devices.py::test_four_devices_share_the_lanes_and_give_the_bits_of_one",
     "drivers/test_drivers_agree.py::test_a_window_of_another_size_changes_nothing_but_memory",
     "drivers/test_drivers_agree.py::test_asking_twice_is_asking_once",
     "drivers/test_drivers_agree.py::test_simulate_and_minimize_walk_the_same_path",
@@ -105,6 +106,7 @@ LONG_TESTS = (
     "drivers/test_observed.py::test_minimize_with_a_formula_is_the_simulation",
     "drivers/test_observed.py::test_mistakes_with_a_formula_are_named",
     "drivers/test_observed.py::test_the_formula_is_reflected_where_queries_are",
+    "drivers/test_one_kernel.py::test_a_process_that_ends_waits_for_the_compiler",
     "drivers/test_simulation_door.py::test_a_problem_may_hold_no_numbers",
     "methods/test_directions.py::test_moments",
     "methods/test_directions.py::test_the_same_directions_in_either_precision",
@@ -153,9 +155,15 @@ LONG_TESTS = (
     "runtime/test_reachable_code.py::test_another_process_finds_the_same",
     "runtime/test_reachable_code.py::test_closures_defaults_attributes_and_state_are_seen",
     "runtime/test_traced_code.py::test_another_process_finds_the_same",
+    "service/test_access.py::test_guessing_is_slowed_down_and_locks_nobody_out",
+    "service/test_access.py::test_requests_without_a_token_are_counted_and_lock_nobody_out",
     "service/test_access.py::test_the_right_role_is_enough",
+    "service/test_api.py::test_a_held_answer_is_accepted",
     "service/test_api.py::test_trials_come_in_pages",
     "service/test_deploy.py::test_the_container_is_healthy_while_its_database_answers",
+    "service/test_events.py::test_what_other_processes_do_is_told_too",
+    "service/test_rate_limits.py::test_a_server_stops_soon_where_its_database_is_away",
+    "service/test_rate_limits.py::test_a_token_may_send_so_many_requests",
     "space/test_bounds.py::test_folding_stays_inside_keeps_insiders_and_never_stretches",
     "space/test_constraints.py::test_minimize_keeps_them_and_finds_the_constrained_optimum",
     "space/test_grid.py::test_constraints_hold_on_the_grid",
@@ -164,10 +172,12 @@ LONG_TESTS = (
     "space/test_units.py::test_a_run_in_other_units_is_the_same_run",
     "space/test_units.py::test_equal_widths_are_one_radius_and_unequal_ones_are_units",
     "space/test_way.py::test_a_study_keeps_max_change_grid_and_constraints_at_once",
+    "space/test_way.py::test_every_step_is_on_the_grid_and_keeps_the_constraints",
     "study/test_amending.py::test_a_corrected_study_is_one_that_was_told_so_at_once",
     "study/test_amending.py::test_every_method_can_be_put_right",
     "study/test_amending.py::test_history_is_kept_and_shown",
     "study/test_amending.py::test_nothing_is_averaged_over_an_iteration_that_was_passed_over",
+    "study/test_amending.py::test_the_mistake_itself_leads_elsewhere",
     "study/test_change_point.py::test_false_alarms_are_rare",
     "study/test_checkpoint.py::test_any_history_is_the_same_with_a_checkpoint_and_without",
     "study/test_checkpoint.py::test_every_method_goes_on_from_its_numbers",
@@ -200,6 +210,7 @@ LONG_TESTS = (
     "study/test_guard.py::test_a_world_that_has_changed_is_believed_after_a_while",
     "study/test_guard.py::test_on_the_command_line_exit_code_6",
     "study/test_guard.py::test_released_before_its_point_was_asked_again",
+    "study/test_guard_kinds.py::test_confirming_a_great_improvement_holds_nothing",
     "study/test_holders.py::test_several_who_ask_at_once_get_what_each_would_have_got",
     "study/test_keys.py::test_keys_go_with_their_study",
     "study/test_plot.py::test_of_many_coordinates_those_that_moved_most_are_drawn",
@@ -218,10 +229,14 @@ LONG_TESTS = (
     "sweep/test_cutting.py::test_every_division_gives_the_same_bits_wherever_it_runs",
     "sweep/test_cutting.py::test_without_units_another_division_rounds_otherwise",
     "sweep/test_job_queue.py::test_a_sweep_through_a_queue_that_loses_jobs_gives_the_same_bits",
+    "sweep/test_planning.py::test_configurations_that_cannot_start_cost_nothing",
     "sweep/test_planning.py::test_runs_queries_and_parts_are_those_of_the_sweep",
     "sweep/test_planning.py::test_ten_million_runs_are_planned_without_running_or_building_them",
+    "sweep/test_planning.py::test_the_command_refuses_a_large_comparison_where_nobody_can_be_asked",
     "sweep/test_reuse.py::test_a_callback_to_what_cannot_be_seen_is_never_reused",
     "sweep/test_reuse.py::test_a_class_made_in_a_notebook_is_known_by_what_it_computes",
+    "sweep/test_reuse.py::test_a_global_counts_for_the_optimisers_of_others",
+    "sweep/test_reuse.py::test_a_global_that_a_method_reads_counts_in_every_run",
     "sweep/test_reuse.py::test_a_global_that_a_problem_reads_is_part_of_the_work",
     "sweep/test_reuse.py::test_a_method_of_somebody_else_is_known_by_what_it_computes",
     "sweep/test_reuse.py::test_a_second_process_reuses_what_the_first_kept",
@@ -237,6 +252,7 @@ LONG_TESTS = (
     "theory/test_field_plans.py::test_guided_keeps_its_promise_on_a_valley",
 )
 
+OTHER_STORES = ("postgres", "[http")  # of the tests that all stores share those on SQLite stay
 THREE_METHODS = ("auto", "zo-o2nc-2pt", "gzo-hs")  # two that see values, one that sees ξ
 
 
@@ -256,7 +272,8 @@ def mark_long(items: list[pytest.Item]) -> None:
     """Mark as slow what the quick loop leaves out."""
     for item in items:
         name, another_method = _function(item), _methods_of(item) - set(THREE_METHODS)
-        if below(item.path, LONG_FILES) or name in LONG_TESTS or another_method or "postgres" in item.nodeid:
+        another_store = any(store in item.nodeid for store in OTHER_STORES)
+        if below(item.path, LONG_FILES) or name in LONG_TESTS or another_method or another_store:
             item.add_marker(pytest.mark.slow)
 
 
