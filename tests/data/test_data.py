@@ -57,7 +57,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server():
     server = Server()
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield server
     server.closing.set()
