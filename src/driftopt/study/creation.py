@@ -9,7 +9,7 @@ from driftopt import checks
 from driftopt.answers import beside
 from driftopt.answers.limits import checked
 from driftopt.space import Space
-from driftopt.study import max_change as limits
+from driftopt.study.max_change import check_radius, widest_radius
 from driftopt.study.spec import Spec, planned
 
 UNEVEN = 10.0  # times as wide as another: no one length is right for both
@@ -200,8 +200,8 @@ def _limited(name: str, radius: Any, shape: Any, max_change: float, space: Space
         )
     reach, room = float(shape.reach), _room(max_change, space)
     if radius is None:
-        return limits.widest_radius(room, reach)
-    limits.check_radius(checks.one_positive("radius", radius), room, reach)
+        return widest_radius(room, reach)
+    check_radius(checks.one_positive("radius", radius), room, reach)
     return radius
 
 
