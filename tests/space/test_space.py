@@ -100,3 +100,11 @@ def test_a_new_step_needs_its_file_and_a_line(monkeypatch):
     doubling = Space.build([1.0], bounds=[(0, 3)], doubled=True)
     assert doubling.deploy(np.array([[4.0]]), (7, 1)).tolist() == [[12.0]]
     assert doubling.given == {"bounds": [[0, 3]], "doubled": True}
+
+
+def test_distances_are_each_decisions_distance():
+    space = Space.build([1.0, 50.0], units=[0.1, 5.0])
+    decisions = np.random.default_rng(0).normal(size=(7, 2))
+    each = [space.distance(one, space.start) for one in decisions]
+    np.testing.assert_allclose(space.distances(decisions, space.start), each, rtol=1e-12)
+    assert space.distances(np.array([[1e308, 0.0]]), np.array([-1e308, 0.0]))[0] == np.inf

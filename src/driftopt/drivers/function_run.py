@@ -185,7 +185,7 @@ class FunctionRun:
         if not told:
             return np.empty(0, int), "no iteration is complete"
         asked = late_queries(self.host.method, self.space.dim, np.asarray(self._ends), self._settle)
-        away = [self.space.distance(point, self.x) for point in self._points[asked.queries]]
+        away = self.space.distances(self._points[asked.queries], self.x)
         far = float(averages.mean(np.minimum(away, averages.LARGEST)))
         return asked.queries, f"{asked.basis}, {far:.2g} from x on average"
 

@@ -185,6 +185,11 @@ class Space(Plain):
         with np.errstate(over="ignore"):  # infinitely far is far
             return float(np.linalg.norm((one - other) / self._units))
 
+    def distances(self, decisions: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """How far each of the decisions (n, d) is from another one, in the units of the space, (n,)."""
+        with np.errstate(over="ignore"):
+            return np.linalg.norm((decisions - other) / self._units, axis=1)
+
     def toward(self, here: np.ndarray, there: np.ndarray, limit: float) -> np.ndarray:
         """A decision on the straight way to another that is farther off, within `limit` of the first.
 
