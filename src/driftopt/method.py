@@ -51,6 +51,10 @@ class Method(ABC):
         """How far the iterate can move in one iteration, whatever is told; None: there is no limit."""
         return None
 
+    def reach_in(self, dim: int) -> ArrayLike | None:
+        """The same in so many dimensions, for a method whose steps depend on them."""
+        return self.reach
+
     def for_budget(self, budget: int) -> "Method":
         """The method planned for `budget` queries: itself, unless its schedule lacks the number."""
         return self

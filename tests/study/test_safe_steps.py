@@ -135,7 +135,7 @@ def test_with_a_reserve_the_way_to_confirm_is_always_paid(settle):
     study = Study.create("sqlite://", "a", x0=[0.0], budget=150 * settle, **rules)
     drive(study, lambda trial: -10.0 * float(trial.x[0]))
     far = abs(study.recommend().x[0])
-    assert far > 4 * 0.3  # more deployments away than the reserve alone
+    assert far > 3 * 0.3  # more deployments away than the reserve alone
     for _ in range(10 * int(far / 0.3) * settle):
         trial = study.ask("confirm")
         study.tell(trial.id, 0.0)

@@ -129,6 +129,20 @@ class Auto(Method):
     def points(self, dim: int) -> int:
         return 2 * self.directions
 
+    def reach_in(self, dim: int) -> ArrayLike | None:
+        """λ |a|/√v with every factor at its largest; None without `max_radius`, since δ may then grow.
+
+        τ^(1−FADE)/(τ + RAMP) is largest at τ = RAMP (1 − FADE)/FADE. A larger budget only lowers it.
+        """
+        if self.max_radius is None or self.budget is None:
+            return None
+        pairs = np.maximum(1, np.asarray(self.budget) // (2 * self.directions) * self.directions)
+        peak = min(RAMP * (1 - FADE) / FADE, 1.0)
+        stride = peak ** (1 - FADE) / (peak + RAMP) * (dim / 10) ** 0.125 * (1 + SIGNAL)
+        deviations = np.maximum(OUTLIER * np.sqrt(pairs), LEAST)
+        step = np.asarray(self.max_radius) / np.sqrt(pairs) * (1 + BOOST) * stride
+        return self.directions * step * deviations
+
     def init(self, key: Array, x0: Array) -> State:
         if self.budget is None:
             raise ValueError("auto plans its walk for a budget: give budget=…, the queries of the whole run")

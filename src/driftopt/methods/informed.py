@@ -102,6 +102,9 @@ class Informed(Method):
     def reach(self) -> ArrayLike | None:
         return self.method.reach
 
+    def reach_in(self, dim: int) -> ArrayLike | None:
+        return self.method.reach_in(dim)
+
     def for_budget(self, budget: int) -> "Informed":
         within = self.method.for_budget(budget)
         return Informed(within, self.limits, self.covariates, self.precision, self.relative_to_control)

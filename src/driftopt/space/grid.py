@@ -205,6 +205,10 @@ class DecisionGrid(SpaceStep):
             return None
         return self.constraints.freeing(here, there)
 
+    @property
+    def detours(self) -> bool:
+        return self.constraints is not None
+
     def settled(self, asked: np.ndarray, deployed: np.ndarray) -> np.ndarray:
         """Within half a step of the asked grid point is on it."""
         same = np.abs(deployed - asked) <= self.steps / 2 * (1 + _ON_GRID)
@@ -219,6 +223,27 @@ class DecisionGrid(SpaceStep):
     def slack(self) -> Any:
         """Less than a step; with constraints the next grid point that keeps them may be anywhere."""
         return self.steps if self.constraints is None else np.inf
+
+    @property
+    def rounding(self) -> float:
+        """Less than a step of each coordinate.
+
+        With constraints of `one_way`, rounding every coordinate to the side that frees them keeps them, so
+        the nearest that does is no farther in Σ |x − point|/units. That side must be on the grid where the
+        bounds end; and a continuous coordinate may have to give way by any length.
+        """
+        sizes = self.steps / self.sizes
+        if self.constraints is None:
+            return float(np.linalg.norm(sizes))
+        known = self.constraints.one_way and self._whole.all() and self._ends_on_grid
+        return float(sizes.sum()) if known else np.inf
+
+    @property
+    def _ends_on_grid(self) -> bool:
+        ends = np.array([self.box.lower, self.box.upper])
+        counts = (ends - self.origin) / self._divisor
+        with np.errstate(invalid="ignore"):  # an open end is no end
+            return bool((np.isinf(ends) | (np.abs(counts - np.rint(counts)) <= _ON_GRID)).all())
 
     def _check_start(self, start: np.ndarray) -> None:
         nearest = self.report(start)

@@ -220,6 +220,40 @@ class Space(Plain):
         """From any decision the next on the way to any other is at most so far off; infinite: not surely."""
         return float(sum(np.linalg.norm(step.stride / self._units) for step in self._way))
 
+    def steps_between(self, away: float, limit: float) -> float:
+        """No way by `toward` between two decisions so far apart has more decisions between them than this.
+
+        Rounding to a grid takes less than the stride from a step, so each comes nearer by limit − stride:
+        ⌈(away − limit)/(limit − stride)⌉ are enough. With constraints, ⌈away/(limit − stride)⌉ detours more,
+        each of which shortens what is left of the moves that free them; straight steps never lengthen it.
+        """
+        if away <= limit:
+            return 0
+        nearer = limit * (1 - 1e-6) - self.stride
+        if not nearer > 0 or np.isinf(away):
+            return np.inf
+        detours = sum(step.detours for step in self._way) * np.ceil(away / nearer)
+        return float(np.ceil((away - limit) / nearer) + detours)
+
+    def farthest(self, begun: np.ndarray, walked: float) -> float:
+        """How far from the start a decision can be that is reported `walked` from where a walk has `begun`.
+
+        No step but a grid's lengthens a distance, and the start is the decision of the point that it lifts
+        to: ‖begun − lift(start)‖ + walked + rounding. Nor can it be farther than the bounds are.
+        """
+        moved = float(np.linalg.norm(begun - self.lift(self.start)))
+        by_walk = moved * (1 + 1e-9) + walked + self.rounding
+        box = next((step for step in self.steps if isinstance(step, Bounds)), None)
+        if box is None:
+            return by_walk
+        widest = np.maximum(self.start - box.lower, box.upper - self.start)
+        return min(by_walk, self.distance(widest, np.zeros(self.dim)))
+
+    @property
+    def rounding(self) -> float:
+        """How far a recommendation may be from the point that it was rounded from; infinite: anywhere."""
+        return float(sum(step.rounding for step in self._way))
+
     @property
     def slack(self) -> float:
         """By how much decisions may be farther apart than a method's points."""

@@ -77,6 +77,11 @@ class SpaceStep(Plain, ABC):
         """Where to go first from `here` to `there` if `point` between cannot be deployed; None: it can."""
         return None
 
+    @property
+    def detours(self) -> bool:
+        """Whether a way may leave the straight line."""
+        return False
+
     def settled(self, asked: np.ndarray, deployed: np.ndarray) -> np.ndarray:
         """What was deployed, with every coordinate that counts as the asked one replaced by it."""
         return deployed
@@ -89,4 +94,11 @@ class SpaceStep(Plain, ABC):
     @property
     def slack(self) -> Any:
         """By how much it may lengthen a distance, in each coordinate."""
+        return 0.0
+
+    @property
+    def rounding(self) -> float:
+        """How far a recommendation is at most from the point that it was rounded from, in the units of the
+        space; infinite: anywhere.
+        """
         return 0.0

@@ -183,38 +183,34 @@ def _ask_method(
     spec, progress = session.spec, session.progress
     if progress.stopped is not None:
         raise BudgetSpent(f"the study was stopped ({progress.stopped}): ask for the recommendation")
-    left = progress.budget - spec.reserve - progress.spent
     open = progress.open
     if open is None:
-        return _open(session, log, holder, computed, _needed(session, progress.closed, 0), left)
+        return _open(session, log, holder, computed, _needed(session, progress.closed, 0))
     free = open.free()
     if any(len(open.lost[slot]) >= spec.max_failures for slot in free):
-        redraw = _needed(session, open.iteration, open.draw + 1)
-        return _open(session, log, holder, computed, redraw, left)
+        return _open(session, log, holder, computed, _needed(session, open.iteration, open.draw + 1))
     if free:
-        place = open.place(free[0])
-        points = session.points(log, place.iteration, place.draw)
-        price = _price(session, points[place.point], len(free))
-        pay(session, left, price, "the open iteration", spec.reserve)
-        if _control_due(session, left, len(free)):
+        places = [open.place(slot) for slot in free]
+        points = session.points(log, open.iteration, open.draw)
+        _pay_iteration(session, [points[place.point] for place in places], "the open iteration")
+        if _control_due(session, len(free)):
             return _control(session, log, holder)
-        return _hand_out(session, log, place, points[place.point], holder)
-    return _end_lease(session, log, open, left)
+        return _hand_out(session, log, places[0], points[places[0].point], holder)
+    return _end_lease(session, log, open)
 
 
 def _open(
-    session: Session, log: Writer, holder: str, computed: Computed | None, needed: Needed, left: int
+    session: Session, log: Writer, holder: str, computed: Computed | None, needed: Needed
 ) -> Trial | Needed:
     """Open an iteration, or draw it anew."""
     spec, draw = session.spec, needed.draw or 0
     what = "the redrawn iteration" if draw else "the next iteration"
-    pay(session, left, spec.size * spec.settle, what, spec.reserve)
-    if not draw and _control_due(session, left, spec.size):
+    pay(session, spec.size * spec.settle, what, spec.reserve)
+    if not draw and _control_due(session, spec.size):
         return _control(session, log, holder)
     if computed is None or computed.needed != needed:
         return needed
-    kept = max(approach.kept_back(spec, point) for point in computed.points)
-    pay(session, left + spec.reserve - kept, _price(session, computed.points[0], spec.size), what, kept)
+    _pay_iteration(session, [*computed.points] * spec.repeats, what)
     now = session.clock()
     if draw:
         _supersede(log, Place("method", needed.iteration, draw - 1, 0, 0), now)
@@ -230,7 +226,7 @@ def _supersede(log: Writer, place: Place, now: float) -> None:
             log.say(id, "superseded", now, reason="the iteration was redrawn")
 
 
-def _end_lease(session: Session, log: Writer, open: OpenIteration, left: int) -> None:
+def _end_lease(session: Session, log: Writer, open: OpenIteration) -> None:
     """Everything is out. Take back what is overdue longest, or say who holds what."""
     now = session.clock()
     late = [h for h in open.out.values() if h.expires_at is not None and h.expires_at <= now]
@@ -240,7 +236,7 @@ def _end_lease(session: Session, log: Writer, open: OpenIteration, left: int) ->
         raise NothingToAsk("every point of the iteration is out: " + "; ".join(lines), out)
     overdue = min(late, key=lambda h: (h.expires_at, h.id))
     what = f"another try of trial {overdue.id}, whose lease ran out"
-    pay(session, left, 1, what, session.spec.reserve)
+    pay(session, 1, what, session.spec.reserve)
     log.say(overdue.id, "expired", now, reason="the lease ran out")
 
 
@@ -248,8 +244,9 @@ def _lease(holding: Holding, now: float) -> str:
     return "without a lease" if holding.expires_at is None else words.lease(holding.expires_at, now)
 
 
-def pay(session: Session, left: int, price: int, what: str, kept: int = 0) -> None:
-    """An iteration that cannot be finished is not begun. `kept` are those that are left beside."""
+def pay(session: Session, price: int, what: str, kept: int = 0) -> None:
+    """Refuse what costs more than is left beside those that are `kept`."""
+    left = session.progress.budget - session.progress.spent - kept
     if left < price:
         beside = f", and {kept} kept to evaluate the recommendation" if kept else ""
         raise BudgetSpent(
@@ -258,12 +255,20 @@ def pay(session: Session, left: int, price: int, what: str, kept: int = 0) -> No
         )
 
 
-def _price(session: Session, first: np.ndarray, count: int) -> int:
-    """What so many deployments of one iteration cost: all but the first are near."""
-    return approach.price(session.spec, session.progress, first) + (count - 1) * session.spec.settle
+def _pay_iteration(session: Session, points: list[np.ndarray], what: str) -> None:
+    """An iteration that cannot be finished is not begun, nor a deployment of it made that breaks the promise
+    of `approach.py`, even if all others fail.
+    """
+    spec, progress = session.spec, session.progress
+    opened = progress.closed + 1
+    kept = max(approach.kept(spec, point, opened, progress.budget) for point in points)
+    pay(session, approach.price(spec, progress, *points), what, kept)
+    if spec.max_change is not None:
+        _, x = approach.first(spec, progress, Place("method", 0, 0, 0, 0), points[0])
+        pay(session, 1, what, approach.kept(spec, x, opened, progress.budget))
 
 
-def _control_due(session: Session, left: int, count: int) -> bool:
+def _control_due(session: Session, count: int) -> bool:
     """At the start, and then after every `control_every` other deployments, if `count` more can be paid.
 
     Under `max_change`, only between iterations, and while the way there and back takes no more deployments
@@ -275,6 +280,9 @@ def _control_due(session: Session, left: int, count: int) -> bool:
     if progress.since_control is not None and progress.since_control < spec.control_every:
         return False
     there = approach.price(spec, progress, spec.start)
+    # On the way there the promise of `approach.py` holds as before: each step spends one and is one nearer.
+    kept = approach.kept(spec, spec.start, progress.closed, progress.budget)
+    left = progress.budget - progress.spent - kept
     if spec.max_change is None:
         return left >= there + count * spec.settle
     back = there - 1
@@ -305,7 +313,7 @@ def _ask_evaluation(
     place, overdue = evaluation.next_place(same, purpose, progress.closed, spec.max_failures, now, first)
     x = evaluation.decision(spec, place, center)
     price = approach.price(spec, progress, x)
-    pay(session, progress.budget - progress.spent, price, f"a deployment for {purpose}")
+    pay(session, price, f"a deployment for {purpose}")
     if overdue is not None:
         log.say(overdue, "expired", now, reason="the lease ran out")
     return _hand_out(session, log, place, x, holder)

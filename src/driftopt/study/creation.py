@@ -1,5 +1,6 @@
 """From the user's arguments to a Spec: everything is checked and every default decided once, at creation."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from driftopt import checks
 from driftopt.answers import beside
 from driftopt.answers.limits import checked
 from driftopt.space import Space
+from driftopt.study import approach
 from driftopt.study.max_change import check_radius, widest_radius
 from driftopt.study.spec import Spec, planned
 
@@ -67,7 +69,8 @@ def specify(
             f"recommendation, way not counted; got {reserve}"
         )
     checks.budget(max(usable, 1), points * repeats * held, 1 + built.warmup)
-    return Spec(
+    reach = built.reach_in(space.dim)
+    spec = Spec(
         x0=space.start.tolist(),
         names=list(space.names),
         method=name,
@@ -85,7 +88,7 @@ def specify(
         control_every=every,
         reserve=reserve,
         radius=float(built.radius),
-        reach=None if built.reach is None else float(built.reach),
+        reach=None if reach is None else float(reach),
         points=points,
         repeats=repeats,
         provider=_provider(name),
@@ -97,6 +100,30 @@ def specify(
         precision=True,
         begun=_begun(space, float(built.radius)),
     )
+    if limit is not None and reserve > 0:
+        _check_promise(spec, 1 + built.warmup, float(given.get("max_radius") or built.radius))
+    return spec
+
+
+def _check_promise(spec: Spec, iterations: int, radius: float) -> None:
+    """Refuse a reserve under `max_change` that cannot be kept, wherever the first iterations lead."""
+    back = approach.farthest_way(spec, iterations)
+    if math.isinf(back):
+        raise ValueError(
+            "max_change with a reserve promises that a recommendation can be confirmed wherever it is, and "
+            "here it may be anywhere: give bounds, both sides of each coordinate; or a grid for every "
+            "coordinate that constraints hold, with bounds on it; or reserve=0, which promises nothing"
+        )
+    there = approach.farthest_way(spec, iterations, radius + spec.space.rounding)
+    kept = max(spec.reserve, int(there + back) + 2 * spec.settle)
+    needed = int(there) + iterations * spec.size * spec.settle + kept
+    if spec.budget < needed:
+        raise ValueError(
+            f"a budget of {spec.budget} is too small: max_change {spec.max_change:g} keeps {kept} "
+            "deployments to go to the start and to the recommendation once, wherever they are, so that the "
+            f"first step needs {needed}; raise the budget or max_change, or give reserve=0, which promises "
+            "nothing"
+        )
 
 
 def _begun(space: Space, radius: float) -> list[float] | None:

@@ -71,7 +71,7 @@ def _last(spec: Spec, trials: Sequence[Trial]) -> np.ndarray:
 
 def _pair(spec: Spec, progress: Progress, trials: Sequence[Trial]) -> int:
     """What it costs to deploy the start and then the recommendation, ways and settling included."""
-    between = approach.ways(spec, spec.start, _last(spec, trials))
+    between = approach.ways(spec, spec.start, _last(spec, trials), progress.budget)
     return approach.price(spec, progress, spec.start) + between + spec.settle
 
 
@@ -90,9 +90,8 @@ def _can_ask(spec: Spec, progress: Progress, trials: Sequence[Trial]) -> bool:
     if progress.stopped is not None or progress.halted is not None:
         return False
     last = _last(spec, trials)
-    left = (
-        progress.budget - approach.kept_back(spec, last) - progress.spent - approach.way(spec, progress, last)
-    )
+    kept = approach.kept(spec, last, progress.closed + 1, progress.budget)
+    left = progress.budget - progress.spent - kept - approach.way(spec, progress, last)
     open = progress.open
     if open is None:
         return left >= spec.size * spec.settle and (spec.settle == 1 or not progress.pending)
