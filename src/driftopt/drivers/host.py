@@ -18,8 +18,8 @@ from driftopt.runtime.code_of_others import code_behind, traced_for
 from driftopt.runtime.forks import refuse_after_fork
 
 
-def with_precision(method: Method, dtype: Any) -> Method:
-    """The method with its numbers as arrays: whole numbers int32, the others `dtype`.
+def with_precision(method: Method, dtype: Any, place: Any = None) -> Method:
+    """The method with its numbers as arrays at `place`: whole numbers int32, the others `dtype`.
 
     Raises:
         ValueError: a number is too large or too small for that precision.
@@ -36,9 +36,9 @@ def with_precision(method: Method, dtype: Any) -> Method:
                 f"{jax.tree_util.keystr(path).lstrip('.')}={leaf!r} is beyond the numbers of a "
                 f"{np.dtype(dtype).name} run: give x in other units"
             )
-        return jax.device_put(held)  # NumPy has cast it: JAX would compile a program for that
+        return held  # cast by NumPy: JAX would compile a program for that
 
-    return jax.tree_util.tree_map_with_path(cast, method)
+    return jax.device_put(jax.tree_util.tree_map_with_path(cast, method), place)
 
 
 def farthest(dtype: Any) -> float:
@@ -85,6 +85,11 @@ def _drawing(code: str) -> Any:
 def _affordable(window: Any) -> int:
     numbers = sum(leaf.size for leaf in jax.tree.leaves(window)) // (AHEAD + 1)
     return max(1, min(AHEAD, NUMBERS // max(1, numbers)))
+
+
+def _cut(rows: int, leaf: Any) -> Any:
+    """The shape of the first rows of an array."""
+    return jax.ShapeDtypeStruct((rows, *leaf.shape[1:]), leaf.dtype)
 
 
 def own(code: str) -> bool:
@@ -139,14 +144,15 @@ class Host:
         refuse_after_fork()
         self._dim = len(x0)
         with jax.enable_x64(True):
-            self.method = one_kernel.put(with_precision(method, jnp.float64))
+            self.method = with_precision(method, jnp.float64, one_kernel.place())
             self._code = code_behind(self.method)
-            self._key = one_kernel.put(method_key(seed))
+            self._key = method_key(seed, one_kernel.place())
             self.state = _init(self._code, self.method, self._key, np.asarray(x0, np.float64))
             self.told, self._diverged = 0, np.bool_(False)
             self.repeats = int(np.asarray(self.method.batch))  # fresh samples to average at each point
-            self.ahead = _affordable(self._window(AHEAD, shapes=True))
-            self._noise = self._window(self.ahead, shapes=True)
+            window = self._window(AHEAD, shapes=True)
+            self.ahead = _affordable(window)
+            self._noise = jax.tree.map(partial(_cut, self.ahead + 1), window)
             self._values = np.zeros((self.ahead, method.points(self._dim)))
             self._prepare()
             self._refill()

@@ -179,7 +179,7 @@ def minimize(
         with _progress(progress, total) as advance:
             for _ in range(iterations):
                 advance(run.iterate())
-                if report(run):
+                if report is not None and report(run):
                     return run.result(99)
             if final_queries:
                 advance(run.confirm(final_queries))
@@ -235,10 +235,10 @@ def _described(method: str | Method) -> dict[str, Any]:
     return {"method": method, **methods.entry(method).defaults}
 
 
-def _reporter(callback: Callable[..., Any] | None) -> Callable[[FunctionRun], bool]:
+def _reporter(callback: Callable[..., Any] | None) -> Callable[[FunctionRun], bool] | None:
     """Call the user's callback in the style it asks for; True means stop."""
     if callback is None:
-        return lambda run: False
+        return None
     try:
         whole = "intermediate_result" in inspect.signature(callback).parameters
     except ValueError:  # a function written in C may not say what it takes

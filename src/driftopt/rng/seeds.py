@@ -75,10 +75,10 @@ def run_words(seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.stack(method, axis=-1), np.stack(oracle, axis=-1)
 
 
-def method_key(seed: int) -> Array:
-    """The method's key of the run with this seed: the first of its `run_keys`."""
+def method_key(seed: int, place: Any = None) -> Array:
+    """The method's key of the run with this seed, at `place`: the first of its `run_keys`."""
     words, _ = run_words(np.array([seed], np.uint64))
-    return wrapped(jax.device_put(words[0]))
+    return wrapped(jax.device_put(words[0], place))
 
 
 def query_key(oracle: Array, query: Any) -> Array:

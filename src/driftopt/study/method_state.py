@@ -110,7 +110,7 @@ class MethodState(Host):
         if "budget" in self._params:
             self._params = self._params | {"budget": budget}
         with jax.enable_x64(True):
-            self.method = one_kernel.put(with_precision(self._planned(budget), jax.numpy.float64))
+            self.method = with_precision(self._planned(budget), jax.numpy.float64, one_kernel.place())
             self._run(within, within)
 
     def redraw(self) -> None:
