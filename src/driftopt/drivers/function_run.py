@@ -101,9 +101,10 @@ class FunctionRun:
     @cached_property
     def _straight(self) -> Host | None:
         """The host, where it is told the function's values as they are: one a point, no step on the way."""
-        if self.recorded is not None or self._memory or self._settle > 1 or isinstance(self.host, ObservedHost):
+        host, more = self.host, self.recorded is not None or self._memory or self._settle > 1
+        if more or isinstance(host, ObservedHost):
             return None
-        return self.host if self.host.repeats == 1 and not self.host.method.scheduled else None
+        return host if host.repeats == 1 and not host.method.scheduled else None
 
     def _rows(self, points: np.ndarray, repeats: int) -> np.ndarray:
         """(repeats, p) fresh values at the points."""
