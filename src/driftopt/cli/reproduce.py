@@ -49,13 +49,15 @@ def reproduce(
     """
     from driftopt import checks
     from driftopt.packages import require_report_packages
+
+    require_report_packages("driftopt reproduce")
+    print("Loading JAX and the data …", file=sys.stderr, flush=True)  # which takes the first seconds
     from driftopt.paper import protocol
     from driftopt.paper.reproduction import reproduce
     from driftopt.paper.scope import Scope
     from driftopt.runtime.jax_settings import prepare
     from driftopt.sweep.reuse import reused_parts, said_at_the_end
 
-    require_report_packages("driftopt reproduce")
     prepare()
     chosen = _words("methods", methods)
     if seeds is not None:

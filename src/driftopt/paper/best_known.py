@@ -28,7 +28,7 @@ def best_known(experiment: Experiment, store: Store) -> dict[str, float]:
     for instance, problem in zip(experiment.instances, experiment.problems, strict=True):
         if instance in experiment.best_decisions:
             out[instance] = float(
-                _objective(problem, np.asarray(experiment.best_decisions[instance], np.float32))
+                objective_at(problem, np.asarray(experiment.best_decisions[instance], np.float32))
             )
             continue
         key = digest_of(problem, "best known", SEEDS, BOUNDS, POPULATION, GENERATIONS)
@@ -42,7 +42,7 @@ def best_known(experiment: Experiment, store: Store) -> dict[str, float]:
 
 
 @jax.jit
-def _objective(problem: Problem, x: Any) -> jax.Array:
+def objective_at(problem: Problem, x: Any) -> jax.Array:
     """The exact objective as one program: operation by operation there are forty to compile."""
     return problem.objective(x)
 

@@ -26,27 +26,29 @@ def write(
     folder: Path,
     results: Results,
     summaries: Sequence[PaperSummary],
+    pictures: Mapping[str, bytes],
     findings: Mapping[str, Sequence[Finding]],
     manifest: Mapping[str, Any],
 ) -> None:
     """Every output file."""
     write_results(folder, results)
+    for name, picture in pictures.items():
+        write_whole(folder / name, picture)
     for summary in summaries:
         name = summary.experiment.name
         write_whole(folder / f"table_{name}.md", markdown(summary).encode())
         write_whole(folder / f"table_{name}.tex", latex(summary).encode())
-        write_figure(folder, summary)
     write_whole(folder / "selected.csv", selections_csv(summaries).encode())
     write_whole(folder / "manifest.json", (json.dumps(manifest, indent=1) + "\n").encode())
     write_whole(folder / "report.html", render(page(summaries, findings, manifest)).encode())
 
 
-def write_figure(folder: Path, summary: PaperSummary) -> None:
-    """figure_<experiment>.png and .pdf."""
+def draw(summary: PaperSummary) -> dict[str, bytes]:
+    """figure_<experiment>.png and .pdf, by these names."""
     e = summary.experiment
     remarks = [e.kind] if e.quick or e.changes else []
     remarks += [f"data: {e.provenance.source}"] if not e.real or remarks else []
-    pictures = figure.draw(
+    drawn = figure.draw(
         summary.panels(),
         styles(summary.methods),
         {method: title(method) for method in summary.methods},
@@ -55,8 +57,7 @@ def write_figure(folder: Path, summary: PaperSummary) -> None:
         remark=" · ".join(remarks),
         front=FRONT,
     )
-    for kind, content in pictures.items():
-        write_whole(folder / f"figure_{e.name}.{kind}", content)
+    return {f"figure_{e.name}.{kind}": picture for kind, picture in drawn.items()}
 
 
 def write_results(folder: Path, results: Results) -> None:

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from driftopt import checks, sweep
 from driftopt.packages import require_report_packages
 from driftopt.paper import protocol
 from driftopt.paper.best_known import best_known
-from driftopt.paper.files import write
+from driftopt.paper.files import draw, write
 from driftopt.paper.findings import findings
 from driftopt.paper.protocol import Experiment
 from driftopt.paper.scope import Scope
@@ -23,7 +23,7 @@ from driftopt.sweep import Tuned
 from driftopt.sweep.kept_parts import Store, writing
 
 EXPERIMENTS = ("strategic", "pricing")
-AT_ONCE = 2  # parts: while one runs, another compiles
+AT_ONCE = 3  # parts: while one runs, two others compile; more would take more memory
 
 
 @dataclass(frozen=True)
@@ -80,13 +80,16 @@ def reproduce(
     _refuse_other_run(folder, protocol_of)
 
     results: list[tuple[Experiment, Tuned]] = []
-    summaries: list[PaperSummary] = []
-    for experiment in experiments:
-        say(f"{experiment.title}: {experiment.size}; data: {experiment.provenance.source}")
-        with ThreadPoolExecutor(AT_ONCE) as threads:
+    drawn: list[Future[tuple[PaperSummary, dict[str, bytes]]]] = []
+    with ThreadPoolExecutor(AT_ONCE) as threads, ThreadPoolExecutor(1) as beside:
+        for experiment in experiments:
+            say(f"{experiment.title}: {experiment.size}; data: {experiment.provenance.source}")
+            best = beside.submit(best_known, experiment, Store(folder, fresh=fresh))
             tuned = run(experiment, folder, fresh=fresh, executor=executor or threads, progress=progress)
-        results.append((experiment, tuned))
-        summaries.append(summarise(experiment, tuned, best_known(experiment, Store(folder, fresh=fresh))))
+            results.append((experiment, tuned))
+            drawn.append(beside.submit(_summed_up, experiment, tuned, best))
+        summaries = [future.result()[0] for future in drawn]
+    pictures = {name: picture for future in drawn for name, picture in future.result()[1].items()}
     manifest: dict[str, Any] = {
         "command": command,
         "protocol": protocol_of,
@@ -97,8 +100,16 @@ def reproduce(
     }
     found = {s.experiment.name: findings(s) for s in summaries}
     with writing(folder):
-        write(folder, results, summaries, found, manifest)
+        write(folder, results, summaries, pictures, found, manifest)
     return Reproduction(folder, tuple(summaries), found, manifest)
+
+
+def _summed_up(
+    experiment: Experiment, tuned: Tuned, best: Future[dict[str, float]]
+) -> tuple[PaperSummary, dict[str, bytes]]:
+    """An experiment's summary and pictures, made while the next one runs."""
+    summary = summarise(experiment, tuned, best.result())
+    return summary, draw(summary)
 
 
 def run(

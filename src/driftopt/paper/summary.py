@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftopt.paper import published
+from driftopt.paper.best_known import objective_at
 from driftopt.paper.protocol import Experiment, ReportedMetric
 from driftopt.report.curves import Curve, Panel, average, limits
 from driftopt.report.table import Mark
@@ -115,7 +116,7 @@ def summarise(experiment: Experiment, tuned: Tuned, best_known: Mapping[str, flo
             figures = experiment.published.get(instance, {}).get(metric.column, {})
             for method, result in _results(metric, values, gap_to, figures).items():
                 results[instance, metric.column, method] = result
-        start = float(problem.objective(problem.x0))
+        start = float(objective_at(problem, problem.x0))
         for method in methods:
             curves[instance, method] = average(runs[instance, method].curves, start)
     return PaperSummary(experiment, methods, results, curves, known, tuned.selected)

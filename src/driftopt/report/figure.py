@@ -25,17 +25,14 @@ def draw(
     front: Sequence[str] = (),
 ) -> dict[str, bytes]:
     """The picture as {"png": …, "pdf": …}; methods in `front` have thicker lines, before the others."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure  # and not pyplot: that is one for all threads, and the user's own
 
     columns = 2 if len(panels) > 1 else 1
     lines = -(-len(panels) // columns)
-    with pyplot.rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
-        figure, axes = pyplot.subplots(
-            lines, columns, figsize=(4.6 * columns, 3.1 * lines + 0.7), squeeze=False, layout="constrained"
-        )
+    with rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
+        figure = Figure(figsize=(4.6 * columns, 3.1 * lines + 0.7), layout="constrained")
+        axes = figure.subplots(lines, columns, squeeze=False)
         for axis in axes.ravel()[len(panels) :]:
             axis.set_visible(False)
         for axis, panel in zip(axes.ravel(), panels, strict=False):
@@ -53,7 +50,7 @@ def draw(
             buffer = io.BytesIO()
             figure.savefig(buffer, format=kind, dpi=160, metadata=metadata)
             written[kind] = buffer.getvalue()
-        pyplot.close(figure)
+            figure.set_layout_engine("none")  # everything has its place now
     return written
 
 
