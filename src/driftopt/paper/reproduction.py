@@ -19,11 +19,12 @@ from driftopt.paper.scope import Scope
 from driftopt.paper.summary import PaperSummary, summarise
 from driftopt.report.page import Finding
 from driftopt.runtime.files import make_folder
+from driftopt.runtime.jax_settings import cores
 from driftopt.sweep import Tuned
 from driftopt.sweep.kept_parts import Store, writing
 
 EXPERIMENTS = ("strategic", "pricing")
-AT_ONCE = 3  # parts: while one runs, two others compile; more would take more memory
+AT_ONCE = 3, 8  # parts at least and at most: while one runs, others compile; each takes memory
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ def reproduce(
 
     results: list[tuple[Experiment, Tuned]] = []
     drawn: list[Future[tuple[PaperSummary, dict[str, bytes]]]] = []
-    with ThreadPoolExecutor(AT_ONCE) as threads, ThreadPoolExecutor(1) as beside:
+    fewest, most = AT_ONCE
+    with ThreadPoolExecutor(max(fewest, min(cores(), most))) as threads, ThreadPoolExecutor(1) as beside:
         for experiment in experiments:
             say(f"{experiment.title}: {experiment.size}; data: {experiment.provenance.source}")
             best = beside.submit(best_known, experiment, Store(folder, fresh=fresh))
