@@ -1,12 +1,13 @@
-"""What one bad answer costs: `python -m benchmarks.one_bad_answer`, some ten minutes.
+"""What one bad answer costs: `python -m benchmarks.one_bad_answer`, some ten minutes; `--budget 40` too.
 
 Three prices, 128 deployments, many shops. At one deployment the answer is a hundred times, ten times or a
-hundredth of what was measured, or −999999, and nobody takes it back. Printed is the mean share of the
+hundredth of what was measured, or ±999999, and nobody takes it back. Printed is the mean share of the
 possible gain that the recommendation reaches: for the rule before (`auto-1`) and for `auto` over 200 shops at
 once, and for studies with `auto` and the guard over eight. The shops are told one radius for prices from 1.6
 to 14.4, which is hard, or one for each price.
 """
 
+import argparse
 from functools import cache, partial
 from itertools import product
 from typing import Any
@@ -22,13 +23,14 @@ from rich.table import Table
 from driftopt import methods
 from driftopt.study import BudgetSpent, Study
 
-BUDGET, SHOPS, STUDIES, NOISE = 128, 200, 8, 2.0
-PLACES = (None, 1, 2, 11, 61, 111)
+SHOPS, STUDIES, NOISE = 200, 8, 2.0
+PLACES = (None, 1, 2, 3, 7, 9, 11, 16, 17, 31, 61, 111)
 WRONG = {
     "× 100": lambda value: 100 * value,
     "× 10": lambda value: 10 * value,
     "/ 100": lambda value: value / 100,
     "−999999": lambda value: 0 * value - 999_999.0,
+    "999999": lambda value: 0 * value + 999_999.0,
 }
 COST = np.array([1.0, 4.0, 9.0])
 TODAY = 1.6 * COST
@@ -63,14 +65,14 @@ def share(shop: int, x: Any) -> float:
     return (float(profit(np.asarray(x, float), fair)) - today) / (possible(shop) - today)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
-def walks(name: str, units: str, wrong: str, place: int, fair: Array) -> Array:
+@partial(jax.jit, static_argnums=(0, 1, 2, 3))
+def walks(name: str, budget: int, units: str, wrong: str, place: int, fair: Array) -> Array:
     """The recommendations of many shops that run side by side; `place` 0 is nowhere."""
     unit = UNITS[units]
-    method = methods.get(name, radius=1.0, budget=BUDGET)
+    method = methods.get(name, radius=1.0, budget=budget)
 
     def one(shop: Array, fair: Array) -> Array:
-        noise = NOISE * jax.random.normal(jax.random.key(shop + 10_000), (BUDGET // 2, 2))
+        noise = NOISE * jax.random.normal(jax.random.key(shop + 10_000), (budget // 2, 2))
 
         def pair(state: Any, t: Array) -> tuple[Any, None]:
             values = profit(method.ask(state) * unit, fair) + noise[t]
@@ -78,30 +80,30 @@ def walks(name: str, units: str, wrong: str, place: int, fair: Array) -> Array:
             return method.tell(state, -told), None
 
         begun = method.init(jax.random.key(shop), jnp.asarray(TODAY / unit, jnp.float32))
-        last, _ = jax.lax.scan(pair, begun, jnp.arange(BUDGET // 2))
+        last, _ = jax.lax.scan(pair, begun, jnp.arange(budget // 2))
         return method.recommend(last) * unit
 
     return jax.vmap(one)(jnp.arange(len(fair)), fair)
 
 
-def walked(name: str, units: str, wrong: str, place: int | None) -> float:
+def walked(name: str, budget: int, units: str, wrong: str, place: int | None) -> float:
     fair = jnp.asarray([fair_prices(shop) for shop in range(SHOPS)], jnp.float32)
-    found = walks(name, units, wrong, place or 0, fair)
+    found = walks(name, budget, units, wrong, place or 0, fair)
     return float(np.mean([share(shop, x) for shop, x in enumerate(found)]))
 
 
-def guarded(units: str, wrong: str, place: int | None) -> float:
-    return float(np.mean([studied(shop, units, wrong, place) for shop in range(STUDIES)]))
+def guarded(budget: int, units: str, wrong: str, place: int | None) -> float:
+    return float(np.mean([studied(shop, budget, units, wrong, place) for shop in range(STUDIES)]))
 
 
-def studied(shop: int, units: str, wrong: str, place: int | None) -> float:
+def studied(shop: int, budget: int, units: str, wrong: str, place: int | None) -> float:
     """The share that one study with the guard reaches."""
     rng, fair = np.random.default_rng(shop), fair_prices(shop)
     radius = UNITS[units].tolist() if len(set(UNITS[units])) > 1 else UNITS[units][0]
     study = Study.create(
-        "sqlite://", "shop", x0=TODAY, budget=BUDGET, radius=radius, direction="maximize", rng=shop
+        "sqlite://", "shop", x0=TODAY, budget=budget, radius=radius, direction="maximize", rng=shop
     )
-    for turn in range(1, BUDGET + 1):
+    for turn in range(1, budget + 1):
         try:
             trial = study.ask()
         except BudgetSpent:
@@ -112,8 +114,14 @@ def studied(shop: int, units: str, wrong: str, place: int | None) -> float:
 
 
 def main() -> None:
-    rows = {"auto-1": partial(walked, "auto-1"), "auto": partial(walked, "auto"), "studies, guard": guarded}
-    cells = list(product(UNITS, WRONG, rows, PLACES))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--budget", type=int, default=128)
+    parser.add_argument("--walks", action="store_true", help="no studies, which take most of the time")
+    chosen = parser.parse_args()
+    rows = {name: partial(walked, name, chosen.budget) for name in ("auto-1", "auto")}
+    rows |= {} if chosen.walks else {"studies, guard": partial(guarded, chosen.budget)}
+    places = [place for place in PLACES if place is None or place <= chosen.budget]
+    cells = list(product(UNITS, WRONG, rows, places))
     found = {
         (units, wrong, row, place): rows[row](units, wrong, place)
         for units, wrong, row, place in track(cells, description="shops", transient=True)
@@ -121,10 +129,10 @@ def main() -> None:
     }
     for units, wrong in product(UNITS, WRONG):
         table = Table(title=f"share of the gain reached, {units}, one answer {wrong} at deployment …")
-        for heading in ("", *("none" if place is None else str(place) for place in PLACES)):
+        for heading in ("", *("none" if place is None else str(place) for place in places)):
             table.add_column(heading, justify="right")
         for row in rows:
-            shares = [found[units, wrong if p else next(iter(WRONG)), row, p] for p in PLACES]
+            shares = [found[units, wrong if p else next(iter(WRONG)), row, p] for p in places]
             table.add_row(row, *(f"{one:.2f}" for one in shares))
         Console().print(table)
 

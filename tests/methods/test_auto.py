@@ -14,6 +14,7 @@ import driftopt
 from driftopt import methods
 from driftopt.drivers.host import Host
 from driftopt.methods import auto, directions
+from driftopt.methods.auto import Auto
 from driftopt.pytree import module
 from driftopt.rng.seeds import as_key
 from driftopt.runtime.code_of_others import code_named
@@ -76,22 +77,22 @@ def test_one_wild_answer_steers_nothing(at, wild):
     assert rough < 0.15
 
 
-def gains(edition):
-    """What 100 simulated shops gain in 128 deployments, tidy and with a wild answer: {(wrong, place): mean}.
+def gains(edition, budget=128):
+    """What 100 simulated shops gain, tidy and with a wild answer: {(wrong, place): mean}.
 
     Prices from 1.6 to 14.4 with one radius, 8 % of noise, and half of the customers leave at once above a
     price: the radius must not grow by mistake.
     """
     cost, shops = jnp.array([1.0, 4.0, 9.0]), 100
     fair = cost * np.random.default_rng(0).uniform(1.8, 2.6, (shops, 3)).astype(np.float32)
-    method = methods.get("auto", radius=0.8, budget=128, edition=edition)
+    method = methods.get("auto", radius=0.8, budget=budget, edition=edition)
 
     def loss(x, fair):
         sold = jnp.exp(-1.5 * (x / fair - 1)) * (1 - 0.5 * (x > 1.3 * fair))
         return -((x / cost - 1) * 10 * sold).sum()
 
     def gain(shop, fair, wrong, place):
-        noise = 2 * jax.random.normal(jax.random.key(shop + 1000), (64, 2))
+        noise = 2 * jax.random.normal(jax.random.key(shop + 1000), (budget // 2, 2))
 
         def week(state, t):
             values = jax.vmap(loss, (0, None))(method.ask(state), fair) + noise[t]
@@ -99,10 +100,11 @@ def gains(edition):
             values = jnp.where(2 * t + jnp.arange(2) == place - 1, told[wrong], values)
             return method.tell(state, values), None
 
-        last, _ = jax.lax.scan(week, method.init(jax.random.key(shop), 1.6 * cost), jnp.arange(64))
+        begun = method.init(jax.random.key(shop), 1.6 * cost)
+        last, _ = jax.lax.scan(week, begun, jnp.arange(budget // 2))
         return loss(1.6 * cost, fair) - loss(method.recommend(last), fair)
 
-    cells = [(wrong, place) for wrong in range(4) for place in WILD_PLACES]
+    cells = [(wrong, place) for wrong in range(4) for place in WILD_PLACES if place < budget]
     wrong, place = (jnp.array(column) for column in zip(*cells, strict=True))
     each = jax.vmap(jax.vmap(gain, (0, 0, None, None)), (None, None, 0, 0))
     means = np.asarray(optimised(each)(jnp.arange(shops), fair, wrong, place)).mean(1)
@@ -110,19 +112,51 @@ def gains(edition):
 
 
 WILD_PLACES = [-1, 1, 2, 3, 4, 6, 7, 8, 11, 16, 17, 31, 61, 111]  # pairs 1, 4 and every eighth are at x
+HUNDREDTH = 1  # the place of "/ 100" among the wrong ones: no farther off than trials are from each other
+
+
+def shares(edition, budget=128):
+    """The same, as shares of the tidy gain."""
+    found = gains(edition, budget)
+    return {cell: mean / found[cell[0], -1] for cell, mean in found.items()}
 
 
 def test_one_wild_answer_at_any_deployment_costs_no_tenth_of_the_gain():
-    """× 100, / 100, −999999 and 999999, nothing of which is known at the first two deployments."""
-    found = gains(edition=3)
-    shares = {cell: mean / found[cell[0], -1] for cell, mean in found.items()}
-    assert min(shares.values()) > 0.89, shares
+    """× 100, −999999 and 999999 at any; / 100 at any but the first two, of which nothing is known yet."""
+    found = shares(edition=4)
+    seen = {cell: share for cell, share in found.items() if cell[0] != HUNDREDTH or cell[1] not in (1, 2)}
+    assert min(seen.values()) > 0.85, found
 
 
-def test_the_edition_before_lost_half_of_it_at_the_first_deployment():
-    """So that the test above can fail; studies that began with that edition go on with it."""
-    found = gains(edition=2)
-    assert found[1, 1] / found[1, -1] < 0.7
+def test_one_wild_answer_among_forty_costs_no_quarter_of_the_gain():
+    found = shares(edition=4, budget=40)
+    assert min(share for (wrong, _), share in found.items() if wrong != HUNDREDTH) > 0.75, found
+
+
+def test_the_first_edition_of_the_rule_lost_half_of_it():
+    """So that the test above can fail; studies that began with edition 2 go on with it."""
+    assert min(shares(edition=2, budget=40).values()) < 0.5
+
+
+def test_tidy_answers_are_seldom_taken_for_wild_ones():
+    """Where none is, edition 4 walks as edition 2 does, bit for bit; edition 3 did in four of five runs."""
+
+    def end(run, edition):
+        method = Auto(0.5, budget=128, edition=edition)
+        noise = 0.5 * jax.random.normal(jax.random.key(run + 5000), (64, 2))
+
+        def week(state, t):
+            values = jnp.abs(method.ask(state) - 1).sum(axis=1) + noise[t]
+            return method.tell(state, values), None
+
+        last, _ = jax.lax.scan(week, method.init(jax.random.key(run), jnp.zeros(3)), jnp.arange(64))
+        return method.recommend(last)
+
+    editions = jnp.array([2, 3, 4])
+    each = jax.vmap(jax.vmap(end, (0, None)), (None, 0))
+    second, third, fourth = np.asarray(optimised(each)(jnp.arange(2000), editions))
+    assert (second != fourth).any(axis=1).mean() < 0.02
+    assert (second != third).any(axis=1).mean() > 0.1
 
 
 def test_the_mean_has_weights_that_grow_as_a_power():

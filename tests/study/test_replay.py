@@ -258,21 +258,21 @@ def test_a_study_from_before_the_radius_could_grow_goes_on_with_its_rule(tmp_pat
 
 
 def test_a_study_goes_on_with_the_edition_of_its_rule_which_old_ones_did_not_write_down(tmp_path):
-    """After a wild first answer the editions part ways: each log comes to the points it came to."""
+    """After wild answers the editions part ways: each log comes to the points it came to."""
     plain = {"x0": [1.0, -0.5], "radius": 0.3, "budget": 40, "rng": 1, "guard": None}
     ends = set[bytes]()
-    for name, params in (("new", None), ("old", {"edition": 2})):
+    for name, params in (("new", None), ("before", {"edition": 3}), ("old", {"edition": 2})):
         study = Study.create(tmp_path / "study.db", name, params=params, **plain)
-        assert study.spec.params["edition"] == (3 if params is None else 2)
+        assert study.spec.params["edition"] == (4 if params is None else params["edition"])
         for turn in range(20):
             trial = study.ask()
-            study.tell(trial.id, 999_999.0 if turn == 0 else bowl(trial))
+            study.tell(trial.id, 999_999.0 if turn in (0, 8) else bowl(trial))
         again = Study.open(tmp_path / "study.db", name)
         assert again.verify() > 0
         ends.add(again.recommend().x.tobytes())
         assert again.spec == study.spec
-        assert ("edition" in json.loads(study.spec.as_json())["params"]) == (params is None)
-    assert len(ends) == 2
+        assert ("edition" in json.loads(study.spec.as_json())["params"]) == (name != "old")
+    assert len(ends) == 3
 
 
 @pytest.mark.parametrize("version", range(1, FORMAT))

@@ -22,11 +22,14 @@ end a little shorter than in the middle, and are shorter where noise is all ther
     stride = τ^0.8/(τ + 0.13) · (d/10)^⅛ · (1 + 0.75 (1 − q))/(1 + 6 q d/N)
 
 No answer counts for more than max(0.3√N, 1.5) times √v, and v is the median of three running means fed in
-turn, so that one wild answer steers nothing. Of two answers at x that differ by more than 4 (1 + 2/k) times
-what is usual after k pairs at x, the one that was expected counts. What to expect is not known of the first
-two: pair 4, at x again, looks back. If their difference is 4 times its own, and their mean is off by half of
-that (to a quarter), one was wild: δ is then at most twice what it began with, v is what pairs 2 and 3 say,
-and C and s² begin anew.
+turn, so that one wild answer steers nothing. One of two answers is wild if they differ 12 times as much as
+any before (the largest of those three means, and of s²), or 5 times at x, and if their mean is off by half of
+that (to a quarter): of a pair at x the other counts then, of trials neither. With one difference known it
+must be 400 times as large, with two 20 times. Nothing is known of the first two answers: pair 4, at x again,
+looks back. If their difference is 3 times as large as those of pairs 2, 3 and 4, and pairs 3 and 4 say that
+their mean is off by half of it, one was wild: δ is then at most twice what it began with, v is what pairs 2
+and 3 say, and C and s² begin anew. One tidy run in a hundred is taken for wild. In edition 3 a difference was
+measured by a single other one, which is small by chance in one run of five; in edition 2 all were averaged.
 
 The decision reported is x0 + κ (x̄ − x0), where x̄ is the mean of the x_t with weights that grow as t¹⁴. While
 pairs are few for the dimension, a walk of noise alone looks like one that has found something, and its end is
@@ -69,8 +72,13 @@ GROWTH, NOISY_GROWTH, SHRINKAGE = 5.5, 4.0, 1.4
 PACE = 0.45  # the radius changes as τ^PACE/t
 OUTLIER, LEAST = 0.3, 1.5  # an answer counts for at most max(OUTLIER √N, LEAST) deviations
 WILD = 20.0  # a value at x that is so many deviations away from all that is known of it is not believed
-SLIP, NEAR = 4.0, 4.0  # of two answers at x that differ so many times more than usual, one is wild
-EDITION = 3  # of the rule; in edition 2 answers at x that differ much were averaged all the same
+APART, APART_AT_X = 12.0, 5.0  # of two answers that differ so many times more than any before, one is wild,
+RARE = 400.0  # or RARE times where one difference is known, and √RARE where two are
+FIRST = 3.0  # the first two are, if they differ so many times more than those of pairs 2, 3 and 4
+NEAR = 4.0  # and if the mean of the two is off by half their difference, to a NEARth of it
+AGAIN = 8.0  # a wild difference counts as √AGAIN usual ones, so that what comes again is soon believed
+SLIP = 4.0  # edition 3's measure of all this
+EDITION = 4  # of the rule
 POWER = 14.0  # of the weights of the mean
 FEW, ENOUGH = 4.0, 20.0  # pairs for each dimension: up to FEW all doubt counts, from ENOUGH on none
 
@@ -208,10 +216,11 @@ class Auto(Method):
         centre, radius, live = _at_centre(state.told), state.radius, count <= pairs
         elapsed = jnp.minimum(count / pairs, 1)
         asked = jnp.floor(count / CENTRE) + 1 + jnp.where(count >= 4, 1, 0)  # pairs at x so far
-        middle = self._middle(state, values, asked)
+        wild, slip = self._wild(state, values, asked), self._slipped(state, values)
+        middle = self._middle(state, values, wild)
+        ignored = wild & ~centre
 
-        slip = self._slipped(state, values)
-        squares = self._squares(state, values[0] - values[1], slip)
+        squares = self._squares(state, values[0] - values[1], slip, wild)
         square = _median(*squares)
         square = jnp.where(
             (square > 0) & (count > 2), square, jnp.maximum(jnp.maximum(*squares[:2]), squares[2])
@@ -221,7 +230,10 @@ class Auto(Method):
         bound = self._limit(state) * deviation
         difference = jnp.clip(values[0] - values[1], -bound, bound)
         calm = self._at_x(state, difference, asked, slip)
-        spread = Spread(*squares, calm, self._around(state, middle, square))
+        tame = jnp.minimum(calm, (1 + (AGAIN - 1) / asked) * state.spread.still)
+        calm = jnp.where(wild & (jnp.asarray(self.edition) >= 4), tame, calm)
+        rough = jnp.where(ignored, state.spread.rough, self._around(state, middle, square))
+        spread = Spread(*squares, calm, rough)
 
         trust = asked / (asked + PRIOR)
         still = jnp.where(square > 0, square + trust * (jnp.minimum(spread.still, square) - square), 1)
@@ -229,7 +241,7 @@ class Auto(Method):
         louder = jnp.where(around > square / 2, jnp.maximum(around / still, 1), 1)
         share = still / unit
 
-        cost, fall, width = self._running(state, middle, difference, bound, direction, asked_radius)
+        cost, fall, width = self._running(state, middle, difference, bound, direction, asked_radius, ignored)
         # A value at x is believed if it fits the last one, less the fall since; or else the last pair, and
         # then it was the last value at x that misled, and all costs that were measured from it.
         expected = state.here - state.fallen
@@ -249,14 +261,14 @@ class Auto(Method):
         shrink = SHRINKAGE * jnp.clip(excess, 0, 3)
         grow = (GROWTH + NOISY_GROWTH * share) * jnp.clip(excess, -1, 0)
         change = jnp.exp(-(elapsed**PACE) * (shrink + grow) / (count + 1))
-        next_radius = jnp.where(live & ~centre, radius * change, radius)
+        next_radius = jnp.where(live & ~centre & ~ignored, radius * change, radius)
         next_radius = jnp.where(slip, jnp.minimum(radius, jnp.multiply(2, self.radius)), next_radius)
         next_radius = self._allowed(jnp.minimum(next_radius, 2 * asked_radius))
 
         stride = elapsed ** (1 - FADE) / (elapsed + RAMP) * (dim / 10) ** 0.125
         stride = stride * (1 + SIGNAL * (1 - share)) / (1 + HUMBLE * dim / pairs * share)
         step = next_radius / jnp.sqrt(pairs) * (1 + BOOST * jnp.clip(-excess, 0, 1)) * stride
-        step = jnp.where(live & ~centre, step / deviation, 0)
+        step = jnp.where(live & ~centre & ~ignored, step / deviation, 0)
         gained = step * (difference**2 - jnp.maximum(still, around)) / (2 * asked_radius)
         x = state.x - step * difference * direction
         # A bowl pulls what noise has walked back again: f's curvature is 2C/δ², as far as C is sure.
@@ -276,8 +288,8 @@ class Auto(Method):
             spread,
             jnp.where(centre, here, state.here),
             jnp.where(centre, 0, state.fallen + gained),
-            jnp.where(centre, state.last, middle),
-            jnp.where(centre, state.gained, gained),
+            jnp.where(centre | ignored, state.last, middle),
+            jnp.where(centre | ignored, state.gained, gained),
             cost,
             fall,
             width,
@@ -291,10 +303,11 @@ class Auto(Method):
         bound: Array,
         direction: Array,
         asked_radius: Array,
+        ignored: Array,
     ) -> tuple[Array, Array, Array]:
         """Running means of what trials cost, of the fall over one radius, and of the radius itself."""
         count, dim = (state.told + 1).astype(state.x.dtype), state.x.shape[0]
-        recent = jnp.where(_at_centre(state.told), 0, jnp.minimum(1, RECENT / count))
+        recent = jnp.where(_at_centre(state.told) | ignored, 0, jnp.minimum(1, RECENT / count))
         above = jnp.clip(middle - state.here + state.fallen, -bound, bound)
         # The slope of f towards where the walk comes from: d/(2δ) a u is the gradient's estimate.
         back = state.mean - state.x
@@ -315,27 +328,50 @@ class Auto(Method):
         noise = doubt * (1 + (2 / dim) ** 0.5) * jnp.minimum(state.drift / unit, dim) ** 2
         return jnp.where(doubt > 0, state.begun + jnp.clip(1 - noise / square, 0, 1) * walked, state.mean)
 
-    def _middle(self, state: State, values: Array, asked: Array) -> Array:
-        """The mean of a pair; at x, of two that differ far more than before, the one that was expected."""
-        expected, usual = state.here - state.fallen, jnp.sqrt(state.spread.still)
+    def _middle(self, state: State, values: Array, wild: Array) -> Array:
+        """The mean of a pair; at x, where one of the two is wild, the one that was expected."""
+        expected = state.here - state.fallen
         nearer = jnp.abs(values[0] - expected) <= jnp.abs(values[1] - expected)
-        most = SLIP * (1 + 2 / jnp.maximum(asked - 1, 1)) * usual  # little is usual after few pairs
-        apart = (usual > 0) & (jnp.abs(values[0] - values[1]) > most)
-        alone = _at_centre(state.told) & apart & (jnp.asarray(self.edition) >= 3)
+        alone = _at_centre(state.told) & wild
         return jnp.where(alone, jnp.where(nearer, values[0], values[1]), _mean(values))
 
-    def _slipped(self, state: State, values: Array) -> Array:
-        """Whether one of the first two answers was wild, as the second pair at x shows, pair 4."""
-        first, second = jnp.sqrt(state.spread.still), jnp.abs(values[0] - values[1])
+    def _wild(self, state: State, values: Array, asked: Array) -> Array:
+        """Whether one of two answers is wild: they differ far too much, their mean is off by half of it."""
+        apart, centre = jnp.abs(values[0] - values[1]), _at_centre(state.told)
+        known = jnp.clip(state.told, 1, 3).astype(apart.dtype)
+        at_trials = jnp.maximum(jnp.maximum(RARE ** (1 / known), APART), self._limit(state))
+        most = jnp.where(centre, APART_AT_X, at_trials) * jnp.sqrt(_largest(state.spread))
         off = jnp.abs(_mean(values) - state.here + state.fallen)
-        wild = (first > SLIP * second) & (jnp.abs(off - first / 2) < first / NEAR)
-        return wild & (state.told == 3) & (jnp.asarray(self.edition) >= 3)
+        wild = (state.told > 0) & (most > 0) & (apart > most) & (jnp.abs(off - apart / 2) < apart / NEAR)
 
-    def _squares(self, state: State, difference: Array, slip: Array) -> tuple[Array, Array, Array]:
+        usual = jnp.sqrt(state.spread.still)
+        before = SLIP * (1 + 2 / jnp.maximum(asked - 1, 1)) * usual  # edition 3: the noise at x alone
+        before = centre & (usual > 0) & (apart > before)
+        edition = jnp.asarray(self.edition)
+        return jnp.where(edition >= 4, wild, before & (edition == 3))
+
+    def _slipped(self, state: State, values: Array) -> Array:
+        """Whether one of the first two answers was wild, as pair 4 shows, which is at x again."""
+        first, second = jnp.sqrt(state.spread.still), jnp.abs(values[0] - values[1])
+        off = _mean(values) - state.here + state.fallen
+        near = jnp.abs(jnp.abs(off) - first / 2) < first / NEAR
+        before = near & (first > SLIP * second)  # edition 3
+
+        # One difference may be small by chance, three are not; and pair 3 must say what pair 4 says.
+        others = jnp.maximum(second, jnp.sqrt(jnp.maximum(state.spread.second, state.spread.third)))
+        third = jnp.sign(off) * (state.last - state.here + state.fallen - state.gained)
+        wild = near & (first > FIRST * others) & (jnp.abs(third - first / 2) < first / 3)
+        edition = jnp.asarray(self.edition)
+        return jnp.where(edition >= 4, wild, before & (edition == 3)) & (state.told == 3)
+
+    def _squares(
+        self, state: State, difference: Array, slip: Array, wild: Array
+    ) -> tuple[Array, Array, Array]:
         """The three running means of a², one of them fed; a² counts up to `limit`² times their median."""
         old, count = state.spread, (state.told + 1).astype(state.x.dtype)
         known = jnp.where(count > 3, _median(old.first, old.second, old.third), 0)
         square = _bounded(difference**2, known, self._limit(state))
+        square = jnp.where(wild, AGAIN * _largest(old), square)
         rate = jnp.maximum(1 / jnp.ceil(count / 3), jnp.minimum(3 * MEMORY / self._pairs(state), 0.3))
         change = jnp.where(_at_centre(state.told) & (count > 1), 0, rate)
         turn = state.told % 3
@@ -397,6 +433,11 @@ def _mean(values: Array) -> Array:
 
 def _median(one: Array, two: Array, three: Array) -> Array:
     return jnp.maximum(jnp.minimum(one, two), jnp.minimum(jnp.maximum(one, two), three))
+
+
+def _largest(spread: Spread) -> Array:
+    """The largest of the running mean squares of a, which a wild one has not got through to."""
+    return jnp.maximum(jnp.maximum(spread.first, spread.second), jnp.maximum(spread.third, spread.still))
 
 
 def _bounded(square: Array, mean: Array, limit: Array) -> Array:
