@@ -17,6 +17,11 @@ def usual(recent):
     return np.median(np.abs(np.diff(recent)), axis=-1) / 2**0.5
 
 
+def none(values):
+    """No control beside any of them."""
+    return np.full(len(values), np.nan)
+
+
 def held(values, limit=USUAL):
     """Of the last value in each row, judged by those before it, how many are held."""
     recent, last = values[:, :-1], values[:, -1]
@@ -45,8 +50,8 @@ def test_with_few_answers_nothing_is_said_and_then_all_are_judged():
     values = np.array([20.0, 2e5, 21.0, 19.0, 20.5, 22.0, 18.0, 20.0, 21.5, 19.5, 20.2])
     assert len(values) == ENOUGH - 1
     assert Guard().judge(Answer(1e9, peers=Peers(values))) is None
-    assert not any(Guard().review(values))
-    found = Guard().review(np.append(values, 20.1))
+    assert not any(Guard().review(values, none(values)))
+    found = Guard().review(np.append(values, 20.1), none(range(ENOUGH)))
     assert [verdict is not None for verdict in found] == [False, True] + [False] * 10
 
 
@@ -86,7 +91,7 @@ def test_on_the_way_down_a_lost_decimal_point_is_still_seen():
 
 def test_the_first_answers_of_a_steep_beginning_are_not_doubted():
     """Even where nothing but the way down is seen, and every answer is half of the one before."""
-    assert not any(Guard().review(1000 * 0.5 ** np.arange(float(ENOUGH))))
+    assert not any(Guard().review(1000 * 0.5 ** np.arange(float(ENOUGH)), none(range(ENOUGH))))
 
 
 def test_of_a_kind_with_few_answers_one_is_compared_with_every_level_known():
@@ -126,3 +131,31 @@ def test_left_out_nothing_looks_back():
     assert not Answers.build().looks_back
     assert Answers.build(guard=USUAL).looks_back
     assert Answers.build().review(np.array([1.0, 1e40])) == [None, None]
+
+
+def test_a_control_beside_a_value_is_judged_like_a_value_by_those_before_it():
+    rng = np.random.default_rng(4)
+    values, controls = 20 + rng.standard_normal((2, RECENT))
+    answers = Answers.build(guard=USUAL)
+
+    def judge(value, control, before=controls):
+        return answers.judge(Answer(value, peers=Peers(values, controls=Peers(before)), control=control))
+
+    assert judge(20.0, 21.0) is None
+    assert judge(20.0, None) is None
+    assert judge(20.0, 2000.0).reason.startswith("control 2000 is")
+    assert judge(-999.0, 2000.0).reason.startswith("-999 is")  # the value's own slip is said first
+    assert judge(20.0, 2000.0, before=controls[: ENOUGH - 1]) is None  # too few to know
+
+
+def test_the_first_controls_are_judged_when_a_dozen_are_in_beside_however_many_values():
+    rng = np.random.default_rng(5)
+    values, controls = 20 + rng.standard_normal((2, 20))
+    controls[::5] = np.nan
+    controls[np.flatnonzero(~np.isnan(controls))[ENOUGH:]] = np.nan
+    controls[3] = 2000.0
+    found = Answers.build(guard=USUAL).review(values, controls)
+    assert [i for i, verdict in enumerate(found) if verdict is not None] == [3]
+    assert found[3].reason.startswith("control 2000 is")
+    assert not any(Answers.build(guard=USUAL).review(values))
+    assert not any(Answers.build().review(values, controls))

@@ -168,6 +168,19 @@ def test_a_control_of_its_own_noise_is_advised_against():
     assert "without it" in found.advice
 
 
+@pytest.mark.parametrize("when", [0, 1, 7, 29])
+def test_one_slip_of_control_changes_no_advice(when):
+    """A lost decimal point that nobody has held, at the first iteration or later."""
+    rng = np.random.default_rng(8)
+    common = 20 + 3 * rng.normal(size=(30, 2))
+    values, control = common + 0.5 * rng.normal(size=(30, 2)), common + 0.5 * rng.normal(size=(30, 2))
+    control[when, 0] *= 100
+    found = report(walk(RelativeToControl(), values, control[..., None])[1])
+    assert "keep it" in found.advice
+    assert found.removed > 0.8
+    assert found.removed_of_changes > 0.8
+
+
 def test_where_control_is_missing_its_mean_stands_in():
     values, control = np.ones((3, 2)), np.array([[5.0, 7.0], [np.nan, 6.0], [np.nan, np.nan]])
     told, _ = walk(RelativeToControl(), values, control[..., None])
@@ -179,6 +192,16 @@ def test_minimize_refuses_what_it_does_not_know():
         minimize(lambda x: {"value": 1.0, "price": 2.0}, [0.0], budget=20, radius=0.3, precision=True)
     with pytest.raises(ValueError, match="go with values"):
         minimize(lambda x: 0.0, [0.0], budget=20, radius=0.3, precision=True, loss=lambda x, xi: xi)
+
+
+@pytest.mark.parametrize(
+    "answer", [{"value": 1.0}, {"value": 1.0, "covariates": {"rain": 1.0}}, (1.0, {"rain": 1.0})]
+)
+def test_minimize_relative_to_control_wants_one_beside_each_value(answer):
+    how = {"budget": 20, "radius": 0.3, "relative_to_control": True, "covariates": ["rain"]}
+    with pytest.raises(driftopt.MinimizeError, match="returns what control gave beside each value"):
+        minimize(lambda x: answer, [0.0], **how)
+    minimize(lambda x: {"value": 1.0, "control": np.nan}, [0.0], **how)
 
 
 def test_minimize_says_what_is_wrong_with_what_it_is_told():

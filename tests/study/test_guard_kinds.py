@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from driftopt.cli import app
 from driftopt.study import Study
 from support.study_worlds import PLAIN, about_20, drive, states
 
@@ -93,3 +94,36 @@ def test_a_mistyped_control_told_beside_a_value_holds_the_answer(place):
     assert "control 2000 is" in study.trial(wrong).history[-1].reason
     study.correct(wrong, 21.0, control=20.0)
     assert study.trial(wrong).state in ("complete", "superseded")
+
+
+@pytest.mark.parametrize(("turn", "held_at"), [(0, 13), (14, 14)])
+def test_the_shell_ends_with_6_for_a_held_control_too(tmp_path, capsys, turn, held_at):
+    """At once where enough is known; else for the answer with which a dozen are in."""
+    path = str(tmp_path / "a.db")
+    study = Study.create(path, "a", budget=200, control_every=6, **PLAIN)
+    codes = []
+    for number in range(20):
+        trial = study.ask()
+        value = about_20(trial) * (100 if number == turn else 1)
+        try:
+            app(["study", "tell", path, "a", str(trial.id), str(value)], result_action="return_value")
+            codes.append(0)
+        except SystemExit as end:
+            codes.append(end.code)
+            (wrong,) = study.trials(kind="control", state="held")
+            assert f"trial {wrong.id}: far from all other answers" in capsys.readouterr().err
+    assert [i for i, code in enumerate(codes) if code == 6] == [held_at]
+    assert set(codes) == {0, 6}
+
+
+def test_the_shell_ends_with_6_for_a_control_told_beside(tmp_path):
+    path = str(tmp_path / "a.db")
+    study = Study.create(path, "a", budget=80, **PLAIN, relative_to_control=True)
+    for number in range(16):
+        trial = study.ask()
+        study.tell(trial.id, about_20(trial), control=20.0 + number % 3)
+    trial = study.ask()
+    with pytest.raises(SystemExit) as end:
+        app(["study", "tell", path, "a", str(trial.id), "20.5", "--control", "2100"])
+    assert end.value.code == 6
+    assert study.trial(trial.id).state == "held"

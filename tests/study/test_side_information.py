@@ -387,6 +387,21 @@ def test_values_relative_to_control(tmp_path):
         plain.tell(plain.ask().id, 1.0, control=2.0)
 
 
+def test_a_value_relative_to_control_without_one_gets_a_sentence():
+    study = Study.create("sqlite://", "a", budget=60, **PLAIN, relative_to_control=True)
+    with pytest.warns(UserWarning, match="trial 1: values are relative to control here, and none was told"):
+        study.tell(study.ask().id, 1.0)
+    study.tell(1, 1.0)  # the same again is nothing
+    study.tell(study.ask().id, 1.0, control=float("nan"))  # it is not known, and somebody says so
+    study.tell(study.ask().id, float("nan"))  # failed: there is nothing to compare
+    trial = study.ask()
+    with pytest.warns(UserWarning, match=f"trial {trial.id}:"):
+        study.tell_many([{"id": trial.id, "value": 1.0}])
+    deployed = Study.create("sqlite://", "a", budget=60, **PLAIN, relative_to_control=True, control_every=4)
+    for _ in range(6):
+        deployed.tell(deployed.ask().id, 1.0)
+
+
 def test_control_of_the_study_itself_is_taken_out(tmp_path):
     how = {**PLAIN, "control_every": 2, "relative_to_control": True}
     study = Study.create(tmp_path / "a.db", "a", budget=60, **how)
@@ -461,7 +476,7 @@ def test_all_of_it_goes_through_every_store_and_the_server(any_url, tmp_path):
         study.correct(trial.id, cost, covariates={"crowd": 99.0})
         for _ in range(2):
             trial = study.ask()
-            study.tell(trial.id, 1.0, metrics={"complaints": 9.0})
+            study.tell(trial.id, 1.0, metrics={"complaints": 9.0}, control=2.0)
         with pytest.raises(Halted, match="complaints is 9"):
             study.ask()
         study.resume("the counter was broken")

@@ -99,9 +99,13 @@ class Answers:
         """Whether a step compares an answer with those before it."""
         return any(type(step).review is not Step.review for step in self.steps)
 
-    def review(self, told: np.ndarray) -> list[Verdict | None]:
-        """What is to be said now against each of the answers so far, (n,); None: it goes on to count."""
-        found = [step.review(told) for step in self.steps]
+    def review(self, told: np.ndarray, controls: np.ndarray | None = None) -> list[Verdict | None]:
+        """What is to be said now against each of the answers so far, (n,); None: it goes on to count.
+
+        `controls` are what was told beside them as control, NaN where nothing was; None: beside none.
+        """
+        controls = np.full(len(told), np.nan) if controls is None else controls
+        found = [step.review(told, controls) for step in self.steps]
         return [next((v for v in said if v is not None), None) for said in zip(*found, strict=True)]
 
     @cached_property

@@ -10,17 +10,22 @@ from driftopt.answers.beside import Beside
 from driftopt.answers.step import Step, Told, choose, if_sound
 
 ENOUGH = 10  # iterations before advice is given
+MEANS = 5  # running means of which the median counts: one slip is in one of them, and in two of the changes
 
 
 class Compared(NamedTuple):
-    """Mean squares of differences within iterations, and of changes of their means, with and without."""
+    """Mean squares of differences within iterations, and of changes of their means, with and without.
+
+    Each is the median of five running means that are fed in turn, so that one slip that nobody has held, of a
+    value or of control, says nothing about whether control pays.
+    """
 
     count: Any  # iterations
     mean: Any  # of control
-    plain: Any  # of the values as told
-    relative: Any  # of the values less control
+    plain: Any  # (5,) of the values as told
+    relative: Any  # (5,) of the values less control
     last: Any  # (2,) the last iteration's mean value, as told and less control
-    changes: Any  # (2,) the mean squares of its changes
+    changes: Any  # (2, 5) the mean squares of its changes
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class RelativeToControl(Step):
 
     def begin(self) -> Compared:
         zero = np.zeros(())
-        return Compared(zero, zero, zero, zero, np.zeros(2), np.zeros(2))
+        return Compared(zero, zero, np.zeros(MEANS), np.zeros(MEANS), np.zeros(2), np.zeros((2, MEANS)))
 
     def take(self, memory: Compared, told: Told) -> tuple[Compared, Told]:
         given, xp = told.beside.get(self.reads), told.xp
@@ -56,15 +61,25 @@ class RelativeToControl(Step):
 def _compared(memory: Compared, plain: Any, relative: Any, control: Any, xp: Any) -> Compared:
     count = memory.count + 1
     means = xp.stack([plain.mean(), relative.mean()])
-    changes = choose(xp, memory.count > 0, (means - memory.last) ** 2, memory.changes)
+    changes = _fed(memory.changes, memory.count - 1, ((means - memory.last) ** 2)[:, None], xp)
     return Compared(
         count,
         memory.mean + (control - memory.mean) / count,
-        memory.plain + (plain.var() - memory.plain) / count,
-        memory.relative + (relative.var() - memory.relative) / count,
+        _fed(memory.plain, memory.count, plain.var(), xp),
+        _fed(memory.relative, memory.count, relative.var(), xp),
         means,
-        memory.changes + (changes - memory.changes) / xp.maximum(memory.count, 1),
+        choose(xp, memory.count > 0, changes, memory.changes),
     )
+
+
+def _fed(means: Any, before: Any, square: Any, xp: Any) -> Any:
+    """Running means of which one is fed, after so many squares before."""
+    turn = xp.arange(MEANS) == before % MEANS
+    return xp.where(turn, means + (square - means) / (before // MEANS + 1), means)
+
+
+def _median(means: Any, fed: int) -> float:
+    return float(np.median(np.asarray(means)[:fed]))
 
 
 @dataclass(frozen=True)
@@ -80,10 +95,13 @@ class ControlReport:
 def report(memory: Compared) -> ControlReport | None:
     """What was found; None before there is anything to compare."""
     count = int(memory.count)
-    if count < 2 or not (memory.plain > 0 and memory.changes[0] > 0):
+    if count < 2:
         return None
-    removed = 1 - float(memory.relative / memory.plain)
-    changes = 1 - float(memory.changes[1] / memory.changes[0])
+    plain, relative = (_median(means, count) for means in (memory.plain, memory.relative))
+    before, after = (_median(means, count - 1) for means in memory.changes)
+    if not (plain > 0 and before > 0):
+        return None
+    removed, changes = 1 - relative / plain, 1 - after / before
     if count < ENOUGH:
         advice = "too early to say whether control pays"
     elif removed > 0.1:

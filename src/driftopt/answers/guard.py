@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftopt.answers.step import Answer, Step, Verdict
+from driftopt.answers.step import Answer, Peers, Step, Verdict
 
 RECENT = 30  # answers that another one is compared with
 ENOUGH = 12  # with fewer, nothing is said yet; the median of so many last ones is the level now
@@ -32,6 +32,9 @@ class Guard(Step):
 
     Where half of the answers are equal, s is 0 and nothing is said: rare events are no typos.
 
+    A control that is told beside a value is judged by those told before it in the same way: a method that is
+    told the difference is misled by either.
+
     With limit 60, of honest answers with the heavy tails of Student's t with 3 degrees of freedom fewer than
     one in 10,000 is held; a lost decimal point is noticed where noise is below about a fifth of the value.
     """
@@ -50,17 +53,31 @@ class Guard(Step):
         """
         if answer.peers is None:
             return None
-        alike, others, held = answer.peers
+        against = self._beside_peers(answer.value, answer.peers)
+        if against is None and answer.control is not None and answer.peers.controls is not None:
+            against = _of_control(self._beside_peers(answer.control, answer.peers.controls))
+        return against
+
+    def _beside_peers(self, value: float, peers: Peers) -> Verdict | None:
+        alike, others, held, _ = peers
         if len(alike) >= ENOUGH:
             others = ()
         told = [group for group in (alike, *others) if len(group) >= ENOUGH]
         stand = [alike if held is None else alike[~held], *others]
         ends = [end for group in stand if len(group) for end in _range(group)]
         ends += [float(np.median(group[-ENOUGH:])) for group in told]
-        return self._verdict(answer.value, ends, max(map(_usual, told), default=0.0))
+        return self._verdict(value, ends, max(map(_usual, told), default=0.0))
 
-    def review(self, told: np.ndarray) -> Sequence[Verdict | None]:
-        """What is to be said against the first answers, now that enough are in.
+    def review(self, told: np.ndarray, controls: np.ndarray) -> Sequence[Verdict | None]:
+        """What is to be said against the first answers, now that enough are in, or enough controls beside."""
+        found = self._first(told)
+        known = np.flatnonzero(~np.isnan(controls))
+        for i, against in zip(known.tolist(), map(_of_control, self._first(controls[known])), strict=True):
+            found[i] = against if found[i] is None else found[i]
+        return found
+
+    def _first(self, told: np.ndarray) -> list[Verdict | None]:
+        """What is to be said against each of the first values; nothing where they are fewer, or more.
 
         Those of a study that begins steeply are far from what came later: s is here at least the median
         distance to the median.
@@ -82,6 +99,10 @@ class Guard(Step):
         return Verdict(
             "held", f"{value:g} is {away / usual:.0f} times as far from the others ({where}) as is usual"
         )
+
+
+def _of_control(verdict: Verdict | None) -> Verdict | None:
+    return None if verdict is None else verdict._replace(reason=f"control {verdict.reason}")
 
 
 def _range(values: np.ndarray) -> tuple[float, float]:

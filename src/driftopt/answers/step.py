@@ -17,6 +17,7 @@ class Peers(NamedTuple):
     alike: np.ndarray  # those to deployments of the same kind
     others: tuple[np.ndarray, ...] = ()  # of other kinds, whose level may be that of this one
     held: np.ndarray | None = None  # which of those alike are held; None: none of them
+    controls: "Peers | None" = None  # what was told as control beside those of the same kind
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Answer:
     asked: np.ndarray | None = None
     deployed: np.ndarray | None = None  # where it differs from what was asked
     peers: Peers | None = None  # the answers before it, where steps look at them
+    control: float | None = None  # what was told beside the value as control
 
 
 class Verdict(NamedTuple):
@@ -95,8 +97,13 @@ class Step(ABC):  # noqa: B024  each step has one part or the other
         """What is to be said against an answer; None: nothing."""
         return None
 
-    def review(self, told: np.ndarray) -> Sequence[Verdict | None]:
-        """What is to be said now against each of the answers so far, (n,), which once counted."""
+    def review(self, told: np.ndarray, controls: np.ndarray) -> Sequence[Verdict | None]:
+        """What is to be said now against each of the answers so far, (n,), which once counted.
+
+        Args:
+            told: (n,) the values.
+            controls: (n,) what was told beside them as control, NaN where nothing was.
+        """
         return [None] * len(told)
 
     def begin(self) -> Any:

@@ -90,7 +90,8 @@ def create(
         max_failures: failures at one point after which the iteration is redrawn.
         tolerance: how far the deployed point may be from the asked one.
         max_change: the largest distance between two consecutive deployments.
-        control_every: deploy the start again after every so many other deployments.
+        control_every: deploy the start first and again after every so many other deployments; 1: every second
+            deployment is the start.
         reserve: deployments kept for confirmation and stationarity.
         settle: hold every decision for so many deployments and use the last answer.
         guard: hold an answer so many times as far from the median of the others as is usual; 0: hold none.
@@ -249,10 +250,12 @@ def tell(
             answers[0] |= io.beside(covariate, metric, n, control) | {"who": who}
         with Study.open(url, name) as study:
             told = [io.answer(one, study.spec.names) for one in answers]
-            states = study.tell_many(told) if isinstance(given, list) else [study.tell(**told[0])]
+            with io.warned():
+                states = study.tell_many(told) if isinstance(given, list) else [study.tell(**told[0])]
             done = [{"id": one["id"], "state": state} for one, state in zip(told, states, strict=True)]
             data = done if isinstance(given, list) else done[0]
             held = [one["id"] for one in done if one["state"] == "held"]
+            held += study.doubted  # the first answers are judged when a dozen are in
             io.say(json, data, lambda: f"trial {done[0]['id']}: {done[0]['state']}")
         if held:
             io.say_held(held, json)

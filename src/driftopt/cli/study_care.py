@@ -1,7 +1,5 @@
 """`driftopt study …` for those who look after studies: put answers right, check, list, move and end them."""
 
-import sys
-import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -44,19 +42,16 @@ def correct(
         n: how many the value is a mean of.
         control: what control gave.
     """
-    from driftopt.study import Implausible, Study
+    from driftopt.study import Study
 
     with io.exits(json), Study.open(url, name) as study:
         more = io.beside(covariate, metric, n, control)
         told, error = io.number(value, "value"), io.number(sem, "--sem")
-        with warnings.catch_warnings(record=True) as doubts:
-            warnings.simplefilter("always", Implausible)
+        with io.warned():
             state = study.correct(id, told, reason, sem=error, who=who or io.this_user(), **more)
         now = "" if state == "superseded" else f", now {told!r}"
         data = {"id": id, "state": state, "value": told}
         io.say(json, data, lambda: io.outcome(study, id, state) + now)
-        for doubt in doubts:
-            print(f"driftopt: {doubt.message}", file=sys.stderr)
 
 
 def void(

@@ -125,7 +125,9 @@ class FunctionRun:
 
     def note(self, covariates: Sequence[str], metrics: Sequence[str]) -> None:
         """From now on the function returns more than a value."""
-        self._fun = self.recorded = RecordedFunction(self._fun, covariates, metrics, self._vectorized)
+        self._fun = self.recorded = RecordedFunction(
+            self._fun, covariates, metrics, self._vectorized, self._answers.has(RelativeToControl)
+        )
 
     def watch(self, loss: Formula, keep: bool) -> None:
         """From now on the function draws ξ, and its value is F(x; ξ)."""

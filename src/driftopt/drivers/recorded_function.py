@@ -1,6 +1,6 @@
 """A function that returns more than a value: `minimize` is given the value, and the rest is kept."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,16 @@ class RecordedFunction:
     """
 
     def __init__(
-        self, fun: Callable[..., Any], names: Sequence[str], metrics: Sequence[str], vectorized: bool
+        self,
+        fun: Callable[..., Any],
+        names: Sequence[str],
+        metrics: Sequence[str],
+        vectorized: bool,
+        relative_to_control: bool = False,
     ):
         self._fun, self._names, self._vectorized = fun, tuple(names), vectorized
         self.metric_names = tuple(metrics)
+        self._relative_to_control = relative_to_control
         self._said: list[Beside] = []
 
     def __call__(self, x: np.ndarray, *args: Any) -> Any:
@@ -38,6 +44,7 @@ class RecordedFunction:
                 f"with covariates=[names] the function returns (value, covariates){more}; got "
                 f"{checks.brief(answer)}"
             )
+        self._check_control(())
         value, given = answer
         rows = self._numbers(given, len(x)) if self._vectorized else self._numbers(given, None)
         self._said.extend(Beside(dict(zip(self._names, row, strict=True))) for row in rows.tolist())
@@ -50,6 +57,7 @@ class RecordedFunction:
                 f"the function returns a table with value, and of {', '.join(known[1:])} what there is; got "
                 f"{checks.brief(sorted(answer))}"
             )
+        self._check_control(answer)
         error = answer.get("sem")
         said = Beside(
             beside.covariates(answer.get("covariates"), self._names),
@@ -60,6 +68,13 @@ class RecordedFunction:
         )
         self._said.append(said)
         return answer["value"]
+
+    def _check_control(self, names: Iterable[str]) -> None:
+        if self._relative_to_control and "control" not in names:
+            raise ValueError(
+                "with relative_to_control the function returns what control gave beside each value, "
+                '{"value": …, "control": …}, NaN where it is not known; got no control'
+            )
 
     def _numbers(self, given: Any, count: int | None) -> np.ndarray:
         """(n, k), or (1, k) for one query; NaN where one is not known."""

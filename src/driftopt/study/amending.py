@@ -41,19 +41,15 @@ def correct(
         as_now = (trial.state, trial.value, trial.sem, _beside(known))
         if as_now == ("complete", new, error, beside):
             return trial.state
-        answer = Answer(new, error, peers=peers(session.spec, log, known))
+        answer = Answer(new, error, peers=peers(session.spec, log, known), control=said_beside.control)
         doubts.extend(filter(None, [session.spec.answers.judge(answer)]))
         said = Happened(0, number, "corrected", new, error, None, why, by, session.clock(), beside)
         return _stands(log, known, said)
 
     state = session.write(work, again=True)
     for doubt in doubts:
-        warnings.warn(
-            f"{doubt.reason}; it counts, because someone says so. If it is a slip, correct trial {number} "
-            "again",
-            Implausible,
-            stacklevel=3,
-        )
+        words = f"{doubt.reason}; it counts, because someone says so. If it is a slip, correct trial {number}"
+        warnings.warn(f"{words} again", Implausible, stacklevel=3)
     return state
 
 

@@ -1,4 +1,7 @@
-"""A study that a server keeps, with the methods of `Study`: each is one request."""
+"""A study that a server keeps, with the methods of `Study`: each is one request.
+
+Longer than 300 lines: every operation of a study once, in the order in which `Study` has them.
+"""
 
 import json
 import math
@@ -135,6 +138,11 @@ class Remote:
     ) -> str:
         body = self._answer(value, sem, x_deployed) | self._beside(more) | _named(who)
         return self._say(id, "tell", **body)
+
+    @property
+    def doubted(self) -> tuple[int, ...]:
+        """The server tells many: what is held since shows in `summary()`."""
+        return ()
 
     def tell_many(self, answers: Sequence[Mapping[str, Any]]) -> list[str]:
         given = [checks.table("each answer", one) for one in checks.several("answers", answers)]

@@ -27,6 +27,7 @@ class Session:
         self.clock = clock
         self.progress = Progress(spec, log.begin)
         self.lock = threading.RLock()
+        self.doubted: tuple[int, ...] = ()  # trials that are held since the last answer told here
         self._points: tuple[tuple[int, int], np.ndarray] | None = None
         self._state: MethodState | None = None
         self._restarts = 0  # of `progress`, when the state was begun

@@ -110,7 +110,8 @@ class Study:
                 tenth of the radius if not given.
             max_change: the largest distance between two consecutive deployments. What is farther off is
                 gone to in steps (trials of the kind "way"), which the budget counts.
-            control_every: deploy x0 again after every so many other deployments, to see the world drift.
+            control_every: deploy x0 first and again after every so many other deployments, to see the world
+                drift; 1: every second deployment is x0.
             reserve: deployments kept for confirmation and stationarity.
             settle: hold every decision for so many deployments and use the last one's answer, where people
                 react slowly. The budget counts them all, and a trial's `keep` says that nothing changes.
@@ -345,6 +346,13 @@ class Study:
         said = {"value": value, "sem": sem, "x_deployed": x_deployed}
         more = {"covariates": covariates, "metrics": metrics, "n": n, "control": control}
         return telling.tell(self._session, id=id, who=who, **said, **more)
+
+    @property
+    def doubted(self) -> tuple[int, ...]:
+        """Trials that counted and are held since the last `tell` of this process: the first answers are
+        judged when a dozen are in.
+        """
+        return self._session.doubted
 
     def tell_many(self, answers: Sequence[Mapping[str, Any]]) -> list[str]:
         """Answer several trials in one transaction, all or none; returns the state of each.

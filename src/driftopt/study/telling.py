@@ -5,6 +5,7 @@ only the log knows which deployments are of the same kind.
 """
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -57,7 +58,9 @@ class Said:
 def tell(session: Session, **said: Any) -> str:
     """A value at the point asked; else a failure: not a number, or a value that belongs to another point."""
     answer = _Answer(session, **said)
-    return session.write(answer.record, again=True)
+    state = session.write(answer.record, again=True)
+    _after(session, [answer])
+    return state
 
 
 def tell_many(session: Session, answers: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -77,9 +80,23 @@ def tell_many(session: Session, answers: Sequence[Mapping[str, Any]]) -> list[st
                 states.append(answer.record(log))
             return states
 
-        return session.write(work, again=True)
+        states = session.write(work, again=True)
+        _after(session, checked)
+        return states
     except (Conflict, UnknownTrial, ValueError) as error:
         raise type(error)(f"{where}: {error}. None of the {len(answers)} answers was recorded") from None
+
+
+def _after(session: Session, answers: Sequence["_Answer"]) -> None:
+    """Remember which answers are held since these came in, and warn of values without their control."""
+    session.doubted = tuple(id for answer in answers for id in answer.doubted)
+    if without := [str(answer.id) for answer in answers if answer.without_control]:
+        warnings.warn(
+            f"trial {', '.join(without)}: values are relative to control here, and none was told. Tell "
+            "control=… with each value, NaN where it is not known, or create the study with control_every; "
+            "until then a value counts as it is, or less the mean of the controls told so far",
+            stacklevel=4,
+        )
 
 
 def _arguments(one: Any) -> dict[str, Any]:
@@ -124,6 +141,7 @@ class _Answer:
         self._session = session
         self._who = _who(who)
         told_beside = session.spec.beside(more)
+        self._control_said = more.get("control") is not None
         self._beside, self._control = told_beside.as_json(), told_beside.control
         self.id = trial_number(id)
         self._value = stored(checks.number("value", value))
@@ -132,23 +150,29 @@ class _Answer:
             raise ValueError(f"sem must be finite and >= 0, or None; got {checks.brief(sem)}")
         dim = session.spec.dim
         self._deployed = None if x_deployed is None else checks.vector("x_deployed", x_deployed, dim)
+        self.doubted: list[int] = []  # answers before it that are held since it came in
+        self.without_control = False  # whether nobody will ever know what it should be compared with
 
     def record(self, log: Writer) -> str:
         """Append it; returns the trial's state."""
+        spec, self.doubted = self._session.spec, []
         trial, now = log.trial(self.id), self._session.clock()
-        beside = peers(self._session.spec, log, trial) if trial.told is None else None
-        said = self._judged(trial.asked, beside)
-        if beside is not None and len(beside.alike) < ENOUGH and said.kind != "failed":
+        missing = spec.relative_to_control and spec.control_every is None and not self._control_said
+        new = trial.told is None and trial.asked.kind == "method" and math.isfinite(self._value)
+        self.without_control = missing and new
+        compared = peers(spec, log, trial) if trial.told is None else None
+        said = self._judged(trial.asked, compared)
+        if compared is not None and said.kind != "failed" and _new(compared):
             said = self._reviewed(log, trial.asked, said, now)
-        if beside is not None and said.kind == "complete":
-            said = self._beside_judged(log, trial.asked, said, now)
         return _record(log, trial, replace(said, who=self._who), now)
 
-    def _judged(self, asked: Asked, beside: Peers | None) -> Said:
+    def _judged(self, asked: Asked, compared: Peers | None) -> Said:
         """What the answer is by itself, and beside those before it."""
         text = None if self._deployed is None else vector_as_json(self._deployed)
-        answer = Answer(self._value, self._sem, vector_from_json(asked.x), self._deployed, beside)
-        against = self._session.spec.answers.judge(answer)
+        where = vector_from_json(asked.x), self._deployed
+        against = self._session.spec.answers.judge(
+            Answer(self._value, self._sem, *where, compared, self._control)
+        )
         if against is None:
             return Said("complete", self._value, self._sem, text, beside=self._beside)
         if not math.isfinite(self._value):  # no database keeps these
@@ -161,38 +185,24 @@ class _Answer:
             return said
         alike = log.last(asked.kind, RECENT)
         told = np.append(_values(alike), self._value)
-        *before, this = self._session.spec.answers.review(told)
-        _doubt(log, dict(zip(alike, before, strict=True)), now)
+        beside = [*_controls(alike), np.nan if self._control is None else self._control]
+        *before, this = self._session.spec.answers.review(told, np.array(beside, np.float64))
+        self.doubted += _doubt(log, dict(zip(alike, before, strict=True)), now)
         if asked.kind == "method" and len(told) == ENOUGH:  # now the first controls can be judged
-            _doubt(log, _against_controls(self._session.spec, log, told), now)
+            self.doubted += _doubt(log, _against_controls(self._session.spec, log, told), now)
         return said if this is None else replace(said, kind=this.state, reason=this.reason)
 
-    def _beside_judged(self, log: Writer, asked: Asked, said: Said, now: float) -> Said:
-        """The control told beside a value, judged like an answer by those told before it."""
-        if self._control is None or asked.kind != "method":
-            return said
-        steps, before = self._session.spec.answers, _controls_beside(log)
-        values = np.array([control for control, _ in before.values()])
-        held = np.array([doubtful for _, doubtful in before.values()], dtype=bool)
-        against = steps.judge(Answer(self._control, peers=Peers(values, held=held)))
-        if len(before) + 1 == ENOUGH:  # now the first ones can be judged
-            *first, against = map(_of_control, steps.review(np.append(values, self._control)))
-            _doubt(log, dict(zip(before, first, strict=True)), now)
-        else:
-            against = _of_control(against)
-        return said if against is None else replace(said, kind=against.state, reason=against.reason)
+
+def _new(compared: Peers) -> bool:
+    """Whether so few values or controls were told before that these may have to be judged once more."""
+    controls = compared.controls
+    return len(compared.alike) < ENOUGH or (controls is not None and len(controls.alike) < ENOUGH)
 
 
-def _controls_beside(log: Writer) -> dict[int, tuple[float, bool]]:
-    """What was told as control beside the last values, by trial, and whether it is held."""
-    told = {
-        id: (Beside.from_json(one.beside).control, one.held) for id, one in log.last("method", RECENT).items()
-    }
-    return {id: (control, held) for id, (control, held) in told.items() if control is not None}
-
-
-def _of_control(verdict: Verdict | None) -> Verdict | None:
-    return None if verdict is None else verdict._replace(reason=f"control {verdict.reason}")
+def _controls(told: Mapping[int, Answered]) -> list[float]:
+    """What was told as control beside each; NaN where nothing was."""
+    said = (Beside.from_json(one.beside).control for one in told.values())
+    return [math.nan if one is None else one for one in said]
 
 
 def peers(spec: Spec, log: Writer, trial: KnownTrial) -> Peers | None:
@@ -206,14 +216,19 @@ def peers(spec: Spec, log: Writer, trial: KnownTrial) -> Peers | None:
     many = asked.kind in _MANY
     alike = log.last(asked.kind, RECENT, before) if many else log.evaluations(asked.place, before)
     held = np.array([one.held for one in alike.values()], dtype=bool)
+    controls = None
+    if spec.relative_to_control and asked.kind == "method":
+        beside = np.array(_controls(alike), np.float64)
+        known = ~np.isnan(beside)
+        controls = Peers(beside[known], held=held[known])
     if len(alike) >= ENOUGH:
-        return Peers(_values(alike), held=held)
+        return Peers(_values(alike), held=held, controls=controls)
     others = [log.first("method", ENOUGH + 1)]
     if asked.kind != "method":
         others.append(log.last("method", RECENT, before))
     if not many and spec.control_every is not None:
         others.append(log.last("control", RECENT, before))
-    return Peers(_values(alike), tuple(_standing(one, asked.id) for one in others), held)
+    return Peers(_values(alike), tuple(_standing(one, asked.id) for one in others), held, controls)
 
 
 def _values(told: Mapping[int, Answered]) -> np.ndarray:
@@ -232,13 +247,16 @@ def _against_controls(spec: Spec, log: Writer, method: np.ndarray) -> dict[int, 
     return {id: spec.answers.judge(Answer(one.value, peers=rest[id])) for id, one in found.items()}
 
 
-def _doubt(log: Writer, against: Mapping[int, Verdict | None], now: float) -> None:
-    """Hold answers that counted until now; what a person has put right stays."""
+def _doubt(log: Writer, against: Mapping[int, Verdict | None], now: float) -> list[int]:
+    """Hold answers that counted until now, and say which; what a person has put right stays."""
+    doubted: list[int] = []
     for id, verdict in against.items():
         last = None if verdict is None else log.trial(id).happened[-1]
         if verdict is not None and last is not None and last.kind == "complete":
             told: dict[str, Any] = {"value": last.value, "sem": last.sem, "beside": last.beside}
             log.say(id, "doubted", now, reason=verdict.reason, **told)
+            doubted.append(id)
+    return doubted
 
 
 def _record(log: Writer, trial: KnownTrial, said: Said, now: float) -> str:

@@ -13,9 +13,13 @@ const COLUMNS = Object.keys(HEADS);
 export const MOST = 10000;
 
 // Lines of cells: commas, semicolons or tabs, cells in quotation marks.
-export function cells(text) {
+function separator(text) {
   const first = text.split(/\r?\n/, 1)[0];
-  const mark = ["\t", ";", ","].find(one => first.includes(one)) ?? ",";
+  return ["\t", ";", ","].find(one => first.includes(one)) ?? ",";
+}
+
+export function cells(text) {
+  const mark = separator(text);
   const lines = [[""]];
   let quoted = false;
   for (let i = 0; i < text.length; i++) {
@@ -34,12 +38,14 @@ export function cells(text) {
 
 // [{ name, value, low, high, step }], null where a cell is empty; an Error says which line is wrong.
 export function prices(text) {
-  const lines = cells(text.replace(/^\ufeff/, "")).map((line, i) => [i + 1, line]).filter(([, line]) => line.some(Boolean));
+  const plain = text.replace(/^\ufeff/, "");
+  const lines = cells(plain).map((line, i) => [i + 1, line]).filter(([, line]) => line.some(Boolean));
   if (!lines.length) throw new Error("the table is empty: one line for each coordinate, name and value");
   const heads = lines[0][1].map(cell => COLUMNS.find(column => HEADS[column].includes(cell.toLowerCase())));
   const titled = heads.includes("name") || heads.includes("value");
   const columns = titled ? heads.slice(0, lines[0][1].findLastIndex(Boolean) + 1) : COLUMNS;
   if (titled && !(heads.includes("name") && heads.includes("value"))) throw new Error("line 1: the columns name and value are needed; low, high and step may follow");
+  if (!titled && separator(plain) === ",") refuseDecimalCommas(plain, lines);
   const found = lines.slice(titled ? 1 : 0).map(([number, line]) => row(number, line, columns));
   if (!found.length) throw new Error("below its first line the table is empty");
   if (found.length > MOST) throw new Error(`${found.length} lines are more than ${MOST}`);
@@ -49,6 +55,14 @@ export function prices(text) {
     seen.set(one.name, one.line);
   }
   return found;
+}
+
+// Without titles, tea,2,50 may be 2.50 or the value 2 and the bound 50: nothing is guessed. A point or a quotation
+// mark anywhere says that commas stand between cells.
+function refuseDecimalCommas(text, lines) {
+  const [number, line] = lines.find(([, line]) => line.slice(2).some(Boolean)) ?? [];
+  if (number && !/["]|\d\.|\.\d/.test(text))
+    throw new Error(`line ${number}: ${line[1]},${line[2]} may be one number or two; write a first line of titles, name,value,low,high,step, or ${line[1]}.${line[2] || 0} with a point`);
 }
 
 function row(number, line, columns) {
@@ -63,5 +77,7 @@ function row(number, line, columns) {
   });
   if (made.name === "") throw new Error(`line ${number}: the name is missing`);
   if (made.value === null) throw new Error(`line ${number}: the value of ${made.name} is missing`);
+  if (made.low !== null && made.low > made.value) throw new Error(`line ${number}: low, ${made.low}, is above the value of ${made.name}, ${made.value}`);
+  if (made.high !== null && made.high < made.value) throw new Error(`line ${number}: high, ${made.high}, is below the value of ${made.name}, ${made.value}`);
   return made;
 }
