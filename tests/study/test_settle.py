@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from driftopt.cli import app
-from driftopt.study import NothingToAsk, Study
+from driftopt.study import BudgetSpent, NothingToAsk, Study
 from support.study_worlds import PLAIN, bowl, drive
 
 
@@ -83,6 +83,15 @@ def test_settling_and_parallel_exclude_each_other():
         Study.create("sqlite://", "a", **PLAIN, budget=3, settle=2)
     with pytest.raises(ValueError, match="settle must be"):
         Study.create("sqlite://", "a", **PLAIN, budget=30, settle=0)
+
+
+def test_a_stopped_study_says_so_while_a_decision_settles():
+    study = Study.create("sqlite://", "a", **PLAIN, budget=60, settle=2)
+    out = study.ask(holder="till")
+    study.stop("the shop closes")
+    with pytest.raises(BudgetSpent, match="stopped"):
+        study.ask()
+    assert study.ask(holder="till").id == out.id
 
 
 def test_settling_with_steps_that_are_limited():

@@ -128,6 +128,8 @@ def _next(
     if out:
         kept = out[0].id in session.progress.deployed.kept
         return as_trial(out[0], [], tuple(session.spec.names), kept)
+    if purpose == "method" and session.progress.stopped is not None:
+        raise BudgetSpent(f"the study was stopped ({session.progress.stopped}): ask for the recommendation")
     if _end_of_period(session, log):
         return None
     if purpose == "method":
@@ -181,8 +183,6 @@ def _ask_method(
 ) -> Trial | Needed | None:
     """A slot of the open iteration; else a new draw; None: a lease was ended, so look again."""
     spec, progress = session.spec, session.progress
-    if progress.stopped is not None:
-        raise BudgetSpent(f"the study was stopped ({progress.stopped}): ask for the recommendation")
     open = progress.open
     if open is None:
         return _open(session, log, holder, computed, _needed(session, progress.closed, 0))
