@@ -1,4 +1,7 @@
-"""Find what a browser would load from the network in a built site: `python check_site.py site`."""
+"""Find what is wrong with a built site: `python check_site.py site`.
+
+That is what a browser would load from the network, and examples of the reference that became quotations.
+"""
 
 import re
 import sys
@@ -58,13 +61,21 @@ def remote_assets(folder: Path) -> list[str]:
     return found
 
 
+def garbled_examples(folder: Path) -> list[str]:
+    """Pages of the reference with a quotation: `>>>` that is not code becomes three of them."""
+    pages = sorted((folder / "reference").glob("*.html"))
+    return [page.name for page in pages if "<blockquote" in page.read_text(encoding="utf-8")]
+
+
 def main(folder: str) -> None:
-    """Exit with a list of what is remote; say how many pages were read otherwise."""
+    """Exit with a list of what is wrong; say how many pages were read otherwise."""
     pages = list(Path(folder).rglob("*.html"))
     if not pages:
         sys.exit(f"there are no pages in {folder}")
     if found := remote_assets(Path(folder)):
         sys.exit("the site would load from the network:\n" + "\n".join(found))
+    if found := garbled_examples(Path(folder)):
+        sys.exit("examples of the reference are shown as quotations:\n" + "\n".join(found))
     print(f"{len(pages)} pages in {folder}; nothing is loaded from the network")
 
 

@@ -22,6 +22,8 @@ LOOKED_AT = ("index", "methods", "auto", "results", "reference/driftopt", "tutor
 
 
 def hook(name):
+    if str(HOOKS) not in sys.path:  # they import each other
+        sys.path.append(str(HOOKS))
     spec = importlib.util.spec_from_file_location(name, HOOKS / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -82,6 +84,24 @@ def test_no_page_loads_anything_from_the_network(site):
 def test_a_planted_remote_asset_is_found(page, tmp_path):
     (tmp_path / "index.html").write_text(f'<a href="https://example.org">a link is none</a>{page}')
     assert len(hook("check_site").remote_assets(tmp_path)) == 1
+
+
+def test_examples_of_the_reference_are_code(site):
+    assert hook("check_site").garbled_examples(site) == []
+    text = (site / "reference" / "contracts.html").read_text(encoding="utf-8")
+    assert re.search(r'<span class="gp">&gt;&gt;&gt; *</span>\s*<span class="n">Sight</span>', text)
+
+
+def test_a_planted_garbled_example_is_found(tmp_path):
+    (tmp_path / "reference").mkdir()
+    (tmp_path / "reference" / "a.html").write_text("<blockquote><blockquote><blockquote>1 + 1 2")
+    assert hook("check_site").garbled_examples(tmp_path) == ["a.html"]
+
+
+def test_fields_are_shown_with_their_comments(site):
+    text = (site / "reference" / "contracts.html").read_text(encoding="utf-8")
+    entry = re.search(r'id="driftopt.oracle.Observed".*?</ul>', text, re.DOTALL)[0]
+    assert "(p,), the mean value at each point" in entry
 
 
 def test_every_public_name_has_an_entry(site):
