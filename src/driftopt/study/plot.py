@@ -129,7 +129,15 @@ def _legend(axes: Any, spec: Spec) -> None:
     axes.plot([], [], color=_COLOURS["confirm"], lw=1.4, label="below: recommended")
     if spec.bounds is not None:
         axes.plot([], [], color=_BOUND, lw=1, ls=":", label="below: bound")
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
+    handles, labels = axes.get_legend_handles_labels()
+
+    def order(i: int) -> tuple[bool, bool]:
+        """Values first, what is drawn below last."""
+        return labels[i].startswith("below:"), labels[i] not in _COLOURS
+
+    listed = sorted(range(len(labels)), key=order)
+    found = [handles[i] for i in listed], [labels[i] for i in listed]
+    axes.legend(*found, loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
 
 
 def _control(axes: Any, trials: Sequence[Trial]) -> None:
