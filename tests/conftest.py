@@ -10,11 +10,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 # Tests compile much and compute little; results are the same to rounding. Subprocesses inherit all of it.
-FLAGS = "--xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
-# XLA ends the process over a flag that it does not know, as it does not know this one since 0.12.
-OLDER = " --xla_cpu_use_fusion_emitters=false"
-before_0_12 = tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 12)
-os.environ.setdefault("XLA_FLAGS", FLAGS + OLDER * before_0_12)
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
+    # XLA ends the process over a flag that it does not know, as it does not know this one since 0.12.
+    + " --xla_cpu_use_fusion_emitters=false" * (tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 12)),
+)
 if "XDG_CACHE_HOME" not in os.environ:
     os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="driftopt-tests-")
     os.environ["DRIFTOPT_TESTS"] = str(os.getpid())  # who made the folder removes it
