@@ -1,12 +1,14 @@
 """Find what is wrong with a built site: `python check_site.py site`.
 
-That is what a browser would load from the network, and examples of the reference that became quotations.
+That is what a browser would load from the network, examples of the reference that became quotations, and
+links of the page for missing addresses that lead nowhere.
 """
 
 import re
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 # Tags and attributes by which a page loads something at once; <a href> is for the reader to follow.
 LOADS = {
@@ -67,6 +69,22 @@ def garbled_examples(folder: Path) -> list[str]:
     return [page.name for page in pages if "<blockquote" in page.read_text(encoding="utf-8")]
 
 
+def lost_links(folder: Path) -> list[str]:
+    """Addresses in 404.html, which is shown at any depth, that are relative or lead to no file."""
+    start = re.search(r"<loc>(.*)index\.html</loc>", (folder / "sitemap.xml").read_text(encoding="utf-8"))
+    if start is None:
+        return ["sitemap.xml does not say where the site begins: mkdocs.yml needs a site_url"]
+    begins = urlsplit(start[1]).path
+    addresses = re.findall(r'(?:href|src)="([^"#]+)', (folder / "404.html").read_text(encoding="utf-8"))
+    found: list[str] = []
+    for address in sorted(set(addresses)):
+        parts = urlsplit(address)
+        inside = unquote(parts.path).removeprefix(begins) or "index.html"
+        if not parts.netloc and not (parts.path.startswith(begins) and (folder / inside).exists()):
+            found.append(address)
+    return found
+
+
 def main(folder: str) -> None:
     """Exit with a list of what is wrong; say how many pages were read otherwise."""
     pages = list(Path(folder).rglob("*.html"))
@@ -76,6 +94,8 @@ def main(folder: str) -> None:
         sys.exit("the site would load from the network:\n" + "\n".join(found))
     if found := garbled_examples(Path(folder)):
         sys.exit("examples of the reference are shown as quotations:\n" + "\n".join(found))
+    if found := lost_links(Path(folder)):
+        sys.exit("404.html has links that lead nowhere:\n" + "\n".join(found))
     print(f"{len(pages)} pages in {folder}; nothing is loaded from the network")
 
 

@@ -8,7 +8,9 @@ import re
 import subprocess
 import sys
 import threading
+import tomllib
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -96,6 +98,18 @@ def test_a_planted_garbled_example_is_found(tmp_path):
     (tmp_path / "reference").mkdir()
     (tmp_path / "reference" / "a.html").write_text("<blockquote><blockquote><blockquote>1 + 1 2")
     assert hook("check_site").garbled_examples(tmp_path) == ["a.html"]
+
+
+def test_links_of_the_page_for_missing_addresses_lead_somewhere(site, tmp_path):
+    check = hook("check_site")
+    assert check.lost_links(site) == []
+    address = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Documentation"]
+    assert f"<loc>{address}index.html</loc>" in (site / "sitemap.xml").read_text()
+    (tmp_path / "index.html").touch()
+    links = (f"{urlsplit(address).path}index.html", "/index.html", "index.html")
+    (tmp_path / "404.html").write_text("".join(f'<a href="{link}"></a>' for link in links))
+    (tmp_path / "sitemap.xml").write_text(f"<loc>{address}index.html</loc>")
+    assert check.lost_links(tmp_path) == ["/index.html", "index.html"]
 
 
 def test_fields_are_shown_with_their_comments(site):
