@@ -30,7 +30,8 @@ def compare(
 
     Args:
         file: TOML that says what to compare: problem, methods with the values to try, budget;
-            docs/compare.md shows examples. It is code: the modules that it names are imported and run.
+            https://driftopt.github.io/driftopt/compare.html shows examples. It is code: the modules that it
+            names are imported and run.
         out: the folder for tables, results and report.html; results/NAME-OF-THE-FILE unless told otherwise.
         fresh: run every part again, whatever the folder holds.
         plan: say first what it will take, from a pilot of a second or two; then ask, on a terminal, or stop.
