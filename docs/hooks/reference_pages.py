@@ -1,11 +1,14 @@
 """The API reference: one page a part, one entry a public name, all read from `__all__`.
 
-A public name appears here by joining `__all__`. One without a docstring stops the build.
+A public name appears here by joining `__all__`. One without a docstring stops the build, and so does a field
+that neither a comment nor its class's docstring explains.
 """
 
 import inspect
 from importlib import import_module
 from typing import Any
+
+from field_comments import unexplained
 
 # page: (title, what it is for, modules whose public names it shows)
 PAGES = {
@@ -62,7 +65,7 @@ def reference_pages() -> dict[str, str]:
     """Every page of the reference as Markdown for mkdocstrings.
 
     Raises:
-        ValueError: A public name has no docstring, or a public part of driftopt has no page.
+        ValueError: A public name or field is not explained, or a public part of driftopt has no page.
     """
     shown = {module for _, _, modules in PAGES.values() for module in modules}
     missing: list[str] = []
@@ -77,7 +80,7 @@ def reference_pages() -> dict[str, str]:
             lines += entries(module, names, shown)
         pages[path] = "\n".join(lines) + "\n"
     if missing:
-        raise ValueError(f"public names without a docstring: {', '.join(sorted(missing))}")
+        raise ValueError(f"no docstring, or for a field no comment: {', '.join(sorted(missing))}")
     return pages
 
 
@@ -120,7 +123,7 @@ def is_documented_kind(value: Any) -> bool:
 
 
 def undocumented(module: str, names: list[str]) -> list[str]:
-    """Functions, classes, and their own methods and properties, that say nothing, nor inherit what to say."""
+    """Functions, classes, and their own methods, properties and fields, about which nothing is said."""
     found: list[str] = []
     for name in names:
         value = getattr(import_module(module), name)
@@ -137,6 +140,7 @@ def undocumented(module: str, names: list[str]) -> list[str]:
                 if (inspect.isroutine(what) or isinstance(what, property))
                 and not inspect.getdoc(getattr(value, part))
             ]
+            found += [f"{module}.{name}.{field}" for field in unexplained(value)]
     return found
 
 

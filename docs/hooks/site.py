@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import field_comments  # noqa: F401  docstrings.py needs it when this folder is no longer on the path
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from reference_pages import reference_pages

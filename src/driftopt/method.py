@@ -1,18 +1,4 @@
-"""The contract every method keeps: four pure functions on arrays, and no oracle.
-
-A driver (`simulate`, `minimize`, `Study`) holds the oracle and repeats
-
-    points = method.ask(state, noise)
-    values = the mean of method.batch fresh samples of F at each of the points
-    state  = method.tell(state, values, noise)
-
-A method that sees ξ (`sees`; oracle.py has the letters) is told an `Observed` instead: the values and the ξ
-behind them; one that sees what is known beside, a `WithBeside`. What one iteration may spend is in `samples`,
-and which points share their noise, for a method that sees values under the same noise, in `streams`.
-
-All randomness comes from the key in the state and the count of answers told, so `ask` may be repeated
-(after a crash, say) and gives the same points until the next `tell`.
-"""
+"""The contract every method keeps: four pure functions on arrays, and no oracle."""
 
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
@@ -29,13 +15,27 @@ from driftopt.pytree import check_decorated
 
 
 class Method(ABC):
-    """A frozen pytree whose numbers are leaves; see the module's text for how it is driven.
+    """A frozen pytree whose numbers are leaves, driven by `simulate`, `minimize` or a `Study`.
+
+    The driver holds the oracle and repeats
+
+        points = method.ask(state, noise)
+        values = the mean of method.batch fresh samples of F at each of the points
+        state  = method.tell(state, values, noise)
 
     A state is any pytree with the fields `key` (the run's randomness), `told` (answers taken in) and `x` (the
     iterate, whose precision is the run's).
+
+    A method that sees ξ (`driftopt.oracle.Sight` has the letters) is told an `Observed` instead: the values
+    and the ξ behind them; one that sees what is known beside, a `WithBeside`. What one iteration may spend is
+    in `samples`, and which points share their noise, for a method that sees values under the same noise, in
+    `streams`.
+
+    All randomness comes from the key in the state and the count of answers told, so `ask` may be repeated
+    (after a crash, say) and gives the same points until the next `tell`.
     """
 
-    sees: ClassVar[Sight] = Sight.VALUES  # a driver that cannot show it refuses the method
+    sees: ClassVar[Sight] = Sight.VALUES  # what it must be shown; a driver that cannot refuses the method
     batch: ArrayLike  # fresh samples averaged at each point: the paper's m
     radius: ArrayLike  # how far the points of one `ask` lie from the iterate: the paper's δ or μ
     finds_radius: ClassVar[bool] = False  # whether the radius is a first guess, which the method corrects

@@ -1,18 +1,4 @@
-"""What a method may see of a query, and what it is handed where that is more than a value.
-
-| letter | a method sees | in life |
-|---|---|---|
-| V | noisy values F(x; ξ), each ξ ~ Ξ(x) fresh | the till's total |
-| C | values at several points under the same noise | a simulator that replays its random numbers |
-| X | ξ itself, and F as a formula: F(x′; ξ) for any x′ | units sold are counted, profit is a formula |
-| G | X, and the gradient ∇ₓF(x′; ξ) of that formula | the same, differentiated |
-| M | X, and a parametric family for Ξ | a demand model |
-| W | values of a world with memory, where today's ξ depends on yesterday's | customers adapt over weeks |
-| K | values, and what is known beside: covariates, precision, control, metrics | rain, complaints |
-
-A method declares its letter (`Method.sees`), a driver refuses what it cannot show before anything runs. Every
-fresh ξ is one query, for every letter; F at another x for a ξ already seen costs nothing.
-"""
+"""What a method may see of a query, and what it is handed where that is more than a value."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -31,15 +17,29 @@ Formula = Callable[[Array, Any], Array]  # (x, ξ) → F(x; ξ) or its gradient 
 
 
 class Sight(StrEnum):
-    """What a method sees; the letters are those of the module's table."""
+    """What a method sees, as a letter.
 
-    VALUES = "V"
-    SAME_SAMPLE = "C"
-    OBSERVATIONS = "X"
-    GRADIENTS = "G"
-    MODEL = "M"
-    MEMORY = "W"
-    BESIDE = "K"
+    | letter | a method sees | in life |
+    |---|---|---|
+    | V | noisy values F(x; ξ), each ξ ~ Ξ(x) fresh | the till's total |
+    | C | values at several points under the same noise | a simulator that replays its random numbers |
+    | X | ξ itself, and F as a formula: F(x′; ξ) for any x′ | units sold are counted, profit is a formula |
+    | G | X, and the gradient ∇ₓF(x′; ξ) of that formula | the same, differentiated |
+    | M | X, and a parametric family for Ξ | a demand model |
+    | W | values of a world with memory, where today's ξ depends on yesterday's | customers adapt over weeks |
+    | K | values, and what is known beside: covariates, precision, control, metrics | rain, complaints |
+
+    A method declares its letter (`Method.sees`), a driver refuses what it cannot show before anything runs.
+    Every fresh ξ is one query, for every letter; F at another x for a ξ already seen costs nothing.
+    """
+
+    VALUES = "V"  # noisy values
+    SAME_SAMPLE = "C"  # values at several points under the same noise
+    OBSERVATIONS = "X"  # ξ itself, and F as a formula
+    GRADIENTS = "G"  # ξ, and the gradient of that formula
+    MODEL = "M"  # ξ, and a parametric family for its law
+    MEMORY = "W"  # values of a world with memory
+    BESIDE = "K"  # values, and what is known beside
 
     @property
     def words(self) -> str:
@@ -94,7 +94,7 @@ class Observed(NamedTuple):
     taken: Array  # (p, m), which of the samples there are
     loss: Formula  # F(x, ξ) of one decision and one ξ
     gradient: Formula  # ∇ₓF(x, ξ)
-    model: Model | None = None
+    model: Model | None = None  # of the law of ξ, for a method that sees one
 
 
 class WithBeside(NamedTuple):

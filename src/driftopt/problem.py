@@ -38,8 +38,8 @@ class Optimum:
     Optimum(x=array([0., 0.]), value=1.5, exact=True)
     """
 
-    x: np.ndarray
-    value: float
+    x: np.ndarray  # (d,), the decision
+    value: float  # f(x)
     exact: bool = True  # False: the best that a search found
 
 

@@ -1,5 +1,6 @@
 """The documentation site builds, holds every public name, loads nothing from the network, and can be read."""
 
+import doctest
 import functools
 import http.server
 import importlib.util
@@ -10,6 +11,7 @@ import sys
 import threading
 import tomllib
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
@@ -112,6 +114,11 @@ def test_links_of_the_page_for_missing_addresses_lead_somewhere(site, tmp_path):
     assert check.lost_links(tmp_path) == ["/index.html", "index.html"]
 
 
+@pytest.mark.parametrize("name", ["docstrings", "field_comments"])
+def test_the_examples_of_the_hooks_come_out(name):
+    assert doctest.testmod(hook(name))[0] == 0
+
+
 def test_fields_are_shown_with_their_comments(site):
     text = (site / "reference" / "contracts.html").read_text(encoding="utf-8")
     entry = re.search(r'id="driftopt.oracle.Observed".*?</ul>', text, re.DOTALL)[0]
@@ -158,14 +165,24 @@ def test_a_public_name_without_a_docstring_is_found(monkeypatch):
         def method(self):
             pass
 
-    for name, thing in (("silent", silent), ("Silent", Silent), ("Speaking", Speaking)):
-        monkeypatch.setattr(driftopt, name, thing, raising=False)
-    found = pages.undocumented("driftopt", ["silent", "Silent", "Speaking", "minimize"])
+    class Fields(NamedTuple):
+        """Speaks of `second` here."""
+
+        first: int  # what it is
+        second: int
+        third: int
+        fourth: int  # pragma: no cover
+
+    for thing in (silent, Silent, Speaking, Fields):
+        monkeypatch.setattr(driftopt, thing.__name__, thing, raising=False)
+    found = pages.undocumented("driftopt", ["silent", "Silent", "Speaking", "Fields", "minimize"])
     assert found == [
         "driftopt.silent",
         "driftopt.Silent",
         "driftopt.Silent.method",
         "driftopt.Speaking.method",
+        "driftopt.Fields.third",
+        "driftopt.Fields.fourth",
     ]
 
 

@@ -43,7 +43,7 @@ Memory = tuple[Any, ...]  # one for each step that has a part in `take`
 class Answers:
     """The steps from what was told to what a method is told, in their order. Made once, at the door."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[Step, ...]  # each takes what the one before it gives
 
     @classmethod
     def build(

@@ -11,8 +11,8 @@ from driftopt import checks
 class Beside(NamedTuple):
     """What came with a value."""
 
-    covariates: Mapping[str, float] = {}
-    metrics: Mapping[str, float] = {}
+    covariates: Mapping[str, float] = {}  # what else differed between deployments, by name: rain, a holiday
+    metrics: Mapping[str, float] = {}  # what else was measured, by name: complaints
     n: float | None = None  # how many customers, visits, … the value is a mean of
     control: float | None = None  # the value that the start's decision gave at the same time
     sem: float | None = None  # the value's standard error: a column of its own in a log

@@ -24,9 +24,9 @@ class Peers(NamedTuple):
 class Answer:
     """What was told about one deployment."""
 
-    value: float
-    sem: float | None = None
-    asked: np.ndarray | None = None
+    value: float  # what was measured
+    sem: float | None = None  # its standard error, where that was told
+    asked: np.ndarray | None = None  # the decision that was to be deployed
     deployed: np.ndarray | None = None  # where it differs from what was asked
     peers: Peers | None = None  # the answers before it, where steps look at them
     control: float | None = None  # what was told beside the value as control
@@ -36,7 +36,7 @@ class Verdict(NamedTuple):
     """Why an answer does not count as it is."""
 
     state: str  # what becomes of the trial: failed or held
-    reason: str
+    reason: str  # in words
 
 
 class Told(NamedTuple):

@@ -19,15 +19,15 @@ Values = Mapping[tuple[str, str], np.ndarray]  # (instance, method) → final ob
 class Score:
     """A method on an instance, over its held-out runs."""
 
-    method: str
-    instance: str
-    mean: float
-    deviation: float
+    method: str  # as the tables call it
+    instance: str  # its name
+    mean: float  # of the objective over the runs
+    deviation: float  # the standard deviation over the runs
     interval: Interval  # 95 %, bootstrap
-    runs: int
-    diverged: int
-    configurations: int
-    parameters: Mapping[str, Any]
+    runs: int  # how many held-out runs there are
+    diverged: int  # how many of them diverged
+    configurations: int  # how many there were to choose from
+    parameters: Mapping[str, Any]  # the numbers of the one that was chosen
     best: bool  # the smallest mean
     tied: bool  # not told apart from the best at the 5 % level
     luckiest: bool = False  # judged at its luckiest draw: it recommends nothing else
@@ -38,10 +38,10 @@ class Score:
 class Contrast:
     """Two methods on an instance: mean(one) − mean(other)."""
 
-    instance: str
-    one: str
-    other: str
-    difference: float
+    instance: str  # its name
+    one: str  # a method
+    other: str  # another method
+    difference: float  # of the mean objectives; negative: the first is better
     interval: Interval  # 95 %, bootstrap
     p: float  # Welch
     p_holm: float  # corrected for the number of pairs on this instance
@@ -51,10 +51,10 @@ class Contrast:
 class Judged:
     """Scores, contrasts and the runs they come from."""
 
-    scores: Sequence[Score]
-    contrasts: Sequence[Contrast]
-    tuned: Tuned
-    budget: int
+    scores: Sequence[Score]  # one for each method and instance
+    contrasts: Sequence[Contrast]  # one for each pair of methods and instance
+    tuned: Tuned  # the runs they come from
+    budget: int  # queries of each run
     best_known: Mapping[str, float]  # by instance, where the problem knows its optimum
 
     def score(self, method: str, instance: str | None = None) -> Score:

@@ -17,7 +17,7 @@ class Provenance:
     """
 
     source: str
-    detail: str = field(default="", compare=False, repr=False)
+    detail: str = field(default="", compare=False, repr=False)  # which instance of the source
 
     @property
     def stand_in(self) -> bool:

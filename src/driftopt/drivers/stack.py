@@ -22,7 +22,7 @@ class Stack:
     """
 
     together: Problem  # every array with a leading axis, one element for each instance
-    count: int = static(default=1)
+    count: int = static(default=1)  # how many instances
 
     def __len__(self) -> int:
         return self.count

@@ -124,7 +124,7 @@ class Auto(Method):
     finds_radius: ClassVar[bool] = True
     batch: ClassVar[int] = 1  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    radius: ArrayLike
+    radius: ArrayLike  # δ₁, the first guess of how far trials are from the decision
     max_radius: ArrayLike | None = None
     budget: ArrayLike | None = None
     directions: int = static(default=1)

@@ -19,9 +19,10 @@ EXAMPLES = {"radius": 0.5, "step": 0.01, "budget": 200}  # for parameters that g
 class Entry:
     """One line of the registry: how to build a method, what it is, and numbers that run anywhere."""
 
-    build: Callable[..., Method]
-    summary: str
-    parameters: tuple[str, ...]
+    build: Callable[..., Method]  # makes the method of its numbers
+    summary: str  # what it is, in a line
+    parameters: tuple[str, ...]  # the names of the numbers that `build` takes
+    # Numbers that run anywhere.
     example: Mapping[str, Any] = field(default_factory=lambda: {"radius": 0.5, "step": 0.01})
     provider: str = OWN  # the package that brings it
     # Numbers that a study writes down though nobody gave them: another version may have others.

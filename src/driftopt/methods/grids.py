@@ -23,7 +23,7 @@ class Grid:
 
     label: str
     build: str | Builder | Method
-    configurations: tuple[Mapping[str, Any], ...]
+    configurations: tuple[Mapping[str, Any], ...]  # the arguments of `build`, once for each
 
     def __len__(self) -> int:
         return len(self.configurations)

@@ -78,11 +78,12 @@ class Informed(Method):
 
     sees: ClassVar[Sight] = Sight.BESIDE
 
-    method: Method
-    limits: dict[str, dict[str, ArrayLike]]
-    covariates: bool = static(default=False)
+    method: Method  # the one within, which sees values
+    limits: dict[str, dict[str, ArrayLike]]  # how large or small each metric may be, by its name
+    covariates: bool = static(default=False)  # whether what they explain is taken out of the values
+    # Whether values count by the number of customers, visits, … behind them.
     precision: bool = static(default=False)
-    relative_to_control: bool = static(default=False)
+    relative_to_control: bool = static(default=False)  # whether control is taken out of the values
 
     @property
     def batch(self) -> ArrayLike:  # pyright: ignore[reportIncompatibleVariableOverride]

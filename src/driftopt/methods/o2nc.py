@@ -44,12 +44,12 @@ class O2NC(Method):
 
     broadcasts: ClassVar[bool] = True
 
-    radius: ArrayLike
-    block: ArrayLike
-    batch: ArrayLike
-    learner: Learner
-    estimator: Estimator
-    rule: str = static(default="final")
+    radius: ArrayLike  # δ
+    block: ArrayLike  # M, the iterations of one block
+    batch: ArrayLike  # m, samples averaged at each point
+    learner: Learner  # gives the next increment
+    estimator: Estimator  # makes the gradient of values
+    rule: str = static(default="final")  # what is reported: "final", "last-block" or "random-block"
 
     @property
     def warmup(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -37,12 +37,12 @@ class SGD(Method):
 
     broadcasts: ClassVar[bool] = True
 
-    radius: ArrayLike
-    step: ArrayLike
-    block: ArrayLike
-    batch: ArrayLike
-    estimator: Estimator
-    rule: str = static(default="final")
+    radius: ArrayLike  # δ
+    step: ArrayLike  # η
+    block: ArrayLike  # iterates in a mean that the output rule may report
+    batch: ArrayLike  # m, samples averaged at each point
+    estimator: Estimator  # makes the gradient of values
+    rule: str = static(default="final")  # what is reported: "final", "last-block" or "random-block"
 
     def in_numbers(self) -> "SGD":
         return replace(self, estimator=self.estimator.in_numbers())

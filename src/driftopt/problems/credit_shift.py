@@ -46,7 +46,7 @@ class CreditShift(Problem):
     movable: Array  # (k + 1,), 1 for a feature of S and 0 otherwise
     strength: ArrayLike  # ε
     ridge: ArrayLike  # ρ
-    provenance: Provenance = static(default=Provenance("scoring"))
+    provenance: Provenance = static(default=Provenance("scoring"))  # where the table comes from
 
     @classmethod
     def from_table(

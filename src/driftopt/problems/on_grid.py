@@ -28,7 +28,7 @@ class OnGrid(Problem):
     True
     """
 
-    problem: Problem
+    problem: Problem  # the one whose decisions are rounded
     step: ArrayLike  # one for all coordinates, or one for each
 
     @property

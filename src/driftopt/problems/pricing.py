@@ -59,8 +59,8 @@ class Pricing(Problem):
     gamma: Array  # (n,) how sharply buyers react
     unit_cost: Array  # (n,) w
     outside: ArrayLike  # a_0, the weight of buying nothing
-    buyers: int = static(default=120)
-    provenance: Provenance = static(default=Provenance("prices"))
+    buyers: int = static(default=120)  # m
+    provenance: Provenance = static(default=Provenance("prices"))  # where the prices come from
 
     @classmethod
     def from_prices(

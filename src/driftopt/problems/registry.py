@@ -19,9 +19,9 @@ CLOSED, SEARCHED, NONE = "closed form", "by search", "none"  # how a problem kno
 class Known:
     """What is known of a problem as its builder makes it without options."""
 
-    dim: int
+    dim: int  # d
     optimum: str  # "closed form", "by search" or "none"
-    stable_point: str
+    stable_point: str  # the same of the point where retraining stops
     memory: bool = False  # whether today's ξ depends on earlier decisions
 
 
@@ -29,8 +29,8 @@ class Known:
 class Entry:
     """One line of the registry: a function whose parameters are the options, and what it makes."""
 
-    build: Build
-    summary: str
+    build: Build  # makes the problem; its parameters are the options
+    summary: str  # what it is, in a line
     provider: str = plugins.OWN  # the package that brings it
     known: Known | None = None  # None: its package does not say
 

@@ -63,8 +63,8 @@ class StrategicClassification(Problem):
     test_features: Array  # (n_test, k)
     test_labels: Array  # (n_test,)
     tau: ArrayLike = 2.0  # τ, what approval is worth in squared distance
-    loss: str = static(default="hinge")
-    provenance: Provenance = static(default=Provenance("arrays"))
+    loss: str = static(default="hinge")  # "hinge" or "logistic"
+    provenance: Provenance = static(default=Provenance("arrays"))  # where the rows come from
 
     @classmethod
     def from_arrays(

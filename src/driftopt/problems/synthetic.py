@@ -164,8 +164,8 @@ def smoothed_sign(z: Array, radius: ArrayLike, law: str = "ball") -> Array:
 class Kink(_Separable):
     """f(x) = Σ_i |x_i − a_i|: convex, with a kink in every coordinate at the minimiser."""
 
-    center: Array
-    noise_level: Array
+    center: Array  # a, (d,)
+    noise_level: Array  # s, the noise of a value at a; far away it is twice that
 
     def kinks(self) -> tuple[tuple[int, Any], ...]:
         return ((1, 0.0),)
@@ -183,8 +183,8 @@ class TwoWells(_Separable):
     φ(z) = |z| − |z − (w + h)/2| + |z − w| + (h − w)/2.
     """
 
-    center: Array
-    noise_level: Array
+    center: Array  # a, (d,)
+    noise_level: Array  # s, the noise of a value at a; far away it is twice that
     width: Array
     height: Array
 

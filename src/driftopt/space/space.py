@@ -29,8 +29,9 @@ STEPS: tuple[type[SpaceStep], ...] = (Units, Bounds, Constraints, DecisionGrid)
 class Space(Plain):
     """What a decision may be. Made once, at the door; everything in it has been checked."""
 
-    start: np.ndarray
-    names: tuple[str, ...]
+    start: np.ndarray  # (d,), the decision in force today
+    names: tuple[str, ...]  # one for each coordinate
+    # From what a method asks to what is deployed: units, bounds, constraints, grid.
     steps: tuple[SpaceStep, ...] = ()
 
     @classmethod

@@ -30,9 +30,9 @@ class Stationarity:
     squared_norm: float  # U, unbiased for ‖∇f_δ(x)‖²; may be negative
     standard_error: float  # of U
     epsilon: float | None  # the upper confidence bound on ‖∇f_δ(x)‖, always > 0; None where none can be given
-    confidence: float
-    pairs: int
-    queries: int
+    confidence: float  # the level of the bound, 0.95 say
+    pairs: int  # n
+    queries: int  # what the pairs cost
     value_range: tuple[float, float] | None = None  # what the level rests on; None: on a normal approximation
     caution: str | None = None  # why the level is not to be trusted, or why there is no bound
 

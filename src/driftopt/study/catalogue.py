@@ -18,13 +18,13 @@ from driftopt.study.study import Study
 class Listed(NamedTuple):
     """One study of a database."""
 
-    name: str
-    created_at: float
-    method: str
-    direction: str
-    dim: int
-    budget: int
-    spent: int
+    name: str  # by which it is opened
+    created_at: float  # seconds since the epoch
+    method: str  # by its name
+    direction: str  # "minimize" or "maximize"
+    dim: int  # numbers in a decision
+    budget: int  # deployments, as last extended
+    spent: int  # deployments that count against the budget
 
 
 def studies(url: str | os.PathLike[str] | Database, *, token: str | None = None) -> list[Listed]:

@@ -56,12 +56,13 @@ class Metric:
 class Recommendation:
     """What to deploy when the study is over, or now."""
 
-    x: np.ndarray
-    names: tuple[str, ...]
-    iterations: int
-    spent: int
+    x: np.ndarray  # (d,), the decision
+    names: tuple[str, ...]  # one for each coordinate
+    iterations: int  # how many are complete
+    spent: int  # deployments that count against the budget
+    # Over the start, positive is better: mean, sem, and what they rest on; None: not known.
     improvement: Improvement | None
-    note: str
+    note: str  # what the improvement rests on, or why none is known
     metrics: tuple[Metric, ...] = ()  # what else was measured there, where there are limits
 
     @property

@@ -6,9 +6,9 @@ from typing import NamedTuple
 class Status(NamedTuple):
     """How far a study is."""
 
-    name: str
-    created_at: float
-    budget: int  # as last extended
-    spent: int
+    name: str  # by which it is opened
+    created_at: float  # seconds since the epoch
+    budget: int  # deployments, as last extended
+    spent: int  # deployments that count against the budget
     stopped: str | None  # why it was ended before its budget
-    rows: int  # of its log
+    rows: int  # how many its log has

@@ -81,33 +81,35 @@ class Values:
 class Summary:
     """Where the study stands."""
 
-    name: str
-    method: str
-    direction: str
-    dim: int
-    budget: int
-    spent: int
-    reserve: int
-    iterations: int
-    answered: int  # of the open iteration's deployments
+    name: str  # by which it is opened
+    method: str  # by its name
+    direction: str  # "minimize" or "maximize"
+    dim: int  # numbers in a decision
+    budget: int  # deployments, as last extended
+    spent: int  # deployments that count against the budget
+    reserve: int  # deployments kept for confirming the recommendation
+    iterations: int  # how many are complete
+    answered: int  # deployments of the open iteration that have an answer
     size: int  # deployments in one iteration
-    states: dict[str, int]
-    kinds: dict[str, int]
-    out: tuple[Out, ...]
-    drift: Drift | None
+    states: dict[str, int]  # how many trials are pending, complete, failed, …
+    kinds: dict[str, int]  # how many trials there are of each kind: method, control, confirm, …
+    out: tuple[Out, ...]  # deployments without an answer yet: id, holder, x, and how long they may take
+    drift: Drift | None  # how values at the start change with time: n, mean, slope per day, slope_sem
+    # What the method was told: n, first, last, low, high, and trend, the means of stretches.
     values: Values | None
     first_answer: float | None  # seconds since the epoch
-    last_answer: float | None
-    held: tuple[Doubtful, ...]
-    failures: tuple[Lost, ...]  # the last ones
-    next: NextStep
+    last_answer: float | None  # seconds since the epoch
+    held: tuple[Doubtful, ...]  # answers that are far from all others and do not count: id, value, sem, waits
+    failures: tuple[Lost, ...]  # the last that failed or expired: id, state, reason, at
+    next: NextStep  # what to do now: what, in a sentence, and commands
     stopped: str | None = None  # why the study was ended before its budget
     halted: str | None = None  # why nothing is asked until someone resumes
-    covariates: tuple[Effect, ...] = ()
+    covariates: tuple[Effect, ...] = ()  # what is known of each: name, known, effect, p_value
     noise_left: float | None = None  # after covariates: the share of the noise within iterations that is left
     control: ControlReport | None = None  # what taking control out has done
-    change: ChangePoint | None = None  # of the world, as control shows it
-    warnings: tuple[str, ...] = ()
+    # Of the world, as control shows it: began, noticed, higher, before, after.
+    change: ChangePoint | None = None
+    warnings: tuple[str, ...] = ()  # what to look at, in sentences
 
     @property
     def as_dict(self) -> dict[str, Any]:

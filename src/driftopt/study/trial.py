@@ -43,29 +43,29 @@ class Place(NamedTuple):
 class Trial:
     """A point to deploy, and what became of it."""
 
-    id: int
-    x: np.ndarray
-    names: tuple[str, ...]
-    kind: str
-    iteration: int
-    draw: int
-    point: int
-    sample: int
-    holder: str
-    asked_at: float
-    expires_at: float | None
-    state: str = "pending"
-    value: float | None = None
-    sem: float | None = None
+    id: int  # its number in the study, from 1
+    x: np.ndarray  # (d,), the decision to deploy
+    names: tuple[str, ...]  # one for each coordinate
+    kind: str  # for what: method, control, confirm, stationarity, or way and settle, for another's sake
+    iteration: int  # of the method, from 0
+    draw: int  # how often that iteration was drawn anew
+    point: int  # which point of the iteration
+    sample: int  # which of the fresh samples at that point
+    holder: str  # who asked for it
+    asked_at: float  # seconds since the epoch
+    expires_at: float | None  # when it may be given to another; None: never
+    state: str = "pending"  # pending, complete, failed, expired, superseded, voided or held
+    value: float | None = None  # what was told; None: nothing yet
+    sem: float | None = None  # the standard error told with it
     covariates: Mapping[str, float] = field(
         default_factory=dict[str, float]
     )  # what was told beside the value, and is known
-    metrics: Mapping[str, float] = field(default_factory=dict[str, float])
-    n: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict[str, float])  # what else was measured, by name
+    n: float | None = None  # how many customers, visits, … the value is a mean of
     control: float | None = None  # the value that the start's decision gave at the same time
-    x_deployed: np.ndarray | None = None
-    reason: str | None = None
-    answered_at: float | None = None
+    x_deployed: np.ndarray | None = None  # what was deployed, where it differs from x
+    reason: str | None = None  # why it failed or is held
+    answered_at: float | None = None  # seconds since the epoch
     history: tuple[Event, ...] = ()  # all that happened to it, oldest first
     keep: bool = False  # whether it is the decision that was deployed just before
 

@@ -11,13 +11,13 @@ class Change(NamedTuple):
     """Something that happened in a study; `row` numbers them 1, 2, … without a gap."""
 
     row: int
-    at: float
+    at: float  # seconds since the epoch
     kind: str  # opened, asked, or what happened: complete, failed, held, corrected, extended, …
-    trial_id: int | None
-    value: float | None = None
+    trial_id: int | None  # of the trial, where it is about one
+    value: float | None = None  # what was told, where something was
     holder: str | None = None  # of a trial that is asked
-    who: str | None = None
-    reason: str | None = None
+    who: str | None = None  # said so, where someone is named
+    reason: str | None = None  # why, where someone said
 
 
 class Watch(ABC):

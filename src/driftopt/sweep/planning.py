@@ -35,12 +35,12 @@ ROW = 200  # bytes of a run in the table, but for its decision and its curve
 class SweepPlan:
     """What a sweep will take."""
 
-    runs: int
-    queries: int
+    runs: int  # how many
+    queries: int  # of all runs together
     parts: int  # the fewest that it can be cut into
-    workers: int
+    workers: int  # on which the time is reckoned
     seconds: float | None  # None where it cannot be known: optimisers of others, Python functions
-    result_bytes: int
+    result_bytes: int  # of the results on disk
 
     def __str__(self) -> str:
         parts = f"{self.parts:,} part{'s' * (self.parts != 1)}"

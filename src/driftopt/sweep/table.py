@@ -32,6 +32,7 @@ class Runs:
     columns: Mapping[str, np.ndarray]
     x: np.ndarray
     curves: Sequence[tuple[np.ndarray, np.ndarray] | None]
+    # How they were made: versions, seeds, queries.
     manifest: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def __len__(self) -> int:

@@ -35,11 +35,11 @@ from driftopt.sweep.table import Runs, assemble
 class Selection:
     """The configuration chosen for a method on an instance, and how it did on the development runs."""
 
-    method: str
-    instance: str
-    configuration: int
-    parameters: Mapping[str, Any]
-    development_mean: float
+    method: str  # its label
+    instance: str  # its name
+    configuration: int  # its number in the grid
+    parameters: Mapping[str, Any]  # its numbers
+    development_mean: float  # the mean objective of its development runs
     configurations: int  # how many there were to choose from
     infeasible: int  # how many of them the budget cannot pay for
 
@@ -48,10 +48,10 @@ class Selection:
 class Tuned:
     """Development runs, what they selected, and the held-out runs of the selected configurations."""
 
-    development: Runs
-    selected: Sequence[Selection]
-    held_out: Runs
-    manifest: Mapping[str, Any] = field(repr=False)
+    development: Runs  # runs of every configuration
+    selected: Sequence[Selection]  # one for each method and instance
+    held_out: Runs  # runs of the selected ones, with other seeds
+    manifest: Mapping[str, Any] = field(repr=False)  # how they were made: versions, seeds, queries
 
 
 def run(

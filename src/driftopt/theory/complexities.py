@@ -19,12 +19,12 @@ Powers = tuple[float, float, float]
 class Complexity:
     """A line of the paper's Table 1: queries ∝ d^a δ^−b ε^−c, as (a, b, c); None: nothing published."""
 
-    source: str
+    source: str  # the publication or method
     feedback: str  # queries an iteration
-    nonsmooth: Powers | None
-    smooth: Powers | None
-    hessian: Powers | None
-    note: str = ""
+    nonsmooth: Powers | None  # for a Lipschitz f
+    smooth: Powers | None  # where the gradient is Lipschitz too
+    hessian: Powers | None  # where the Hessian is Lipschitz too
+    note: str = ""  # what the powers leave out
 
     def order(self, setting: str, *, dim: float, epsilon: float, delta: float) -> float | None:
         """d^a δ^−b ε^−c without the constants that the O(·) hides; None where nothing is published."""
@@ -47,9 +47,9 @@ COMPLEXITIES = (
 class Comparison:
     """Table 1 with numbers in it; prints as a table."""
 
-    dim: int
-    epsilon: float
-    delta: float
+    dim: int  # d
+    epsilon: float  # ε
+    delta: float  # δ
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict a line: source, feedback, the three orders (None: nothing published), note."""

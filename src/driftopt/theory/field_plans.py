@@ -21,11 +21,11 @@ class FieldPlan:
     """A method of the field with its theorem's numbers; prints as a table."""
 
     name: str  # the method's name in the registry
-    promise: str
-    dim: int
-    parameters: Mapping[str, Any]
+    promise: str  # what the theorem says of the output
+    dim: int  # d
+    parameters: Mapping[str, Any]  # the numbers to run with
     iterations: int | None = None  # None: the theorem gives an order alone
-    queries: int | None = None
+    queries: int | None = None  # of all iterations together
 
     @property
     def radius(self) -> float:

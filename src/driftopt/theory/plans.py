@@ -17,15 +17,15 @@ class Plan:
     """What to run so that the theorem's promise holds; prints as a table."""
 
     name: str  # the method's name in the registry
-    promise: str
-    dim: int
+    promise: str  # what the theorem says of the output
+    dim: int  # d
     radius: float  # the smoothing radius to run with
     moment: float  # G², the bound on E‖g‖²
     block: int  # M; 1 for SGD, whose output is a single iterate
     blocks: int  # K
     step: float  # η
     directions: int  # B, the mini-batch of SGD
-    queries: int
+    queries: int  # of all iterations together
 
     @property
     def iterations(self) -> int:
