@@ -187,6 +187,11 @@ def test_a_table_that_is_cut_says_so(shown, at_width):
     cue = "return getComputedStyle(document.querySelector('#strategic caption'), '::after').content"
     at_width(390)
     assert "more to the right" in shown.execute_script(cue)
+    beyond = """
+        return [...document.querySelectorAll('.scroll')].filter(frame =>
+            frame.querySelector('caption').offsetWidth > frame.clientWidth).length
+    """
+    assert shown.execute_script(beyond) == 0  # nor does the caption, with its cue, go on beyond the edge
     at_width(2200)
     assert shown.execute_script(cue) == "none"
 
