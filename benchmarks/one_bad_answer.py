@@ -1,4 +1,5 @@
-"""What one bad answer costs: `python -m benchmarks.one_bad_answer`, some ten minutes; `--budget 40` too.
+"""What one bad answer costs: `python -m benchmarks.one_bad_answer`, some ten minutes; `--budget 40` too, and
+`--places 1 2 11 61 111` for half of the time.
 
 Three prices, 128 deployments, many shops. At one deployment the answer is a hundred times, ten times or a
 hundredth of what was measured, or ±999999, and nobody takes it back. Printed is the mean share of the
@@ -117,10 +118,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--budget", type=int, default=128)
     parser.add_argument("--walks", action="store_true", help="no studies, which take most of the time")
+    parser.add_argument("--places", type=int, nargs="+", help="the deployments at which it is wrong")
     chosen = parser.parse_args()
     rows = {name: partial(walked, name, chosen.budget) for name in ("auto-1", "auto")}
     rows |= {} if chosen.walks else {"studies, guard": partial(guarded, chosen.budget)}
-    places = [place for place in PLACES if place is None or place <= chosen.budget]
+    asked = PLACES if chosen.places is None else (None, *chosen.places)
+    places = [place for place in asked if place is None or place <= chosen.budget]
     cells = list(product(UNITS, WRONG, rows, places))
     found = {
         (units, wrong, row, place): rows[row](units, wrong, place)
@@ -134,7 +137,7 @@ def main() -> None:
         for row in rows:
             shares = [found[units, wrong if p else next(iter(WRONG)), row, p] for p in places]
             table.add_row(row, *(f"{one:.2f}" for one in shares))
-        Console().print(table)
+        Console(width=120).print(table)
 
 
 if __name__ == "__main__":
