@@ -208,6 +208,8 @@ def test_reproduce_takes_words_with_commas_or_spaces(monkeypatch, driftopt, tmp_
     assert str(asked["folder"]) == "results/quick"
     driftopt("reproduce")
     assert str(asked["folder"]) == "results/full"
+    driftopt("reproduce", "--splits", "101,102,103,104")
+    assert str(asked["folder"]) == "results/full"
     code, _, err = driftopt("reproduce", "--splits", "101,,102")
     assert (code, "--splits must be words" in err) == (2, True)
 

@@ -17,6 +17,7 @@ from driftopt.paper import (
     tables,
 )
 from driftopt.paper.findings import findings
+from driftopt.paper.scope import Scope
 from driftopt.paper.summary import Result
 from driftopt.sweep import execution
 from support.paper_runs import QUICK, reproduce
@@ -143,6 +144,28 @@ def test_a_folder_holds_one_protocol(outcome):
         reproduction.reproduce(outcome.folder, scope=QUICK, only="strategic", splits=["101"], data="stand-in")
     with pytest.raises(ValueError, match="only must be one of strategic, pricing"):
         reproduce(outcome.folder, only="weather")
+
+
+@pytest.mark.parametrize(
+    ("only", "given", "left_out"),
+    [("pricing", {"splits": ["101"]}, "strategic"), ("strategic", {"weeks": ["2022-08"]}, "pricing")],
+)
+def test_a_part_of_an_experiment_that_is_left_out_is_refused(tmp_path, only, given, left_out):
+    with pytest.raises(ValueError, match=f"only {only} leaves out the {left_out} experiment, which the"):
+        reproduce(tmp_path / "out", only=only, **given)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_budget_too_small_for_a_method_is_refused_before_anything_runs(tmp_path, monkeypatch):
+    small = Scope(quick=True, budget=30)  # pays for zo-co in 12 dimensions, not in 30
+
+    def never(*_):
+        pytest.fail("it ran before it looked at the budget")
+
+    monkeypatch.setattr(reproduction, "run", never)
+    monkeypatch.setattr(reproduction, "best_known", never)
+    with pytest.raises(ValueError, match="a budget of 30 pays for no step of any configuration of zo-co"):
+        reproduction.reproduce(tmp_path / "out", scope=small, data="stand-in", progress=False)
 
 
 # What the numbers say

@@ -103,7 +103,7 @@ def commands(folder: Path) -> dict[str, Entry]:
             {
                 "out": folder / "reproduced",
                 "quick": True,
-                "only": "pricing",
+                "only": LEFT_OUT,
                 "splits": "101",
                 "weeks": "2022-08",
                 "methods": "zo-sph",

@@ -6,6 +6,7 @@ Longer than 300 lines because one table, run once, is held against every way to 
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from driftopt import methods, sweep
 from driftopt.drivers.simulation import simulate
 from driftopt.problems.synthetic import kink
 from driftopt.rng.seeds import lane_seed
-from driftopt.sweep import execution, grid, parts, table
+from driftopt.sweep import execution, grid, parts, table, tuning
 
 PROBLEMS = [kink(3, rng=1), kink(3, rng=2)]
 GRIDS = [
@@ -314,6 +315,11 @@ def test_bad_input_is_refused_at_the_door():
         sweep.run(GRIDS, PROBLEMS, seeds=[1], budget=120, names=["a"])
     with pytest.raises(ValueError, match="pays for no step of any configuration of zo-co"):
         sweep.tune(GRIDS[2:], PROBLEMS, budget=2, development=[1], held_out=[2], progress=False)
+    with (
+        mock.patch.object(tuning, "run", side_effect=AssertionError),
+        pytest.raises(ValueError, match="pays"),
+    ):
+        sweep.tune(GRIDS, PROBLEMS, budget=2, development=[1], held_out=[2], progress=False)
     with pytest.raises(ValueError, match="list of Problem instances"):
         sweep.run(GRIDS, [], seeds=[1], budget=120)
 

@@ -37,8 +37,9 @@ def reproduce(
             given.
         quick: a smaller honest version: fewer seeds and configurations.
         only: one of the two experiments.
-        splits: splits of the credit data, by the seeds that draw them: 101 102 103 104 in the paper.
-        weeks: some of the weeks 2022-08 2022-12 2022-21 2022-25.
+        splits: splits of the credit data, by the seeds that draw them: 101 102 103 104 in the paper. They are
+            of the strategic experiment.
+        weeks: some of the weeks 2022-08 2022-12 2022-21 2022-25, of the pricing experiment.
         methods: some of the methods zo-co zo-sph zo-ga zo-og zo-o2nc-2pt zo-o2nc-1pt auto.
         seeds: held-out runs for each figure, instead of 20 (pricing: 10).
         development: development runs for each configuration, instead of 5 (pricing: 3).
@@ -63,8 +64,11 @@ def reproduce(
     if seeds is not None:
         checks.count("--seeds", seeds)
     scope = Scope(quick, None if chosen is None else tuple(chosen), development, seeds, budget)
-    wanted = _words("splits", splits) or protocol.SPLITS, _words("weeks", weeks) or protocol.WEEKS
-    whole = tuple(map(tuple, wanted)) == (protocol.SPLITS, protocol.WEEKS)
+    wanted = _words("splits", splits), _words("weeks", weeks)
+    whole = all(
+        some is None or tuple(some) == every
+        for some, every in zip(wanted, (protocol.SPLITS, protocol.WEEKS), strict=True)
+    )
     # results/full is for the full protocol alone.
     name = "partial" if scope.changes() or not whole else "quick" if quick else "full"
     folder = out or Path("results") / name

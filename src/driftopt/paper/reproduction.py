@@ -21,6 +21,8 @@ from driftopt.report.page import Finding
 from driftopt.runtime.files import make_folder
 from driftopt.runtime.jax_settings import cores
 from driftopt.sweep import Tuned
+from driftopt.sweep.arguments import check_source
+from driftopt.sweep.cutting import check_affordable
 from driftopt.sweep.kept_parts import Store, writing
 
 EXPERIMENTS = ("strategic", "pricing")
@@ -42,8 +44,8 @@ def reproduce(
     *,
     scope: Scope = protocol.FULL,
     only: str | None = None,
-    splits: Sequence[str] = protocol.SPLITS,
-    weeks: Sequence[str] = protocol.WEEKS,
+    splits: Sequence[str] | None = None,
+    weeks: Sequence[str] | None = None,
     data: str = "auto",
     fresh: bool = False,
     executor: Executor | None = None,
@@ -58,8 +60,8 @@ def reproduce(
     Args:
         scope: how much of the protocol: all of it, the quick version, or a part; every output says so.
         only: one of the two experiments.
-        splits: the instances of classification.
-        weeks: the instances of pricing.
+        splits: the instances of classification, the paper's four unless given.
+        weeks: the instances of pricing, the protocol's four unless given.
         data: "auto" (real where it is there or can be fetched), "real" (or fail) or "stand-in".
         fresh: run every part again, whatever the folder holds.
         executor: runs the parts; two threads unless given.
@@ -69,14 +71,8 @@ def reproduce(
     require_report_packages("reproduce")
     began = time.monotonic()
     folder = Path(out)
+    experiments = _experiments(only, scope, splits, weeks, data)
     make_folder(folder)
-    experiments: list[Experiment] = []
-    if only in (None, "strategic"):
-        experiments.append(protocol.strategic(scope=scope, splits=splits, data=data))
-    if only in (None, "pricing"):
-        experiments.append(protocol.pricing(scope=scope, weeks=weeks, data=data))
-    if not experiments:
-        raise ValueError(f"only must be one of {', '.join(EXPERIMENTS)}; got {checks.brief(only)}")
     protocol_of = _protocol(experiments)
     _refuse_other_run(folder, protocol_of)
 
@@ -104,6 +100,34 @@ def reproduce(
     with writing(folder):
         write(folder, results, summaries, pictures, found, manifest)
     return Reproduction(folder, tuple(summaries), found, manifest)
+
+
+def _experiments(
+    only: str | None,
+    scope: Scope,
+    splits: Sequence[str] | None,
+    weeks: Sequence[str] | None,
+    data: str,
+) -> list[Experiment]:
+    """Those that were asked for, each with a budget that pays for every method's first step."""
+    if only not in (None, *EXPERIMENTS):
+        raise ValueError(f"only must be one of {', '.join(EXPERIMENTS)}; got {checks.brief(only)}")
+    for name, word, given in (("strategic", "splits", splits), ("pricing", "weeks", weeks)):
+        if given is not None and only not in (None, name):
+            raise ValueError(
+                f"only {only} leaves out the {name} experiment, which the {word} {', '.join(given)} are of; "
+                f"give only or {word}, not both"
+            )
+    experiments: list[Experiment] = []
+    if only != "pricing":
+        taken = protocol.SPLITS if splits is None else splits
+        experiments.append(protocol.strategic(scope=scope, splits=taken, data=data))
+    if only != "strategic":
+        taken = protocol.WEEKS if weeks is None else weeks
+        experiments.append(protocol.pricing(scope=scope, weeks=taken, data=data))
+    for one in experiments:
+        check_affordable(one.grids, check_source(one.problems, one.instances), one.budget)
+    return experiments
 
 
 def _summed_up(

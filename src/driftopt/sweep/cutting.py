@@ -27,6 +27,15 @@ def feasible(method: Method | Outside, dim: int, budget: int, settle: int = 1) -
     return first_step(method.for_budget(budget // settle), dim) * settle <= budget
 
 
+def check_affordable(grids: Sequence[Grid], source: Source, budget: int, settle: int = 1) -> None:
+    """Refuse a budget that pays for no step of any configuration of a grid, before anything runs."""
+    for one in grids:
+        if not any(feasible(one.candidate(i), source.dim, budget, settle) for i in range(len(one))):
+            raise ValueError(
+                f"a budget of {budget} pays for no step of any configuration of {one.label}; raise it"
+            )
+
+
 def cut(
     grid: Grid,
     source: Source,

@@ -23,7 +23,7 @@ from driftopt.method import Method
 from driftopt.methods.grids import Grid
 from driftopt.problem import Problem
 from driftopt.sweep.arguments import check_grids, check_seeds, check_source
-from driftopt.sweep.cutting import feasible
+from driftopt.sweep.cutting import check_affordable, feasible
 from driftopt.sweep.kept_parts import Store
 from driftopt.sweep.parts import Source
 from driftopt.sweep.stored_runs import RowStore, StoredRuns
@@ -258,6 +258,7 @@ def tune(
             f"development and held-out seeds must not overlap; both hold {', '.join(map(str, common[:5]))}"
         )
     source, grids = check_source(problems, names), check_grids(grids)
+    check_affordable(grids, source, checks.one_count("budget", budget), checks.shape("settle", settle))
     shared: dict[str, Any] = {
         "budget": budget,
         "x0": x0,
@@ -320,14 +321,11 @@ def select(
     )
     if not isinstance(development, Runs | StoredRuns):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(f"development must be the Runs of sweep.run, got {checks.brief(development)}")
+    check_affordable(grids, source, budget, settle)
     stored = development.objectives() if isinstance(development, StoredRuns) else {}
     out: list[Selection] = []
     for one in grids:
         possible = [feasible(one.candidate(i), source.dim, budget, settle) for i in range(len(one))]
-        if not any(possible):
-            raise ValueError(
-                f"a budget of {budget} pays for no step of any configuration of {one.label}; raise it"
-            )
         for instance in source.names:
             means = np.full(len(one), np.nan)
             if len(one) > 1:
