@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from driftopt import methods
 from driftopt.comparison import compare, tables
 from driftopt.comparison.tables import HEADS, TEST_HEADS
 from driftopt.problems.strategic import StrategicClassification
@@ -131,6 +132,16 @@ def test_mistakes_are_sentences():
         compare(kink(2), {}, budget=10)
     with pytest.raises(ValueError, match="must not overlap"):
         compare(kink(2), METHODS, budget=10, development=[1], held_out=[1])
+
+
+def test_methods_of_one_class_need_labels_of_their_own():
+    two = [methods.get(name, radius=0.3, step=0.1) for name in ("zo-sph", "zo-ga")]
+    shared = {"budget": 20, "development": 1, "held_out": 2}
+    with pytest.raises(ValueError, match=r"methods: several of the list are called SGD .*\{\"mine\": method"):
+        compare(kink(2), two, **shared)
+    found = compare(kink(2), {"sphere": two[0], "gaussian": two[1]}, **shared)
+    assert {score.method for score in found.scores} == {"sphere", "gaussian"}
+    assert {"output", "rule"} & set(found.tuned.selected[0].parameters) == {"output"}
 
 
 def test_the_example_runs_from_the_command_line(tmp_path):

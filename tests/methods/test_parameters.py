@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from driftopt import methods
+from driftopt.methods import registry
 from driftopt.methods.parameters import MEANINGS, meaning
+from driftopt.pytree import plain_fields
 
 
 def test_every_parameter_has_a_meaning(name):
@@ -20,6 +22,14 @@ def test_a_methods_own_words_come_first():
 def test_an_unknown_parameter_is_an_error():
     with pytest.raises(ValueError, match="auto says nothing about step"):
         meaning("auto", "step")
+
+
+@pytest.mark.parametrize("name", methods.names())
+def test_a_number_or_word_has_one_name_as_argument_and_as_field(name):
+    """A table of instances and grids has one column for it; switches that no argument sets are bools."""
+    line = methods.entry(name)
+    held = plain_fields(registry.tried(name, {}))
+    assert {field for field, value in held.items() if not isinstance(value, bool)} <= set(line.parameters)
 
 
 # Those whose sides are open unless given.
@@ -65,8 +75,8 @@ def test_numbers_left_out_are_the_papers():
     assert methods.get("dfo", **SMALL, mixing=1.5, hold=3.0).hold == 3.0
     plus = methods.get("gfm+", **SMALL, period=3, pairs=2)
     assert (plus.pairs, plus.fresh_pairs) == (2, 6)  # b′ = m b
-    assert float(methods.get("zo-o2nc-same", **SMALL, block=4).limit) == 0.125  # D = ρ/M
-    assert float(methods.get("zo-o2nc-same", **SMALL, block=4, reach=0.3).limit) == 0.3
+    assert float(methods.get("zo-o2nc-same", **SMALL, block=4).reach) == 0.125  # D = ρ/M
+    assert float(methods.get("zo-o2nc-same", **SMALL, block=4, reach=0.3).reach) == 0.3
 
 
 def test_variants_of_one_method_share_their_defaults():

@@ -152,7 +152,7 @@ def test_whatever_changes_the_code_changes_the_key(filled, monkeypatch, change):
     if change == "machine":
         monkeypatch.setattr(executable_cache, "machine", lambda: "another processor")
     monkeypatch.setattr(executable_cache, "_loaded", {})
-    method = replace(METHOD, rule="last-block") if change == "rule" else METHOD
+    method = replace(METHOD, output="last-block") if change == "rule" else METHOD
     problem = replace(PROBLEM, loss="logistic") if change == "loss" else PROBLEM
     with jax.enable_x64(change == "x64"):
         driftopt.simulate(method, problem, budget=70 if change == "budget" else 60, rng=3)

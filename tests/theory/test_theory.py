@@ -141,7 +141,7 @@ def test_the_method_costs_what_the_plan_says(make):
     plan = make(**{**PROBLEM, "dim": 2, "noise": 0.01, "epsilon": 1.0})
     method = plan.method()
     assert method.queries(plan.dim) * (plan.iterations + method.warmup) == plan.queries
-    assert method.rule == "random-block"
+    assert method.output == "random-block"
     assert (method.radius, method.block) == (plan.radius, plan.block)
     assert (method.step if hasattr(method, "step") else method.learner.step) == plan.step
 

@@ -78,7 +78,9 @@ def compare(
         methods: label → parameters, each one value or a list of values to try; the label is the method's name
             unless the parameter `method` names another, is a Method or is a function that builds one. A
             Method in place of the parameters is compared as it is. The names of `driftopt.outside.LIBRARIES`
-            stand for the optimisers of others, and an `outside.AskTell` for any object with ask and tell.
+            stand for the optimisers of others, and an `outside.AskTell` for any object with ask and tell. A
+            list of Methods and grids serves too, where no two are called the same: a Method is called by its
+            class, a grid by its label.
             `beside`, {"covariates": True}, is what else the method is told, as in `methods.informed`.
         budget: queries a run.
         development: how many runs choose a configuration, or their seeds.
@@ -207,6 +209,12 @@ def _grids(methods: Any) -> list[Grid]:
                 '{"radius": 0.5}}, where a list gives values to try; got a list of names'
             )
         grids = [one if isinstance(one, Grid) else grid(check_method(one)) for one in methods]
+        labels = [one.label for one in grids]
+        if twice := sorted({label for label in labels if labels.count(label) > 1}):
+            raise ValueError(
+                f"methods: several of the list are called {' and '.join(twice)} (a Method is called by its "
+                'class, a grid by its label); give labels of your own in a table, {"mine": method, …}'
+            )
     else:
         raise ValueError(
             f"methods must be a table, label → parameters, or a list of grids; got {checks.brief(methods)}"

@@ -79,7 +79,7 @@ def _gfm(
         block=checks.count("block", block),
         batch=checks.count("batch", batch),
         estimator=TwoPoint(count=checks.shape("directions", directions)),
-        rule=checks.choice("output", output, output_rules.RULES),
+        output=checks.choice("output", output, output_rules.RULES),
     )
 
 
@@ -107,7 +107,7 @@ def _gfm_plus(
         period=checks.count("period", period),
         pairs=several,
         fresh_pairs=checks.shape("fresh_pairs", fresh_pairs),
-        rule=checks.choice("output", output, output_rules.RULES),
+        output=checks.choice("output", output, output_rules.RULES),
     )
 
 
@@ -135,8 +135,8 @@ def _same_sample(
         batch=checks.count("batch", batch),
         learner=AdaGradNorm() if step is None else OGD(checks.positive("step", step)),
         estimator=TwoPoint(count=checks.shape("directions", directions)),
-        rule=checks.choice("output", output, output_rules.RULES),
-        limit=checks.positive("reach", np.asarray(rho) / np.asarray(length) if reach is None else reach),
+        output=checks.choice("output", output, output_rules.RULES),
+        reach=checks.positive("reach", np.asarray(rho) / np.asarray(length) if reach is None else reach),
     )
 
 

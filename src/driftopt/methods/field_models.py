@@ -88,7 +88,7 @@ def _plug_in(
     return PlugIn(
         **_explored(radius, budget, iterations, low, high),
         draws=checks.shape("draws", draws),
-        family=checks.choice("model", model, ("problem", "linear")),
+        model=checks.choice("model", model, ("problem", "linear")),
     )
 
 

@@ -69,7 +69,7 @@ class GFMPlus(Method):
     period: ArrayLike  # m
     pairs: int = static()  # b
     fresh_pairs: int = static()  # b′
-    rule: str = static(default="random-block")
+    output: str = static(default="random-block")
 
     def points(self, dim: int) -> int:
         return max(2 * self.fresh_pairs, 4 * self.pairs)
@@ -90,7 +90,7 @@ class GFMPlus(Method):
 
     def init(self, key: Array, x0: Array) -> State:
         zero = jnp.zeros_like(x0)
-        return State(key, jnp.zeros((), jnp.int32), x0, x0, zero, output_rules.init(self.rule, x0))
+        return State(key, jnp.zeros((), jnp.int32), x0, x0, zero, output_rules.init(self.output, x0))
 
     def noise(self, key: Array, count: ArrayLike, dim: int) -> Noise:
         key = jax.random.fold_in(key, count)
@@ -111,12 +111,12 @@ class GFMPlus(Method):
         half, u = 2 * self.pairs, drawn.directions[: self.pairs]
         change = self._gradient(values[:half], u) - self._gradient(values[half : 2 * half], u)
         estimate = jnp.where(self._fresh(state), fresh, state.estimate + change)
-        blocks = output_rules.update(self.rule, state.blocks, state.x, True, jnp.array(True), drawn.pick)
+        blocks = output_rules.update(self.output, state.blocks, state.x, True, jnp.array(True), drawn.pick)
         x = state.x - self.step * estimate
         return State(state.key, state.told + 1, x, state.x, estimate, blocks)
 
     def recommend(self, state: State) -> Array:
-        return output_rules.report(self.rule, state.blocks, state.x)
+        return output_rules.report(self.output, state.blocks, state.x)
 
     def _fresh(self, state: State) -> Array:
         return state.told % self.period == 0

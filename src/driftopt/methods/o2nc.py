@@ -49,7 +49,7 @@ class O2NC(Method):
     batch: ArrayLike  # m, samples averaged at each point
     learner: Learner  # gives the next increment
     estimator: Estimator  # makes the gradient of values
-    rule: str = static(default="final")  # what is reported: "final", "last-block" or "random-block"
+    output: str = static(default="final")  # what is reported: "final", "last-block" or "random-block"
 
     @property
     def warmup(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -67,13 +67,13 @@ class O2NC(Method):
         zero = jnp.zeros_like(x0)
         nothing = jnp.zeros((), jnp.int32)
         learner = self.learner.init(x0)
-        return State(key, nothing, x0, zero, nothing, learner, zero[0], output_rules.init(self.rule, x0))
+        return State(key, nothing, x0, zero, nothing, learner, zero[0], output_rules.init(self.output, x0))
 
     def noise(self, key: Array, count: ArrayLike, dim: int) -> Noise:
         key = jax.random.fold_in(key, count)
         mix, pick = jax.random.uniform(jax.random.fold_in(key, 1), (2,), jnp.float32)
         directions = self.estimator.directions(jax.random.fold_in(key, 0), dim)
-        return Noise(directions, mix, pick if self.rule == "random-block" else ())
+        return Noise(directions, mix, pick if self.output == "random-block" else ())
 
     def ask(self, state: State, noise: Noise | None = None) -> Points:
         drawn: Noise = self.drawn(state, noise)
@@ -100,7 +100,7 @@ class O2NC(Method):
             jnp.where(ends, 0, position),
             learner,
             _mean(values),
-            output_rules.update(self.rule, state.blocks, y, started, ends, drawn.pick),
+            output_rules.update(self.output, state.blocks, y, started, ends, drawn.pick),
         )
 
     def _carried(self, state: State, ends: Array, increment: Decision) -> Decision:
@@ -108,7 +108,7 @@ class O2NC(Method):
         return jnp.where(ends, 0, increment)
 
     def recommend(self, state: State) -> Decision:
-        return output_rules.report(self.rule, state.blocks, state.x)
+        return output_rules.report(self.output, state.blocks, state.x)
 
 
 def _mean(values: Values) -> Number:

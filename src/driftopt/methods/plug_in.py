@@ -106,7 +106,7 @@ class TwoStage(Exploring):
 
 @module
 class PlugIn(Exploring):
-    """The family is the problem's own, or the linear Gaussian one, which need not hold."""
+    """`model` is the family: the problem's own, or the linear Gaussian one, which need not hold."""
 
     radius: ArrayLike
     low: ArrayLike | None
@@ -114,14 +114,14 @@ class PlugIn(Exploring):
     budget: int | None = static(default=None)
     iterations: int = static(default=50)
     draws: int = static(default=1000)
-    family: str = static(default="problem")
+    model: str = static(default="problem")
 
     @property
     def sees(self) -> Sight:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return Sight.MODEL if self.family == "problem" else Sight.OBSERVATIONS
+        return Sight.MODEL if self.model == "problem" else Sight.OBSERVATIONS
 
     def tell(self, state: State, values: Observed, noise: Array | None = None) -> State:
-        model = values.model if self.family == "problem" else LinearGaussian()
+        model = values.model if self.model == "problem" else LinearGaussian()
         assert model is not None  # the driver has looked
         seen = jax.tree.map(lambda leaf: leaf[:, 0], values.xi)
         fitted = model.fit(values.points, seen, values.taken[:, 0])

@@ -47,7 +47,7 @@ def _o2nc(estimator: Callable[..., Estimator]) -> Callable[..., Method]:
             batch=checks.count("batch", batch),
             learner=learner,
             estimator=estimator(count=checks.shape("directions", directions)),
-            rule=checks.choice("output", output, output_rules.RULES),
+            output=checks.choice("output", output, output_rules.RULES),
         )
 
     return build
@@ -60,7 +60,7 @@ def _sgd(estimator: Estimator, radius: Any, step: Any, block: Any, batch: Any, o
         block=checks.count("block", block),
         batch=checks.count("batch", batch),
         estimator=estimator,
-        rule=checks.choice("output", output, output_rules.RULES),
+        output=checks.choice("output", output, output_rules.RULES),
     )
 
 

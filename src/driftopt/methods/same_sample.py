@@ -25,17 +25,14 @@ from driftopt.pytree import module, static
 class SameSample(O2NC):
     """O2NC with shared noise; `same` and `resets` switch its two features."""
 
-    limit: ArrayLike = 1.0  # D
+    # D: a number of its own, where O2NC has radius/block.
+    reach: ArrayLike = 1.0  # pyright: ignore[reportIncompatibleMethodOverride]
     same: bool = static(default=True)
     resets: bool = static(default=False)
 
     @property
     def sees(self) -> Sight:  # pyright: ignore[reportIncompatibleVariableOverride]
         return Sight.SAME_SAMPLE if self.same else Sight.VALUES
-
-    @property
-    def reach(self) -> ArrayLike:
-        return self.limit
 
     def streams(self, count: ArrayLike, dim: int) -> Any:
         place, pairs = np.arange(self.points(dim)), self.points(dim) // 2

@@ -42,7 +42,7 @@ class SGD(Method):
     block: ArrayLike  # iterates in a mean that the output rule may report
     batch: ArrayLike  # m, samples averaged at each point
     estimator: Estimator  # makes the gradient of values
-    rule: str = static(default="final")  # what is reported: "final", "last-block" or "random-block"
+    output: str = static(default="final")  # what is reported: "final", "last-block" or "random-block"
 
     def in_numbers(self) -> "SGD":
         return replace(self, estimator=self.estimator.in_numbers())
@@ -52,12 +52,12 @@ class SGD(Method):
 
     def init(self, key: Array, x0: Decision) -> State:
         nothing = jnp.zeros((), jnp.int32)
-        return State(key, nothing, x0, nothing, output_rules.init(self.rule, x0))
+        return State(key, nothing, x0, nothing, output_rules.init(self.output, x0))
 
     def noise(self, key: Array, count: ArrayLike, dim: int) -> Noise:
         key = jax.random.fold_in(key, count)
         directions = self.estimator.directions(jax.random.fold_in(key, 0), dim)
-        draws = self.rule == "random-block"
+        draws = self.output == "random-block"
         return Noise(
             directions, jax.random.uniform(jax.random.fold_in(key, 1), (), jnp.float32) if draws else ()
         )
@@ -77,8 +77,8 @@ class SGD(Method):
             state.told + 1,
             state.x - self.step * gradient,
             jnp.where(ends, 0, position),
-            output_rules.update(self.rule, state.blocks, state.x, True, ends, drawn.pick),
+            output_rules.update(self.output, state.blocks, state.x, True, ends, drawn.pick),
         )
 
     def recommend(self, state: State) -> Decision:
-        return output_rules.report(self.rule, state.blocks, state.x)
+        return output_rules.report(self.output, state.blocks, state.x)

@@ -72,8 +72,10 @@ def reproduce(
     began = time.monotonic()
     folder = Path(out)
     experiments = _experiments(only, scope, splits, weeks, data)
-    make_folder(folder)
     protocol_of = _protocol(experiments)
+    for one in experiments:  # before the first runs for hours
+        check_affordable(one.grids, check_source(one.problems, one.instances), one.budget)
+    make_folder(folder)
     _refuse_other_run(folder, protocol_of)
 
     results: list[tuple[Experiment, Tuned]] = []
@@ -109,7 +111,7 @@ def _experiments(
     weeks: Sequence[str] | None,
     data: str,
 ) -> list[Experiment]:
-    """Those that were asked for, each with a budget that pays for every method's first step."""
+    """Those that were asked for; an argument of one that was left out is refused."""
     if only not in (None, *EXPERIMENTS):
         raise ValueError(f"only must be one of {', '.join(EXPERIMENTS)}; got {checks.brief(only)}")
     for name, word, given in (("strategic", "splits", splits), ("pricing", "weeks", weeks)):
@@ -125,8 +127,6 @@ def _experiments(
     if only != "strategic":
         taken = protocol.WEEKS if weeks is None else weeks
         experiments.append(protocol.pricing(scope=scope, weeks=taken, data=data))
-    for one in experiments:
-        check_affordable(one.grids, check_source(one.problems, one.instances), one.budget)
     return experiments
 
 

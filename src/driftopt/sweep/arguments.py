@@ -43,7 +43,10 @@ def check_grids(grids: Sequence[Grid | Method]) -> list[Grid]:
     checked = [one if isinstance(one, Grid) else grid(check_method(one)) for one in grids]
     labels = [one.label for one in checked]
     if len(set(labels)) != len(labels):
-        raise ValueError(f"grids: every grid needs its own label; got {', '.join(labels)}")
+        raise ValueError(
+            f"grids: every grid needs its own label; got {', '.join(labels)}. "
+            'grid(method, label="mine") gives one, to a Method too, which is called by its class otherwise'
+        )
     return checked
 
 
