@@ -1,6 +1,7 @@
 """The service's page where something is wrong: a server that is away, a token, an address, a damaged log."""
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -95,7 +96,7 @@ def test_a_study_that_is_damaged_says_so(window, begin, served):
     for _ in range(3):
         trial = study.ask()
         study.tell(trial.id, bowl(trial))
-    with sqlite3.connect(served[1]) as base:
+    with closing(sqlite3.connect(served[1])) as base, base:
         base.execute("update driftopt_events set value = 77 where trial_id = ?", (trial.id,))
     window.run("location.hash = '#/study/' + encodeURIComponent(arguments[0])", study.name)
     window.until("document.querySelector('.broken')?.innerText.includes('Nothing was changed')")
