@@ -14,7 +14,6 @@ import driftopt
 from driftopt import methods
 from driftopt.drivers.host import Host
 from driftopt.methods import auto, directions
-from driftopt.methods.auto import Auto
 from driftopt.pytree import module
 from driftopt.rng.seeds import as_key
 from driftopt.runtime.code_of_others import code_named
@@ -138,11 +137,11 @@ def test_the_first_edition_of_the_rule_lost_half_of_it():
     assert min(shares(edition=2, budget=40).values()) < 0.5
 
 
-def test_tidy_answers_are_seldom_taken_for_wild_ones():
-    """Where none is, edition 4 walks as edition 2 does, bit for bit; edition 3 did in four of five runs."""
+def tidy_ends(edition):
+    """Where 2,000 walks over a kink end, 128 deployments in three dimensions, none of them wild."""
+    method = methods.get("auto", radius=0.5, budget=128, edition=edition)
 
-    def end(run, edition):
-        method = Auto(0.5, budget=128, edition=edition)
+    def end(run):
         noise = 0.5 * jax.random.normal(jax.random.key(run + 5000), (64, 2))
 
         def week(state, t):
@@ -152,11 +151,17 @@ def test_tidy_answers_are_seldom_taken_for_wild_ones():
         last, _ = jax.lax.scan(week, method.init(jax.random.key(run), jnp.zeros(3)), jnp.arange(64))
         return method.recommend(last)
 
-    editions = jnp.array([2, 3, 4])
-    each = jax.vmap(jax.vmap(end, (0, None)), (None, 0))
-    second, third, fourth = np.asarray(optimised(each)(jnp.arange(2000), editions))
-    assert (second != fourth).any(axis=1).mean() < 0.02
-    assert (second != third).any(axis=1).mean() > 0.1
+    return np.asarray(optimised(jax.vmap(end))(jnp.arange(2000)))
+
+
+@pytest.mark.parametrize(("edition", "least", "most"), [(4, 0.001, 0.02), (3, 0.1, 1)])
+def test_tidy_answers_are_seldom_taken_for_wild_ones(edition, least, most, monkeypatch):
+    """In edition 4; edition 3 did so in one run of five. Beside it the same walks that take none for wild."""
+    found = tidy_ends(edition)
+    for bound in ("APART", "APART_AT_X", "FIRST", "SLIP"):
+        monkeypatch.setattr(auto, bound, np.inf)
+    other = np.abs(found - tidy_ends(edition)).max(axis=1) > 1e-3
+    assert least < other.mean() < most
 
 
 def test_the_mean_has_weights_that_grow_as_a_power():

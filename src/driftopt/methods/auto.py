@@ -12,10 +12,11 @@ With N = budget // 2 pairs of queries, pair t = 1 … N, τ = t/N, and δ = radi
 
 A wide radius sees slopes through the noise, but blurs f by about C. It is worth its cost while C is below
 
-    θ = ((0.47 d (d/10)^¼ + 1.5) s/√t + 0.9 g₊)/w
+    θ = ((0.47 d (d/10)^¼ + 1.5) s/√t + 0.9 g₊)/(w ŵ^(9k/(k + 300)))
 
 the noise that t pairs leave in what is known of f near x, and the fall g over one radius along the slope by
-which the walk still comes down; both count less where the noise grows with the radius. So the radius grows
+which the walk still comes down; both count less where the noise grows with the radius, and far less where
+that is beyond doubt: ŵ ≥ 1 is w from all k pairs at x so far, divided by 1 + 3√(2/k). So the radius grows
 while C < θ, E = (5.5 + 4q) max(C/θ − 1, −1), and shrinks otherwise, E = 1.4 min(C/θ − 1, 3). Steps begin and
 end a little shorter than in the middle, and are shorter where noise is all there is and pairs are few,
 
@@ -68,6 +69,11 @@ RECENT = 4.0  # running means of C and the fall look back over about t/RECENT pa
 ROUGH = 11.0  # and that of the noise around x over t/ROUGH
 MEMORY = 110.0  # and those of squares over N/MEMORY at the least
 PRIOR = 0.7  # pairs at x that v stands in for, while there are few
+CLEAR, SLOWLY, DOUBT = (
+    9.0,
+    300.0,
+    3.0,
+)  # the power of ŵ, after how many pairs at x half of it, what it must exceed
 GROWTH, NOISY_GROWTH, SHRINKAGE = 5.5, 4.0, 1.4
 PACE = 0.45  # the radius changes as τ^PACE/t
 OUTLIER, LEAST = 0.3, 1.5  # an answer counts for at most max(OUTLIER √N, LEAST) deviations
@@ -84,13 +90,16 @@ FEW, ENOUGH = 4.0, 20.0  # pairs for each dimension: up to FEW all doubt counts,
 
 
 class Spread(NamedTuple):
-    """Running mean squares: of a, in three that are fed in turn; of pairs at x; of changes of m."""
+    """Running mean squares: of a, in three that are fed in turn; of late pairs at x; of changes of m; of all
+    pairs at x.
+    """
 
     first: Array
     second: Array
     third: Array
     still: Array
     rough: Array
+    quiet: Array
 
 
 class State(NamedTuple):
@@ -155,7 +164,7 @@ class Auto(Method):
         if self.budget is None:
             raise ValueError("auto plans its walk for a budget: give budget=…, the queries of the whole run")
         zero = jnp.zeros((), x0.dtype)
-        spread = Spread(zero, zero, zero, zero, zero)
+        spread = Spread(*[zero] * 6)
         return State(
             key,
             jnp.zeros((), jnp.int32),
@@ -229,11 +238,11 @@ class Auto(Method):
         deviation = jnp.sqrt(unit)
         bound = self._limit(state) * deviation
         difference = jnp.clip(values[0] - values[1], -bound, bound)
-        calm = self._at_x(state, difference, asked, slip)
-        tame = jnp.minimum(calm, (1 + (AGAIN - 1) / asked) * state.spread.still)
-        calm = jnp.where(wild & (jnp.asarray(self.edition) >= 4), tame, calm)
+        lately = jnp.minimum(MEMORY * CENTRE / pairs, 0.3)
+        calm = self._at_x(state, state.spread.still, jnp.maximum(1 / asked, lately), difference, slip, wild)
+        quiet = self._at_x(state, state.spread.quiet, 1 / asked, difference, slip, wild)
         rough = jnp.where(ignored, state.spread.rough, self._around(state, middle, square))
-        spread = Spread(*squares, calm, rough)
+        spread = Spread(*squares, calm, rough, quiet)
 
         trust = asked / (asked + PRIOR)
         still = jnp.where(square > 0, square + trust * (jnp.minimum(spread.still, square) - square), 1)
@@ -257,6 +266,7 @@ class Auto(Method):
         seen = jnp.minimum(dim, count)
         worth = (PER_DIMENSION * seen * (seen / 10) ** 0.25 + ALONE) * unsure
         worth = (worth + SLOPE * jnp.maximum(fall, 0) * present) / louder
+        worth = worth / self._clearly_louder(around, square, quiet, asked)
         excess = cost * present / worth - 1
         shrink = SHRINKAGE * jnp.clip(excess, 0, 3)
         grow = (GROWTH + NOISY_GROWTH * share) * jnp.clip(excess, -1, 0)
@@ -294,6 +304,13 @@ class Auto(Method):
             fall,
             width,
         )
+
+    def _clearly_louder(self, around: Array, square: Array, quiet: Array, asked: Array) -> Array:
+        """A high power of how many times louder trials are than x, as far as that is beyond doubt."""
+        noise = square + asked / (asked + PRIOR) * (jnp.minimum(quiet, square) - square)
+        noise = jnp.where(square > 0, noise, 1) * (1 + DOUBT * jnp.sqrt(2 / asked))
+        clear = jnp.where(around > square / 2, jnp.maximum(around / noise, 1), 1)
+        return clear ** jnp.where(jnp.asarray(self.edition) >= 4, CLEAR * asked / (asked + SLOWLY), 0)
 
     def _running(
         self,
@@ -382,15 +399,16 @@ class Auto(Method):
             old.third + jnp.where(turn == 2, change, 0) * (square - old.third),
         )
 
-    def _at_x(self, state: State, difference: Array, asked: Array, slip: Array) -> Array:
-        """The running mean of a² over the pairs at x, of which `asked` have been."""
-        mean = state.spread.still
-        rate = jnp.maximum(1 / asked, jnp.minimum(MEMORY * CENTRE / self._pairs(state), 0.3))
+    def _at_x(
+        self, state: State, mean: Array, rate: Array, difference: Array, slip: Array, wild: Array
+    ) -> Array:
+        """A running mean of a² over the pairs at x."""
         # The very first pair has nothing to be bounded by: the second replaces it where it was wild.
-        rate = jnp.where((asked == 2) & (mean > (WILD * difference) ** 2) | slip, 1, rate)
-        return mean + jnp.where(_at_centre(state.told), rate, 0) * (
-            _bounded(difference**2, mean, self._limit(state)) - mean
-        )
+        again = (state.told == 3) & (mean > (WILD * difference) ** 2) | slip
+        square = _bounded(difference**2, mean, self._limit(state))
+        after = mean + jnp.where(_at_centre(state.told), jnp.where(again, 1, rate), 0) * (square - mean)
+        tame = jnp.minimum(after, (1 + (AGAIN - 1) * rate) * mean)
+        return jnp.where(wild & (jnp.asarray(self.edition) >= 4), tame, after)
 
     def _around(self, state: State, middle: Array, square: Array) -> Array:
         """The noise of trials, from how m changes beyond the walk's own fall: twice its mean square."""
