@@ -1,5 +1,6 @@
 """Methods and problems that others bring: by an installed package or by `register`."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 import driftopt
 from driftopt import methods, plugins, problems, sweep
-from driftopt.cli import app
+from driftopt.cli import app, main
 from driftopt.methods import registry as methods_registry
 from driftopt.problems import registry as problems_registry
 from support.tiny_package import FIVE_ENTRIES, install
@@ -75,6 +76,29 @@ def test_a_broken_plugin_is_named_and_breaks_nothing(installed, point, why):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         methods.names()  # it is said once
+
+
+@pytest.mark.parametrize(("room", "word"), [(methods, "method"), (problems, "problem")])
+def test_who_asks_for_a_broken_plugin_is_told_why_it_is_not_there(installed, room, word):
+    installed("tiny-broken", f"[driftopt.{word}s]\nbad = no_such_module:x\n")
+    plugins.loaded.cache_clear()
+    with pytest.warns(plugins.PluginWarning, match="tiny-broken"):
+        room.names()
+    told = f"{word} 'bad' is not there: tiny-broken offers 'bad' .* No module named 'no_such_module'"
+    with pytest.raises(ValueError, match=told):
+        room.get("bad")
+
+
+@pytest.mark.parametrize("word", ["methods", "problems"])
+def test_the_shell_says_a_warning_in_one_sentence(installed, word, monkeypatch, capsys):
+    installed("tiny-broken", f"[driftopt.{word}]\nbad = no_such_module:x\n")
+    plugins.loaded.cache_clear()
+    monkeypatch.setattr(sys, "argv", ["driftopt", word])
+    with warnings.catch_warnings(), contextlib.suppress(SystemExit):
+        warnings.simplefilter("default")
+        main()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"driftopt: tiny-broken offers 'bad' in driftopt.{word}, but it cannot be used: ")
 
 
 def test_of_two_packages_with_one_name_the_first_is_used(installed):

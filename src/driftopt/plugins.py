@@ -5,7 +5,8 @@ A package names them in its pyproject.toml and needs no other step:
     [project.entry-points."driftopt.methods"]
     my-method = "my_package:build"
 
-What cannot be loaded is named in a warning, once, and left out; everything else goes on.
+What cannot be loaded is named in a warning, once, and left out; everything else goes on. Whoever asks for it
+by name later is told why it is not there.
 """
 
 import inspect
@@ -33,22 +34,30 @@ class Plugin(NamedTuple):
     value: Any
 
 
+class Loaded(NamedTuple):
+    """What the plugins of a group came to, by name."""
+
+    usable: dict[str, Any]
+    left_out: dict[str, str]  # which package offers it, and what is wrong with it
+
+
 @cache
-def loaded(group: str, accept: Callable[[Plugin], Any]) -> dict[str, Any]:
-    """What `accept` makes of every plugin of a group, by name; found and imported once a process."""
-    kept: dict[str, Any] = {}
+def loaded(group: str, accept: Callable[[Plugin], Any]) -> Loaded:
+    """What `accept` makes of every plugin of a group; found and imported once a process."""
+    kept, left_out = Loaded({}, {})
     providers: dict[str, str] = {}
     for point, provider in _points(group):
         what = f"{provider} offers {point.name!r} in {group}"
         if point.name in providers:
-            _left_out(f"{what}, which {providers[point.name]} brings too; the latter's is used")
+            _warn(f"{what}, which {providers[point.name]} brings too; the latter's is used")
             continue
         try:
             kept[point.name] = accept(Plugin(point.name, provider, point.load()))
             providers[point.name] = provider
         except Exception as error:  # anything may go wrong in another's module
-            _left_out(f"{what}, but it cannot be used: {type(error).__name__}: {error}; it is left out")
-    return kept
+            left_out[point.name] = f"{what}, but it cannot be used: {type(error).__name__}: {error}"
+            _warn(f"{left_out[point.name]}; it is left out")
+    return Loaded(kept, left_out)
 
 
 def provider_of(thing: Any) -> str:
@@ -89,5 +98,5 @@ def _points(group: str) -> Iterator[tuple[EntryPoint, str]]:
     yield from sorted(found, key=lambda pair: (pair[1].lower(), pair[0].name))
 
 
-def _left_out(sentence: str) -> None:
+def _warn(sentence: str) -> None:
     warnings.warn(sentence, PluginWarning, stacklevel=6)

@@ -2,6 +2,8 @@
 
 import os
 import sys
+import warnings
+from typing import Any
 
 from cyclopts import App, CycloptsError
 
@@ -49,7 +51,9 @@ def main() -> None:
     """Run the command line; a user's mistake is a sentence on stderr and exit code 2, not a traceback."""
     try:
         try:
-            app(sys.argv[1:], exit_on_error=False)
+            with warnings.catch_warnings():
+                warnings.showwarning = _one_sentence
+                app(sys.argv[1:], exit_on_error=False)
         finally:
             sys.stdout.flush()  # here, where a reader that has gone can still be met
     except CycloptsError:
@@ -66,3 +70,8 @@ def main() -> None:
         sys.stdout.flush()
         # A tidy exit may crash in threads that JAX was just starting; everything kept is on disk.
         os._exit(130)
+
+
+def _one_sentence(message: Any, *_: Any, **__: Any) -> None:
+    """A warning without file and line: who types a command did not write the code that they are of."""
+    print(f"driftopt: {message}", file=sys.stderr, flush=True)

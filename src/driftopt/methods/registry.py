@@ -242,6 +242,8 @@ def entry(name: str, provider: str | None = None) -> Entry:
     line = _REGISTRY.get(name) or _REGISTERED.get(name) or _plugins().get(name)
     if line is not None:
         return line
+    if (why := plugins.loaded(GROUP, _accepted).left_out.get(name)) is not None:
+        raise ValueError(f"method {name!r} is not there: {why}")
     if provider is not None and not plugins.is_package(provider):
         raise ValueError(
             f"method {name!r} is not there: a script gave it that name with driftopt.methods.register, and "
@@ -301,7 +303,7 @@ def tried(name: str, params: Mapping[str, Any], radius: Any = None) -> Method:
 
 
 def _plugins() -> dict[str, Entry]:
-    return plugins.loaded(GROUP, _accepted)
+    return plugins.loaded(GROUP, _accepted).usable
 
 
 def _accepted(plugin: plugins.Plugin) -> Entry:

@@ -168,6 +168,8 @@ def entry(name: str) -> Entry:
         )
     line = _REGISTRY.get(name) or _REGISTERED.get(name) or _plugins().get(name)
     if line is None:
+        if (why := plugins.loaded(GROUP, _accepted).left_out.get(name)) is not None:
+            raise ValueError(f"problem {name!r} is not there: {why}")
         near = difflib.get_close_matches(str(name), names(), n=3, cutoff=0.6)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         raise ValueError(f"unknown problem {name!r}; it is one of {', '.join(names())}{hint}")
@@ -200,7 +202,7 @@ def get(name: str, **options: Any) -> Any:
 
 
 def _plugins() -> dict[str, Entry]:
-    return plugins.loaded(GROUP, _accepted)
+    return plugins.loaded(GROUP, _accepted).usable
 
 
 def _accepted(plugin: plugins.Plugin) -> Entry:
