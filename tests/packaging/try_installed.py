@@ -34,6 +34,13 @@ def commands_run(python: str) -> None:
         assert done.stdout.strip(), command
 
 
+def links_are_whole(description: str) -> None:
+    """What a package index shows: it has no file beside it to which a link could lead."""
+    links = re.findall(r"\]\(([^)]+)\)", description)
+    assert len(links) > 10, "the description has no links: is it the README?"
+    assert all(link.startswith("https://") for link in links), links
+
+
 def readme_runs(readme: Path) -> None:
     """Its Python blocks, top to bottom, in one namespace."""
     names: dict[str, object] = {}
@@ -71,6 +78,7 @@ def main(root: str) -> None:
     assert Path(root) not in package.parents, f"{package} is the source tree, not an installed package"
     assert version("driftopt") == driftopt.__version__
     assert "Documentation" in str(metadata("driftopt").get_all("Project-URL"))
+    links_are_whole(str(metadata("driftopt").get_payload()))
     files_are_complete(package, Path(root) / "src" / "driftopt")
     commands_run(sys.executable)
     readme_runs(Path(root) / "README.md")
