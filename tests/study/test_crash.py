@@ -70,7 +70,7 @@ STEPWISE = {
     "reserve": 8,
     "guard": 60.0,
 }
-FEW = {"params": {"radius": 0.3, "batch": 3}}
+FEW = {"params": {"radius": 0.3, "batch": 2}}
 
 
 @pytest.mark.slow
