@@ -54,5 +54,5 @@ format: $(VENV)/.ready  ## put lint and format right
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-clean:  ## remove everything that was made
-	rm -rf $(VENV) build dist results site .pytest_cache .ruff_cache
+clean:  ## remove everything that was made, but for results/, which may have taken hours
+	rm -rf $(VENV) build dist site .pytest_cache .ruff_cache

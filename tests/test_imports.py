@@ -213,7 +213,6 @@ KINDS = {
     "State": "a method's state",
     "Noise": "a method's random numbers",
     "Entry": "a line of a registry",
-    "Comparison": "what a public `compare` gives, of methods or of theorems",
 }
 # What the service sends or takes goes by the name of what it shows, where it is the same thing.
 SHOWN = {"Answer", "Change", "Happened", "Holding", "Listed", "Metric", "Question", "Recommendation", "Trial"}

@@ -3,10 +3,12 @@
 Longer than 300 lines: four kinds of it, which share their world.
 """
 
+import io
 import json
 
 import numpy as np
 import pytest
+import rich.console
 
 from driftopt import minimize
 from driftopt.study import Conflict, Halted, Study, load
@@ -411,6 +413,10 @@ def test_control_of_the_study_itself_is_taken_out(tmp_path):
     again = Study.open(tmp_path / "a.db", "a")
     np.testing.assert_array_equal(again.recommend().x, study.recommend().x)
     assert study.summary().control.removed_of_changes > 0
+    screen = rich.console.Console(width=100, file=io.StringIO())
+    screen.print(study.page())
+    words = " ".join(screen.file.getvalue().replace("│", " ").split())
+    assert "% of changes from iteration to iteration: control" in words
 
 
 def steps(study):

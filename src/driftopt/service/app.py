@@ -107,13 +107,13 @@ def build(settings: Settings) -> FastAPI:
 
 def _show_examples(app: FastAPI) -> None:
     """Put the answers' examples into the description as they are: FastAPI itself leaves every null out."""
-    plain = app.openapi
+    without_examples = app.openapi
 
     def described() -> dict[str, Any]:
-        made = plain()
+        description = without_examples()
         for name, example in EXAMPLES.items():
-            made["components"]["schemas"][name]["examples"] = [example]
-        return made
+            description["components"]["schemas"][name]["examples"] = [example]
+        return description
 
     app.openapi = described
 

@@ -99,8 +99,10 @@ def _side(facts: Table, summary: Summary) -> None:
     if summary.noise_left is not None:
         facts.add_row("", f"{words.percent(summary.noise_left)} of the noise in pairs is left")
     if summary.control is not None:
-        removed = f"{words.percent(summary.control.removed, 2)} of the noise in pairs removed"
-        facts.add_row("relative", Text(f"{removed}: {summary.control.advice}"))
+        pairs, changes = summary.control.removed, summary.control.removed_of_changes
+        removed = f"{words.percent(pairs, 2)} of the noise in pairs removed"
+        slow = f"{words.percent(changes, 2)} of changes from iteration to iteration"
+        facts.add_row("relative", Text(f"{removed}, {slow}: {summary.control.advice}"))
     for warning in summary.warnings:
         facts.add_row("warning", Text(one_line(warning)))
 

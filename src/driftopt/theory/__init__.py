@@ -11,7 +11,7 @@ fractions, and the two irrational ones (√(2π), a square root) carry 100 digit
 until a plan is asked for its method.
 """
 
-from driftopt.theory.complexities import COMPLEXITIES, SETTINGS, Comparison, Complexity, compare
+from driftopt.theory.complexities import COMPLEXITIES, SETTINGS, Complexity, ComplexityTable, compare
 from driftopt.theory.field_plans import FieldPlan, gfm, gfm_plus, o2nc_same
 from driftopt.theory.memory_plans import dfo, epochs
 from driftopt.theory.plans import Plan, hessian_lipschitz, minibatch_sgd, o2nc, smooth
@@ -20,8 +20,8 @@ from driftopt.theory.smooth_plans import guided, hlf, ogvr, ogvr_pair
 __all__ = [
     "COMPLEXITIES",
     "SETTINGS",
-    "Comparison",
     "Complexity",
+    "ComplexityTable",
     "FieldPlan",
     "Plan",
     "compare",

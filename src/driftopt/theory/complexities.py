@@ -44,7 +44,7 @@ COMPLEXITIES = (
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComplexityTable:
     """Table 1 with numbers in it; prints as a table."""
 
     dim: int  # d
@@ -74,7 +74,7 @@ class Comparison:
         return "\n".join([head, "", table(cells), "", foot])
 
 
-def compare(dim: int, epsilon: Any, delta: Any) -> Comparison:
+def compare(dim: int, epsilon: Any, delta: Any) -> ComplexityTable:
     """The published complexities of Table 1 at these numbers: orders without constants.
 
     Args:
@@ -83,4 +83,4 @@ def compare(dim: int, epsilon: Any, delta: Any) -> Comparison:
         delta: δ, how far around a point gradients may be averaged.
     """
     number = dimension(dim)
-    return Comparison(number, float(exact("epsilon", epsilon)), float(exact("delta", delta)))
+    return ComplexityTable(number, float(exact("epsilon", epsilon)), float(exact("delta", delta)))
