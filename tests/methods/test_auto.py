@@ -19,6 +19,7 @@ from driftopt.rng.seeds import as_key
 from driftopt.runtime.code_of_others import code_named
 from driftopt.study import Study
 from support.bowl import Bowl, bowl
+from support.numpy_transcription import TRANSCRIPTIONS
 from support.optimised import optimised
 
 
@@ -135,6 +136,28 @@ def test_one_wild_answer_among_forty_costs_no_quarter_of_the_gain():
 def test_the_first_edition_of_the_rule_lost_half_of_it():
     """So that the test above can fail; studies that began with edition 2 go on with it."""
     assert min(shares(edition=2, budget=40).values()) < 0.5
+
+
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize("place", [0, 3, 5, 7, 12, 15])
+def test_a_wild_answer_is_met_as_the_rule_says(width, place):
+    """Step by step the transcription into plain numbers, which a wild answer takes through every branch."""
+    params = {"radius": 0.5, "budget": 120, "directions": width}
+    host, rng, start = (
+        Host(methods.get("auto", **params), np.ones(3), 3),
+        np.random.default_rng(3),
+        np.ones(3),
+    )
+    noise, values = [], []
+    for _ in range(18 // width):
+        noise.append(np.asarray(host._noise[host.told % host.ahead], np.float64))
+        values.append(np.abs(host.points).sum(axis=1) + 0.3 * rng.standard_normal(2 * width))
+        if 0 <= place - 2 * width * host.told < 2 * width:
+            values[-1][place - 2 * width * host.told] += 1000
+        host.tell(values[-1])
+    plain = TRANSCRIPTIONS["auto"](start, noise, values, **params)
+    np.testing.assert_allclose(host.state.x, plain.iterates[-1], rtol=1e-9)
+    np.testing.assert_allclose(host.recommend(), plain.report, rtol=1e-9)
 
 
 def tidy_ends(edition):

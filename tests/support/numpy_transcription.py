@@ -152,10 +152,16 @@ def auto_1(x0, noise, values, *, radius, budget):
     return Run(np.array(points), np.array(iterates), mean)
 
 
-def _believed(pair, expected, usual, asked):
-    """Of two values at x that differ by far more than usual the one that was expected; else their mean."""
-    wild = 0 < 4 * (1 + 2 / max(asked, 1)) * usual < abs(pair[0] - pair[1])
-    return min(pair, key=lambda value: abs(value - expected)) if wild else np.mean(pair)
+def _at_x(mean, square, rate, most, slip, wild):
+    """A mean square of pairs at x after one more."""
+    square = min(square, most**2 * mean) if mean > 0 else square
+    after = mean + (1 if slip else rate) * (square - mean)
+    return min(after, (1 + 7 * rate) * mean) if wild else after
+
+
+def _slipped(first, others, off, third):
+    """Whether the first pair differs far more than the next three, and two means say so too."""
+    return first > 3 * others and abs(off - first / 2) < first / 4 and abs(third - first / 2) < first / 3
 
 
 def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
@@ -164,6 +170,7 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
     most = max(0.3 * np.sqrt(n), 1.5)
     x = mean = np.array(x0)
     delta, three, calm, rough = min(radius, max_radius), [0.0, 0.0, 0.0], 0.0, 0.0
+    quiet = 0.0  # calm over all pairs at x
     here = fallen = last = gained = cost = fall = width = wandered = 0.0
     at_x, points, iterates = 0, [], [x]
     lines, pairs = np.reshape(noise, (-1, d)), np.reshape(values, (-1, 2))
@@ -178,16 +185,20 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
             iterates += [x] * ends
             continue
         at_x += centre
-        first, off = np.sqrt(calm), abs(m - here + fallen)
-        slip = told == 3 and first > 4 * abs(a) and abs(off - first / 2) < first / 4
-        m = _believed(h, here - fallen, first, at_x - 1) if centre else m
-        if slip:  # one of the first two answers was wild
-            three[0], cost = min((three[1] + three[2]) / 2, three[0]), 0.0
-            delta = min(delta, 2 * radius)
+        off, apart, largest = m - here + fallen, abs(a), np.sqrt(max(*three, calm))
+        bar = largest * (5 if centre else max(400 ** (1 / np.clip(told, 1, 3)), 12, most))
+        wild = told > 0 and 0 < bar < apart and abs(abs(off) - apart / 2) < apart / 4
+        third = np.sign(off) * (last - here + fallen - gained)
+        slip = told == 3 and _slipped(np.sqrt(calm), max(apart, np.sqrt(max(three[1:]))), abs(off), third)
+        m = min(h, key=lambda value: abs(value - here + fallen)) if centre and wild else m
+        # Where one of the first two answers was wild, all that it said is forgotten.
+        three[0] = min((three[1] + three[2]) / 2, three[0]) if slip else three[0]
+        cost, delta = (0.0, min(delta, 2 * radius)) if slip else (cost, delta)
 
         if not centre or t == 1:  # the scale of a
             known = sorted(three)[1] if t > 3 else 0.0
             square = min(a * a, most**2 * known) if known > 0 else a * a
+            square = 8 * largest**2 if wild else square
             three[told % 3] += max(1 / np.ceil(t / 3), min(330 / n, 0.3)) * (square - three[told % 3])
         v = sorted(three)[1] if t > 2 else 0.0
         v = v if v > 0 else max(three)
@@ -196,9 +207,9 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
         clipped = np.clip(a, -bound, bound)
 
         if centre:  # the noise at x
-            square = min(clipped**2, most**2 * calm) if calm > 0 else clipped**2
-            calm += (1 if slip else max(1 / at_x, min(880 / n, 0.3))) * (square - calm)
-        elif t > 3:  # the noise around it
+            calm = _at_x(calm, clipped**2, max(1 / at_x, min(880 / n, 0.3)), most, slip, wild)
+            quiet = _at_x(quiet, clipped**2, 1 / at_x, most, slip, wild)
+        elif t > 3 and not wild:  # the noise around it
             jump = 2 * (m - last + gained) ** 2
             jump = min(jump, most**2 * rough) if rough > 0 else jump
             rate = max(min(1, 11 / t), min(110 / n, 0.1)) if rough > 0 else 1.0
@@ -210,7 +221,7 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
 
         if centre:
             here, fallen = m, 0.0
-        else:
+        elif not wild:
             back, recent = mean - x, min(1, 4 / t)
             size = np.linalg.norm(back)
             uphill = back @ u / size if size > 0 else 0.0
@@ -220,6 +231,9 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
             present, seen = delta / width, min(d, t)
             theta = (0.47 * seen * (seen / 10) ** 0.25 + 1.5) * np.sqrt(still / t)
             theta = (theta + 0.9 * max(fall, 0) * present) / louder
+            noise_at_x = v + at_x / (at_x + 0.7) * (min(quiet, v) - v) if v > 0 else 1.0
+            surely = max(around / noise_at_x / (1 + 3 * np.sqrt(2 / at_x)), 1) if around > v / 2 else 1.0
+            theta /= surely ** (9 * at_x / (at_x + 300))
             excess, tau = cost * present / theta - 1, t / n
             push = 1.4 * min(excess, 3) if excess > 0 else (5.5 + 4 * share) * max(excess, -1)
             before = delta

@@ -208,9 +208,10 @@ class Auto(Method):
             before, fallen = carried
             after, centre = self._tell_pair(before, *pair, state.radius), _at_centre(before.told)
             # All pairs saw f at one x, however far x has moved since: the fall is counted after the last.
-            fell = jnp.where(centre, 0, after.gained)
+            passed = centre | self._wild(before, pair[0], jnp.ones_like(before.cost))
+            fell = jnp.where(passed, 0, after.gained)
             kept = after._replace(
-                fallen=jnp.where(centre, 0, before.fallen), gained=jnp.where(centre, before.gained, 0)
+                fallen=jnp.where(centre, 0, before.fallen), gained=jnp.where(passed, before.gained, 0)
             )
             return (kept, fallen + fell), None
 
