@@ -1,5 +1,6 @@
 """One run of `minimize`: the function called, every query counted, every value kept as it comes."""
 
+import sys
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
@@ -26,6 +27,7 @@ from driftopt.space import Space
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
+RESULT = "driftopt.drivers.result"
 MESSAGES = {
     0: "The budget is spent.",
     1: "The function failed.",
@@ -72,8 +74,9 @@ class FunctionRun:
         self._points, self._values = np.empty((0, space.dim)), np.empty(0)  # behind the first `spent`: room
         self.final: np.ndarray | None = None
         self.recorded: RecordedFunction | None = None  # what came beside the values, where anything does
-        # SciPy takes as long to load as JAX, for the result's class alone: let it, while programs compile.
-        Thread(target=import_module, args=("driftopt.drivers.result",)).start()
+        if RESULT not in sys.modules:
+            # SciPy takes as long to load as JAX, for one class alone: let it, while programs compile.
+            Thread(target=import_module, args=(RESULT,)).start()
 
     def iterate(self) -> int:
         """One iteration; returns the queries it cost."""

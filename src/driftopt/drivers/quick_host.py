@@ -80,8 +80,8 @@ class QuickHost(Host):
 
     def _begin(self) -> None:
         unknown = np.zeros(self._size)  # the points
-        begun = np.concatenate([*(leaf.ravel() for leaf in _numbers((self.method, self.state))), unknown])
-        packed, rows = one_kernel.put((begun, self._rows[:2].copy()))
+        packed = np.concatenate([*(leaf.ravel() for leaf in _numbers((self.method, self.state))), unknown])
+        rows = self._rows[:2].copy()
         self._tell = _tell.ready(self._forms, packed, rows)
         self._packed = _first(self._forms, packed, rows)
         self._numbers = np.asarray(self._packed)
