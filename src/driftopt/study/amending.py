@@ -10,7 +10,7 @@ from driftopt.answers import Answer, Beside, Verdict
 from driftopt.study.errors import Implausible
 from driftopt.study.log import Happened, KnownTrial, Writer, as_trial, stored, vector_from_json
 from driftopt.study.session import Session
-from driftopt.study.telling import LONGEST_REASON, peers, trial_number
+from driftopt.study.telling import LONGEST_REASON, over, peers, trial_number
 from driftopt.study.trial import AMENDMENTS, ANSWERS, Trial, state_of
 
 
@@ -32,7 +32,8 @@ def correct(
         known = log.trial(number)
         trial = _trial(session, known)
         beside = _kept(known, more, said_beside)
-        error = trial.sem if given is None else given
+        before = _last_said(known)
+        error = given if given is not None or before is None else before.sem
         if trial.state not in ("complete", "failed", "voided", "held"):
             raise ValueError(f"trial {number} is {trial.state}: {_ADVICE[trial.state]}")
         against = session.spec.answers.judge(Answer(new, error, vector_from_json(known.asked.x)))
@@ -44,7 +45,7 @@ def correct(
         answer = Answer(new, error, peers=peers(session.spec, log, known), control=said_beside.control)
         doubts.extend(filter(None, [session.spec.answers.judge(answer)]))
         said = Happened(0, number, "corrected", new, error, None, why, by, session.clock(), beside)
-        return _stands(log, known, said)
+        return _stands(session, log, known, said)
 
     state = session.write(work, again=True)
     for doubt in doubts:
@@ -66,7 +67,7 @@ def accept(session: Session, id: Any, reason: Any, who: Any) -> str:
             raise ValueError(f"trial {number} is {trial.state}, not held: there is nothing to accept")
         told = (trial.value, trial.sem, None, why, by, session.clock(), _beside(known))
         said = Happened(0, number, "accepted", *told)
-        return _stands(log, known, said)
+        return _stands(session, log, known, said)
 
     return session.write(work, again=True)
 
@@ -76,7 +77,7 @@ def _was_held(trial: Trial) -> bool:
     return trial.state == "superseded" and any(event.kind in ("held", "doubted") for event in trial.history)
 
 
-def _stands(log: Writer, known: KnownTrial, said: Happened) -> str:
+def _stands(session: Session, log: Writer, known: KnownTrial, said: Happened) -> str:
     """Append what stands now in the place of what was told; a deployment asked in its place is not needed.
 
     Where the study went on without an answer that was held, what came instead stands: the trial is then
@@ -84,10 +85,13 @@ def _stands(log: Writer, known: KnownTrial, said: Happened) -> str:
     """
     id, others = known.asked.id, _others(log, known)
     used = [one for one, kinds in others.items() if state_of(kinds) == "complete"]
+    instead = "its iteration was drawn anew without it"
+    if used:
+        instead = f"trial {used[0]} was asked in its place, and that answer stands"
+    elif used := _stood(session, log, known, others):
+        instead = f"trial {used[0]} was asked in its place, and the study went on with that answer"
     told: dict[str, Any] = {"value": said.value, "sem": said.sem, "beside": said.beside}
     if known.redrawn or used:
-        instead = "its iteration was drawn anew without it"
-        instead = f"trial {used[0]} was asked in its place, and that answer stands" if used else instead
         if state_of([row.kind for row in known.happened]) != "held":
             raise ValueError(f"trial {id} is not used: {instead}")
         why = f"{said.kind}, but {instead}: {said.reason}"
@@ -192,10 +196,33 @@ def _trial(session: Session, known: KnownTrial) -> Trial:
     return as_trial(known.asked, known.happened, tuple(session.spec.names))
 
 
+def _last_said(known: KnownTrial) -> Happened | None:
+    """The answer, or what it was last amended to; that it was voided takes nothing from what was said."""
+    told = [row for row in known.happened if row.kind in (*ANSWERS, *AMENDMENTS) and row.kind != "voided"]
+    return told[-1] if told else None
+
+
 def _beside(known: KnownTrial) -> str | None:
-    """What stands beside its value: of the answer, or of what it was last amended to."""
-    told = [row for row in known.happened if row.kind in (*ANSWERS, *AMENDMENTS)]
-    return told[-1].beside if told else None
+    """What stands beside its value."""
+    said = _last_said(known)
+    return None if said is None else said.beside
+
+
+def _stood(session: Session, log: Writer, known: KnownTrial, others: Mapping[int, list[str]]) -> list[int]:
+    """The other trial whose answer stood when the iteration was over, if it was another's.
+
+    Since then it may have been taken back; but the study has gone on with it, and it alone can be put right.
+    """
+    if not others or not over(session, log, known.asked):
+        return []
+    last = {id: _last_counted(log.trial(id)) for id in others}
+    return [id for id, row in last.items() if row > _last_counted(known)]
+
+
+def _last_counted(known: KnownTrial) -> int:
+    """The row since which its answer counts, or counted; 0 where it never did."""
+    counted = (row.row for row in known.happened if row.kind in ("complete", "corrected", "accepted"))
+    return max(counted, default=0)
 
 
 def _kept(known: KnownTrial, more: Mapping[str, Any], said: Beside) -> str | None:

@@ -130,7 +130,7 @@ class Progress:
         of_purpose = [rows for rows in self._beside.values() if rows[0].kind == purpose]
         named = [rows for rows in of_purpose if rows[0].iteration == self.closed]
         before = [asked.point for asked, _ in named if asked.row < self.amended_at]
-        now = [as_trial(*rows, names, self._kept(rows)) for rows in named if rows[0].row > self.amended_at]
+        now = [as_trial(*rows, names, self._kept(rows)) for rows in named if self._of_present(rows[0])]
         return now, max(before, default=-1) + 1
 
     def unanswered(self, holder: str, purpose: str) -> list[Asked]:
@@ -144,8 +144,12 @@ class Progress:
             for row in self._pending.values()
             if row.holder == holder
             and row.kind in (*kinds, *FOR_ANOTHER)
-            and (purpose == "method" or row.kind in FOR_ANOTHER or row.iteration == self.closed)
+            and (purpose == "method" or row.kind in FOR_ANOTHER or self._of_present(row))
         ]
+
+    def _of_present(self, asked: Asked) -> bool:
+        """Whether a trial evaluates the present recommendation."""
+        return asked.iteration == self.closed and asked.row > self.amended_at
 
     def follow(self, log: Reader) -> None:
         """Take in the rows added since the last time; where they amend what is settled, all rows anew."""

@@ -65,7 +65,7 @@ def tell(session: Session, **said: Any) -> str:
 
 def tell_many(session: Session, answers: Sequence[Mapping[str, Any]]) -> list[str]:
     """All of them or none; an error says which one it was."""
-    where, checked = "", list[_Answer]()
+    where, checked, tried = "", list[_Answer](), False
     answers = checks.several("answers", answers)
     try:
         for index, one in enumerate(answers, start=1):
@@ -73,14 +73,20 @@ def tell_many(session: Session, answers: Sequence[Mapping[str, Any]]) -> list[st
             checked.append(_Answer(session, **_arguments(one)))
 
         def work(log: Writer) -> list[str]:
-            nonlocal where
-            states: list[str] = []
+            nonlocal where, tried
+            if tried:  # an attempt that was not committed, whose rows may have been taken in
+                session.begin_anew()
+            tried, states = True, list[str]()
             for index, answer in enumerate(checked, start=1):
                 where = f"answer {index} of {len(answers)}, for trial {answer.id}"
                 states.append(answer.record(log))
             return states
 
-        states = session.write(work, again=True)
+        try:
+            states = session.write(work, again=True)
+        except BaseException:
+            session.begin_anew()
+            raise
         _after(session, checked)
         return states
     except (Conflict, UnknownTrial, ValueError) as error:
@@ -157,6 +163,8 @@ class _Answer:
         """Append it; returns the trial's state."""
         spec, self.doubted = self._session.spec, []
         trial, now = log.trial(self.id), self._session.clock()
+        # Looked at before anything is appended: what is not committed yet must not be taken in.
+        gone_on = trial.told is None and trial.tried_again and over(self._session, log, trial.asked)
         missing = spec.relative_to_control and spec.control_every is None and not self._control_said
         new = trial.told is None and trial.asked.kind == "method" and math.isfinite(self._value)
         self.without_control = missing and new
@@ -164,7 +172,7 @@ class _Answer:
         said = self._judged(trial.asked, compared)
         if compared is not None and said.kind != "failed" and _new(compared):
             said = self._reviewed(log, trial.asked, said, now)
-        return _record(log, trial, replace(said, who=self._who), now)
+        return _record(log, trial, replace(said, who=self._who), now, gone_on)
 
     def _judged(self, asked: Asked, compared: Peers | None) -> Said:
         """What the answer is by itself, and beside those before it."""
@@ -259,8 +267,18 @@ def _doubt(log: Writer, against: Mapping[int, Verdict | None], now: float) -> li
     return doubted
 
 
-def _record(log: Writer, trial: KnownTrial, said: Said, now: float) -> str:
-    """Append what was said; returns the trial's state. The same again appends nothing."""
+def over(session: Session, log: Writer, asked: Asked) -> bool:
+    """Whether the method's iteration that a trial belongs to has all its answers."""
+    session.catch_up(log)
+    return asked.kind == "method" and asked.iteration < session.progress.closed
+
+
+def _record(log: Writer, trial: KnownTrial, said: Said, now: float, gone_on: bool = False) -> str:
+    """Append what was said; returns the trial's state. The same again appends nothing.
+
+    `gone_on`: whether its iteration was over without it. The answer that stood then may have been taken back
+    since; but the study went on with it, and it alone can be put right.
+    """
     asked, happened = trial.asked, trial.happened
     before = trial.told
     if before is not None:
@@ -273,7 +291,7 @@ def _record(log: Writer, trial: KnownTrial, said: Said, now: float) -> str:
     tries = log.tries(asked.place) if trial.tried_again else {}
     others = {id: kinds for id, kinds in tries.items() if id != asked.id}
     answered = any(state_of(kinds) == "complete" for kinds in others.values())
-    late = said.kind != "failed" and (answered or trial.redrawn)
+    late = said.kind != "failed" and (answered or trial.redrawn or gone_on)
     _append(log, asked.id, "late" if late else said.kind, now, said)
     if late:
         return "superseded"

@@ -218,7 +218,8 @@ class Reader:
             stand.pop(trial, None)
             if kind != "voided":
                 stand[trial] = Answered(value, kind in ("held", "doubted"), beside)
-        return stand
+        # As they were asked: what was amended last must not stand beside what was asked last.
+        return dict(sorted(stand.items()))
 
     @property
     def _next(self) -> int:
