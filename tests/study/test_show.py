@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from driftopt.study import NothingToAsk, Study, words
+from driftopt.study import BudgetSpent, NothingToAsk, Study, words
 from driftopt.study.log import vector_as_json
 from support.study_worlds import PLAIN, bowl, drive
 
@@ -155,3 +155,26 @@ def test_the_way_under_max_change_is_counted(far):
             for _ in range(2):
                 trial = study.ask()
                 study.tell(trial.id, bowl(trial))
+
+
+def test_it_advises_to_ask_where_ask_hands_something_out_and_only_there(url):
+    """Also where an iteration must be drawn anew, and where a decision was held for a period already."""
+    failing = Study.create(url, "failing", x0=[2.0], radius=0.5, budget=9, rng=1)
+    settling = Study.create(url, "settling", x0=[2.0], radius=0.5, budget=7, rng=1, settle=2)
+    for study, failures in ((failing, range(5, 8)), (settling, ())):
+        for turn in range(study.spec.budget + 1):
+            advised = study.summary().next.what == "ask for the next deployment"
+            try:
+                trial = study.ask()
+            except BudgetSpent:
+                assert not advised
+                break
+            assert advised, turn
+            if turn in failures:
+                study.fail(trial.id, "down")
+            elif trial.kind == "settle":
+                study.tell(trial.id, 0.0)
+            else:
+                study.tell(trial.id, 10.0 + turn / 10)
+        else:
+            raise AssertionError("the budget was never spent")

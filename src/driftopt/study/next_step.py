@@ -81,7 +81,7 @@ def _end(progress: Progress, why: str, price: int, command: Callable[..., str]) 
     if left >= price and len(told) < 4:
         what = f"{why}: measure what the recommendation is worth; {left} deployments are left"
         return NextStep(what, (command("ask --purpose confirm"), command("recommend")))
-    rest = f", {left} deployment{'s' * (left > 1)} in reserve" if left > 0 else ""
+    rest = f", {left} deployment{'s' * (left > 1)} left" if left > 0 else ""
     return NextStep(f"{why}{rest}: ask for the recommendation", (command("recommend"),))
 
 
@@ -95,7 +95,12 @@ def _can_ask(spec: Spec, progress: Progress, trials: Sequence[Trial]) -> bool:
     open = progress.open
     if open is None:
         return left >= spec.size * spec.settle and (spec.settle == 1 or not progress.pending)
-    free = len(open.free())
+    free = open.free()
     if spec.settle > 1 and progress.pending:
         return False
-    return bool(free) and left >= free * spec.settle
+    if any(len(open.lost[slot]) >= spec.max_failures for slot in free):  # all of it is drawn anew
+        return left >= spec.size * spec.settle
+    # Periods for which the decision of the next slot was held already are paid.
+    begun = trials[-1].x if trials and trials[-1].kind == "settle" else None
+    paid = 0 if begun is None else min(progress.deployed.held(begun), spec.settle - 1)
+    return bool(free) and left >= len(free) * spec.settle - paid
