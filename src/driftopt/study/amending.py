@@ -10,7 +10,7 @@ from driftopt.answers import Answer, Beside, Verdict
 from driftopt.study.errors import Implausible
 from driftopt.study.log import Happened, KnownTrial, Writer, as_trial, stored, vector_from_json
 from driftopt.study.session import Session
-from driftopt.study.telling import LONGEST_REASON, over, peers, trial_number
+from driftopt.study.telling import LONGEST_REASON, peers, trial_number
 from driftopt.study.trial import AMENDMENTS, ANSWERS, Trial, state_of
 
 
@@ -213,7 +213,7 @@ def _stood(session: Session, log: Writer, known: KnownTrial, others: Mapping[int
 
     Since then it may have been taken back; but the study has gone on with it, and it alone can be put right.
     """
-    if not others or not over(session, log, known.asked):
+    if not others or not session.is_over(log, known.asked):
         return []
     last = {id: _last_counted(log.trial(id)) for id in others}
     return [id for id, row in last.items() if row > _last_counted(known)]

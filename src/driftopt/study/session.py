@@ -8,7 +8,7 @@ import numpy as np
 
 from driftopt.study import checkpoint
 from driftopt.study.errors import ReplayError
-from driftopt.study.log import Log, Reader, Writer
+from driftopt.study.log import Asked, Log, Reader, Writer
 from driftopt.study.progress import Progress
 from driftopt.study.spec import Spec
 
@@ -54,6 +54,11 @@ class Session:
         if self._checkpoints and self.progress.rows == 0 and (kept := log.checkpoint(checkpoint.EVERY)):
             self._resumed = checkpoint.resume(self.progress, log, kept)
         self.progress.follow(log)
+
+    def is_over(self, log: Reader, asked: Asked) -> bool:
+        """Whether the method's iteration that a trial belongs to has all its answers."""
+        self.catch_up(log)
+        return asked.kind == "method" and asked.iteration < self.progress.closed
 
     def points(self, log: Reader, iteration: int, draw: int) -> np.ndarray:
         """The decisions of a draw; those of the last one asked for are remembered."""
