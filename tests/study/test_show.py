@@ -178,3 +178,14 @@ def test_it_advises_to_ask_where_ask_hands_something_out_and_only_there(url):
                 study.tell(trial.id, 10.0 + turn / 10)
         else:
             raise AssertionError("the budget was never spent")
+
+
+def test_what_is_typed_keeps_a_sum(url):
+    """Rounded like prices, shares would no longer add up to 1."""
+    shares = {"A": [[1.0, 1.0, 1.0, 0.0]], "lb": [1.0], "ub": [1.0]}
+    study = Study.create(url, "a", x0=[0.2, 0.3, 0.5, 7.0], radius=0.1, budget=20, rng=0, constraints=shares)
+    drive(study)
+    for trial in study.trials():
+        typed = words.as_typed(study.spec, trial.x.tolist())
+        assert abs(sum(map(float, typed[:3])) - 1) < 1e-8
+        assert len(typed[3]) <= 7  # which stands in no constraint

@@ -125,10 +125,19 @@ def price(value: float, places: int, *, sign: bool = False) -> str:
 
 
 def as_typed(spec: Spec, x: Iterable[float]) -> list[str]:
-    """Each coordinate with the digits that matter, as one would type it."""
-    values = list(x)
-    shown = zip(values, decimals(spec, values), strict=True)
-    return [price(value, places).replace("−", "-") for value, places in shown]
+    """Each coordinate with the digits that matter, as one would type it.
+
+    Nine of them where it stands in a constraint and on no grid: what is typed must keep a sum of shares too.
+    """
+    values, places = list(x), decimals(spec, list(x))
+    rows = np.asarray(spec.steps.get("constraints", {}).get("A", np.zeros((0, spec.dim))))
+    grid = next((step for step in spec.space.steps if isinstance(step, DecisionGrid)), None)
+    free = np.ones(spec.dim, bool) if grid is None else grid.steps == 0
+    bound = rows.any(axis=0) & free
+    return [
+        (significant(value, 9) if fine else price(value, few)).replace("−", "-")
+        for value, few, fine in zip(values, places, bound, strict=True)
+    ]
 
 
 def most_changed(spec: Spec, x: Any, most: int) -> list[int]:
