@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from driftopt.study import Study
+from driftopt.study import Implausible, Study
 from support.study_worlds import PLAIN
 
 
@@ -111,3 +111,11 @@ def test_amended_in_any_order_what_is_usual_is_the_same(url):
     for id in np.random.default_rng(0).permutation(np.arange(1, 21)).tolist():
         study.correct(id, study.trial(id).value + 1, "without the tax")
     assert study.tell(study.ask().id, 350.0) == "held"
+
+
+def test_a_value_for_what_was_deployed_elsewhere_counts_with_a_warning(url):
+    study = Study.create(url, "a", budget=20, **PLAIN)
+    trial = study.ask()
+    assert study.tell(trial.id, 5.0, x_deployed=trial.x + 9) == "failed"
+    with pytest.warns(Implausible, match=f"trial {trial.id} was not deployed as asked, but at"):
+        assert study.correct(trial.id, 5.0, "it was deployed after all") == "complete"

@@ -44,6 +44,9 @@ def correct(
             return trial.state
         answer = Answer(new, error, peers=peers(session.spec, log, known), control=said_beside.control)
         doubts.extend(filter(None, [session.spec.answers.judge(answer)]))
+        if trial.state == "failed" and before is not None and before.x_deployed is not None:
+            where = f"trial {number} was not deployed as asked, but at {before.x_deployed}"
+            doubts.append(Verdict("failed", where))
         said = Happened(0, number, "corrected", new, error, None, why, by, session.clock(), beside)
         return _stands(session, log, known, said)
 
