@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from driftopt.cli import main
+from driftopt.cli import main, warnings_in_a_sentence
 from driftopt.cli.study import app
 
 
@@ -37,7 +37,8 @@ def shell(capsys, monkeypatch):
             monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(stdin)))
         code = 0
         try:
-            app([str(word) for word in words], result_action="return_value", exit_on_error=False)
+            with warnings_in_a_sentence():
+                app([str(word) for word in words], result_action="return_value", exit_on_error=False)
         except SystemExit as exit:
             code = exit.code
         out, err = capsys.readouterr()

@@ -3,6 +3,8 @@
 import os
 import sys
 import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 from cyclopts import App, CycloptsError
@@ -47,12 +49,20 @@ for command in (
     app.command(command)
 
 
+@contextmanager
+def warnings_in_a_sentence() -> Generator[None]:
+    """Say warnings without file and line: who types a command did not write the code that they are of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)  # said, whatever Python was told
+        warnings.showwarning = _say
+        yield
+
+
 def main() -> None:
     """Run the command line; a user's mistake is a sentence on stderr and exit code 2, not a traceback."""
     try:
         try:
-            with warnings.catch_warnings():
-                warnings.showwarning = _one_sentence
+            with warnings_in_a_sentence():
                 app(sys.argv[1:], exit_on_error=False)
         finally:
             sys.stdout.flush()  # here, where a reader that has gone can still be met
@@ -72,6 +82,5 @@ def main() -> None:
         os._exit(130)
 
 
-def _one_sentence(message: Any, *_: Any, **__: Any) -> None:
-    """A warning without file and line: who types a command did not write the code that they are of."""
+def _say(message: Any, *_: Any, **__: Any) -> None:
     print(f"driftopt: {message}", file=sys.stderr, flush=True)

@@ -250,8 +250,7 @@ def tell(
             answers[0] |= io.beside(covariate, metric, n, control) | {"who": who}
         with Study.open(url, name) as study:
             told = [io.answer(one, study.spec.names) for one in answers]
-            with io.warned():
-                states = study.tell_many(told) if isinstance(given, list) else [study.tell(**told[0])]
+            states = study.tell_many(told) if isinstance(given, list) else [study.tell(**told[0])]
             done = [{"id": one["id"], "state": state} for one, state in zip(told, states, strict=True)]
             data = done if isinstance(given, list) else done[0]
             held = [one["id"] for one in done if one["state"] == "held"]

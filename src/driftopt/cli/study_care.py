@@ -47,8 +47,7 @@ def correct(
     with io.exits(json), Study.open(url, name) as study:
         more = io.beside(covariate, metric, n, control)
         told, error = io.number(value, "value"), io.number(sem, "--sem")
-        with io.warned():
-            state = study.correct(id, told, reason, sem=error, who=who or io.this_user(), **more)
+        state = study.correct(id, told, reason, sem=error, who=who or io.this_user(), **more)
         now = "" if state == "superseded" else f", now {told!r}"
         data = {"id": id, "state": state, "value": told}
         io.say(json, data, lambda: io.outcome(study, id, state) + now)

@@ -1,7 +1,4 @@
-"""What the study commands share: exit codes, and values in and out as text or JSON.
-
-Longer than 300 lines: two dozen short functions, each of which reads or writes one thing.
-"""
+"""What the study commands share: exit codes, and values in and out as text or JSON."""
 
 import getpass
 import inspect
@@ -9,7 +6,6 @@ import json
 import re
 import socket
 import sys
-import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -67,16 +63,6 @@ def say_held(ids: list[Any], as_json: bool) -> NoReturn:
     said = {"error": error, "kind": "Held", "code": EXIT_HELD}
     print(json.dumps(said) if as_json else f"driftopt: {error}", file=sys.stderr)
     sys.exit(EXIT_HELD)
-
-
-@contextmanager
-def warned() -> Generator[None]:
-    """Warnings as sentences on standard error."""
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always", UserWarning)
-        yield
-    for one in said:
-        print(f"driftopt: {one.message}", file=sys.stderr)
 
 
 def this_user() -> str:

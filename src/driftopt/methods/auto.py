@@ -69,11 +69,8 @@ RECENT = 4.0  # running means of C and the fall look back over about t/RECENT pa
 ROUGH = 11.0  # and that of the noise around x over t/ROUGH
 MEMORY = 110.0  # and those of squares over N/MEMORY at the least
 PRIOR = 0.7  # pairs at x that v stands in for, while there are few
-CLEAR, SLOWLY, DOUBT = (
-    9.0,
-    300.0,
-    3.0,
-)  # the power of ŵ, after how many pairs at x half of it, what it must exceed
+CLEAR, SLOWLY = 9.0, 300.0  # the power of ŵ, and after how many pairs at x it is half of that
+DOUBT = 3.0  # standard errors by which trials must be louder than x before that counts
 GROWTH, NOISY_GROWTH, SHRINKAGE = 5.5, 4.0, 1.4
 PACE = 0.45  # the radius changes as τ^PACE/t
 OUTLIER, LEAST = 0.3, 1.5  # an answer counts for at most max(OUTLIER √N, LEAST) deviations

@@ -2,8 +2,9 @@
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,7 @@ def reproduce(
     results: list[tuple[Experiment, Tuned]] = []
     drawn: list[Future[tuple[PaperSummary, dict[str, bytes]]]] = []
     fewest, most = AT_ONCE
-    with ThreadPoolExecutor(max(fewest, min(cores(), most))) as threads, ThreadPoolExecutor(1) as beside:
+    with ThreadPoolExecutor(max(fewest, min(cores(), most))) as threads, _beside() as beside:
         for experiment in experiments:
             say(f"{experiment.title}: {experiment.size}; data: {experiment.provenance.source}")
             best = beside.submit(best_known, experiment, Store(folder, fresh=fresh))
@@ -128,6 +129,17 @@ def _experiments(
         taken = protocol.WEEKS if weeks is None else weeks
         experiments.append(protocol.pricing(scope=scope, weeks=taken, data=data))
     return experiments
+
+
+@contextmanager
+def _beside() -> Generator[ThreadPoolExecutor]:
+    """A thread for what can be done while sweeps run; interrupted, it begins nothing more."""
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            yield thread
+        except BaseException:
+            thread.shutdown(cancel_futures=True)
+            raise
 
 
 def _summed_up(
