@@ -2,6 +2,7 @@
 
 import os
 import stat
+import subprocess
 import sys
 
 import pytest
@@ -54,3 +55,41 @@ def test_a_folder_that_others_may_write_is_not_used(fresh):
     with pytest.warns(UserWarning, match=r"not kept: .*can be written by others"):
         jax_settings.keep_compiled()
     assert NAMES[0] not in os.environ
+
+
+ASKING = """
+import os, pathlib, warnings
+warnings.simplefilter("error")
+plain = pathlib.Path.write_bytes
+def in_place(path, content):
+    assert not path.name.endswith("-cache"), f"{path} is written where it is read"
+    return plain(path, content)
+pathlib.Path.write_bytes = in_place
+from driftopt.runtime import jax_settings
+jax_settings.keep_compiled()
+from driftopt import Study
+database = "sqlite:///" + os.environ["XDG_CACHE_HOME"] + "/study.db"
+Study.create(database, name="shop", x0=[5.0, 5.0], budget=64).ask()
+"""
+
+
+def test_entries_of_the_cache_are_put_in_place_whole_and_half_ones_are_replaced(tmp_path):
+    environment = {name: value for name, value in os.environ.items() if name not in NAMES}
+    environment["XDG_CACHE_HOME"] = str(tmp_path)
+
+    def ask(script):
+        (tmp_path / "study.db").unlink(missing_ok=True)
+        return subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+
+    done = ask(ASKING)
+    assert done.returncode == 0, done.stderr
+    entries = list((tmp_path / "driftopt" / "compiled").glob("*-cache"))
+    assert entries
+    whole = {entry: entry.read_bytes() for entry in entries}
+    for entry, content in whole.items():
+        entry.write_bytes(content[: len(content) // 2])
+    done = ask(ASKING.replace('warnings.simplefilter("error")', ""))
+    assert done.returncode == 0, done.stderr
+    assert "Error reading persistent compilation cache entry" in done.stderr
+    done = ask(ASKING)  # nothing is left to warn of
+    assert done.returncode == 0, done.stderr

@@ -25,6 +25,7 @@ import jax
 from jax.sharding import SingleDeviceSharding
 
 from driftopt.drivers.compiler_options import options
+from driftopt.runtime import jax_settings
 
 LARGEST = 4096  # numbers in an array: XLA gives larger ones to several threads, which one kernel cannot
 # What a kernel cannot hold, by the names of StableHLO, which do not change with JAX's versions: libraries'
@@ -63,6 +64,7 @@ _PLACING = threading.Lock()
 @cache
 def _place() -> SingleDeviceSharding:
     """A CPU client that does what it is given at once, or else JAX's own."""
+    jax_settings.after_jax_is_loaded()
     try:
         from jaxlib import xla_client
 

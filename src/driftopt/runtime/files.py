@@ -26,7 +26,9 @@ class UntrustedError(PermissionError):
     """A file or folder that somebody else may have written."""
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool = False) -> None:
+def write_whole(
+    path: str | os.PathLike[str], content: bytes, *, private: bool = False, lasting: bool = True
+) -> None:
     """Put `content` at `path`: all of it or nothing.
 
     Args:
@@ -34,6 +36,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool =
         content: every byte of the file.
         private: only its owner may read and write it. Otherwise the permissions are those of the file that
             is replaced, or the user's usual ones.
+        lasting: on the disk when this returns. What can be made again need not be: a power cut may empty it.
 
     Raises:
         WriteError: what stands in the way, and what to do. The old file, if there was one, is untouched.
@@ -45,11 +48,15 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool =
     try:
         with open(beside, "xb", opener=partial(os.open, mode=0o600 if private else 0o666)) as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())  # a rename may otherwise reach the disk before the content does
+            if lasting:
+                file.flush()
+                os.fsync(file.fileno())  # a rename may otherwise reach the disk before the content does
         if mode is not None:
             beside.chmod(mode)
-        put_in_place(beside, goal)
+        if lasting:
+            put_in_place(beside, goal)
+        else:
+            os.replace(beside, goal)
     except OSError as error:
         raise _sentence(what, error) from None
     finally:

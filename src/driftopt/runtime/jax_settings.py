@@ -8,8 +8,11 @@ import os
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 from driftopt.runtime import files
+
+_whole_entries_due = False  # once JAX is loaded
 
 
 def prepare() -> None:
@@ -25,6 +28,7 @@ def prepare() -> None:
     folder = os.environ.get("JAX_COMPILATION_CACHE_DIR") or _own_folder(cache_folder() / "compiled")
     if not folder:
         return
+    write_entries_whole()
     jax.config.update("jax_compilation_cache_dir", folder)
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
@@ -43,8 +47,40 @@ def keep_compiled() -> None:
 
     if folder := _own_folder(cache_folder() / "compiled"):
         os.environ["JAX_COMPILATION_CACHE_DIR"] = folder
+        global _whole_entries_due
+        _whole_entries_due = True
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "0")
+
+
+def after_jax_is_loaded() -> None:
+    """What `keep_compiled` left for later; for the drivers, before they compile anything."""
+    if _whole_entries_due:
+        write_entries_whole()
+
+
+def write_entries_whole() -> None:
+    """Let JAX's cache put an entry in place whole, over what lies there.
+
+    JAX writes an entry where it will be read, and never over one that is there: another process meanwhile, and
+    every one after a kill, finds half a program, warns of it and compiles it again. An entry is written only
+    after one was missing or unreadable, so that the last one written is always good.
+    """
+    from jax._src import lru_cache
+
+    plain = lru_cache.LRUCache.put
+    if getattr(plain, "whole", False):
+        return
+
+    def put(cache: Any, key: str, value: bytes) -> None:
+        folder = str(cache.path)
+        if cache.eviction_enabled or "://" in folder:  # under a lock of JAX's own, or in a bucket
+            plain(cache, key, value)
+        else:
+            files.write_whole(Path(folder) / f"{key}-cache", value, private=True, lasting=False)
+
+    put.whole = True  # type: ignore[attr-defined]
+    lru_cache.LRUCache.put = put
 
 
 def _own_folder(folder: Path) -> str:
