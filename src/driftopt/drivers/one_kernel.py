@@ -64,7 +64,8 @@ _PLACING = threading.Lock()
 @cache
 def _place() -> SingleDeviceSharding:
     """A CPU client that does what it is given at once, or else JAX's own."""
-    jax_settings.after_jax_is_loaded()
+    if jax_settings.due_when_jax_is_loaded:
+        jax_settings.write_entries_whole()
     try:
         from jaxlib import xla_client
 

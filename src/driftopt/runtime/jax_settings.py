@@ -12,7 +12,7 @@ from typing import Any
 
 from driftopt.runtime import files
 
-_whole_entries_due = False  # once JAX is loaded
+due_when_jax_is_loaded = False  # `write_entries_whole`, which `keep_compiled` leaves to the drivers
 
 
 def prepare() -> None:
@@ -47,29 +47,26 @@ def keep_compiled() -> None:
 
     if folder := _own_folder(cache_folder() / "compiled"):
         os.environ["JAX_COMPILATION_CACHE_DIR"] = folder
-        global _whole_entries_due
-        _whole_entries_due = True
+        global due_when_jax_is_loaded
+        due_when_jax_is_loaded = True
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "0")
-
-
-def after_jax_is_loaded() -> None:
-    """What `keep_compiled` left for later; for the drivers, before they compile anything."""
-    if _whole_entries_due:
-        write_entries_whole()
 
 
 def write_entries_whole() -> None:
     """Let JAX's cache put an entry in place whole, over what lies there.
 
-    JAX writes an entry where it will be read, and never over one that is there: another process meanwhile, and
-    every one after a kill, finds half a program, warns of it and compiles it again. An entry is written only
-    after one was missing or unreadable, so that the last one written is always good.
+    JAX writes an entry where it will be read, and never over one that is there: another process meanwhile,
+    and every one after a kill, finds half a program, warns of it and compiles it again. An entry is written
+    only after one was missing or unreadable, so that the last one written is always good.
     """
-    from jax._src import lru_cache
+    try:
+        from jax._src.lru_cache import LRUCache
 
-    plain = lru_cache.LRUCache.put
-    if getattr(plain, "whole", False):
+        plain = LRUCache.put
+    except (ImportError, AttributeError):  # no public name: a JAX that has moved it does as it does
+        return
+    if plain.__module__ == __name__:
         return
 
     def put(cache: Any, key: str, value: bytes) -> None:
@@ -79,8 +76,7 @@ def write_entries_whole() -> None:
         else:
             files.write_whole(Path(folder) / f"{key}-cache", value, private=True, lasting=False)
 
-    put.whole = True  # type: ignore[attr-defined]
-    lru_cache.LRUCache.put = put
+    LRUCache.put = put  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _own_folder(folder: Path) -> str:
