@@ -18,7 +18,7 @@ def test_a_study_over_http_is_the_same_to_the_bit(http, create):
         own = plain.ask()
         assert list(trial["x"].values()) == own.x.tolist()
         told = http.post(f"{at}/trials/{trial['id']}:tell", json={"value": bowl(own)})
-        assert told.json() == {"id": trial["id"], "state": "complete"}
+        assert told.json() == {"id": trial["id"], "state": "complete", "doubted": []}
         plain.tell(own.id, bowl(own))
     assert "Ask for the recommendation" in refused(asked, 410, "BudgetSpent")
     found = http.get(f"{at}/recommendation").json()
@@ -151,7 +151,8 @@ def test_several_answers_are_recorded_all_or_none(http, create):
     assert said.startswith("answer 4 of 4, for trial 999999: this study has no trial 999999. None of the 4")
     assert http.get(f"{at}/summary").json()["states"]["complete"] == 0
     told = http.post(f"{at}/trials:tell", json={"answers": answers}).json()
-    assert told == {"states": [{"id": trial["id"], "state": "complete"} for trial in trials]}
+    done = {"state": "complete", "doubted": []}
+    assert told == {"states": [{"id": trial["id"], **done} for trial in trials]}
 
 
 def test_answers_are_put_right(http, create):

@@ -124,3 +124,40 @@ def test_the_shell_says_keep(tmp_path, capsys):
     assert "keep" not in run("ask", path, "a")
     run("tell", path, "a", "1", "3.5")
     assert "trial 2 (method): keep what is deployed" in run("ask", path, "a")
+
+
+@pytest.mark.parametrize("meanwhile", [0, 1])
+def test_a_corrected_failure_settles_as_if_it_had_been_told_at_once(url, meanwhile):
+    """The till was down and its answer is found later: also where the decision was asked again by then."""
+    told, study = (Study.create(url, name, **PLAIN, budget=60, settle=3) for name in ("told", "a"))
+    for one in (told, study):
+        one.tell(one.ask().id, 1.0)
+    told.tell(told.ask().id, 2.0)
+    second = study.ask()
+    study.fail(second.id, "the till was down")
+    for _ in range(meanwhile):
+        anew = study.ask()
+        assert (anew.kind, anew.keep) == ("settle", False)
+        study.tell(anew.id, 3.0)
+    study.correct(second.id, 2.0, "found the paper roll")
+    for one in (Study.open(url, "a"), study):
+        assert one.summary().next.commands[0].startswith("driftopt study ask")
+    right, trial = told.ask(), Study.open(url, "a").ask()
+    assert (trial.kind, trial.keep, trial.x.tobytes()) == ("method", right.keep, right.x.tobytes())
+    for one, out in ((told, right), (study, trial)):
+        one.tell(out.id, bowl(out))
+    drive(told, slow(0.0))
+    drive(study, slow(0.0))
+    points = [t.x.tobytes() for t in study.trials()[meanwhile:]]
+    assert points == [t.x.tobytes() for t in told.trials()][: len(points)]
+
+
+def test_an_answer_that_comes_late_settles_as_if_it_had_come_in_time(url, clock):
+    study = Study.create(url, "a", **PLAIN, budget=60, settle=3, lease=10.0, clock=clock)
+    first = study.ask()
+    clock.now += 11
+    again = study.ask()
+    assert (again.kind, again.keep, again.x.tobytes()) == ("settle", False, first.x.tobytes())
+    study.tell(again.id, 1.0)
+    study.tell(first.id, 1.0)
+    assert Study.open(url, "a", clock=clock).ask().kind == "method"

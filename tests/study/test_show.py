@@ -62,6 +62,22 @@ def test_the_page_tells_values_dates_and_who_holds_what(clock):
     assert "which is overdue" in study.summary().next.what
 
 
+@pytest.mark.parametrize(
+    ("after", "left"),
+    [
+        (1.0, "7 days left"), (0.4 * DAY, "7 days left"), (5.2 * DAY, "43 hours left"),
+        (6 * DAY, "1 day left"), (6 * DAY + 1, "1 day left"), (7 * DAY - 3599, "1 hour left"),
+        (7 * DAY - 5400, "90 minutes left"),
+        (7 * DAY + 1, "1 second overdue"), (8 * DAY - 1, "1 day overdue"), (9.6 * DAY, "3 days overdue"),
+    ],
+)  # fmt: skip
+def test_a_lease_is_told_to_the_nearest(clock, after, left):
+    study = Study.create("sqlite://", "weekly", budget=20, clock=clock, **PLAIN)
+    study.ask()
+    clock.now += after
+    assert study.summary().out[0].lease == left
+
+
 def test_a_held_answer_is_shown_until_it_is_settled(clock):
     study = Study.create("sqlite://", "weekly", budget=60, reserve=4, clock=clock, **PLAIN)
     for _ in range(14):

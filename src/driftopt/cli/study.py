@@ -256,8 +256,8 @@ def tell(
             held = [one["id"] for one in done if one["state"] == "held"]
             held += study.doubted  # the first answers are judged when a dozen are in
             io.say(json, data, lambda: f"trial {done[0]['id']}: {done[0]['state']}")
-        if held:
-            io.say_held(held, json)
+            if held:
+                io.say_held(study, held, json)
 
 
 @app.command

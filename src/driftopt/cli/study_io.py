@@ -6,7 +6,7 @@ import json
 import re
 import socket
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -53,15 +53,18 @@ def say(as_json: bool, data: Any, text: Callable[[], Any]) -> None:
         print(text())
 
 
-def say_held(ids: list[Any], as_json: bool) -> NoReturn:
-    """Tell a person, and end with the exit code that says so."""
-    named = ", ".join(map(str, ids))
-    error = (
-        f"trial {named}: far from all other answers, so it is held and moves nothing; if it is true, accept "
-        "it, else correct it (driftopt study trials --state held)"
-    )
-    said = {"error": error, "kind": "Held", "code": EXIT_HELD}
-    print(json.dumps(said) if as_json else f"driftopt: {error}", file=sys.stderr)
+def say_held(study: Any, ids: Sequence[Any], as_json: bool) -> NoReturn:
+    """Tell a person which answers are held and what can be typed, and end with the exit code that says so."""
+    from driftopt.study.next_step import full_command
+
+    one, many = str(ids[0]), len(ids) > 1
+    what, it = ("they are held and move", "one is") if many else ("it is held and moves", "it is")
+    error = f"trial {', '.join(map(str, ids))}: far from all other answers, so {what} nothing"
+    calls = [("trials --state held",)] * many + [("accept", one), ("correct", one, "VALUE")]
+    commands = [full_command(study.place, study.name, *call) for call in calls]
+    said = {"error": error, "kind": "Held", "code": EXIT_HELD, "commands": commands}
+    lines = [f"driftopt: {error}. If {it} true, accept, else correct:", *(f"  {line}" for line in commands)]
+    print(json.dumps(said) if as_json else "\n".join(lines), file=sys.stderr)
     sys.exit(EXIT_HELD)
 
 

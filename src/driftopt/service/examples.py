@@ -6,6 +6,7 @@ _BEGAN = 1790000000.0
 _DAY = 86400.0
 
 STATE = {"id": 2, "state": "complete"}
+TOLD: dict[str, Any] = STATE | {"doubted": []}
 
 DELETED = {"name": "prices", "rows": 19}
 
@@ -143,7 +144,7 @@ SUMMARY: dict[str, Any] = {
     "failures": [],
     "next": {
         "what": "ask for the next deployment",
-        "commands": ["driftopt study ask shop.db prices"],
+        "commands": ["driftopt study ask https://shop.example prices"],
     },
     "stopped": None,
     "halted": None,
@@ -188,6 +189,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "Recommendation": RECOMMENDATION,
     "Summary": SUMMARY,
     "TrialState": STATE,
+    "ToldTrial": TOLD,
     "Changes": CHANGES,
     "Deleted": DELETED,
 }

@@ -19,6 +19,7 @@ from driftopt.study import DatabaseRefused, Listed, NoSuchStudy, Study, Trial, c
 from driftopt.study.log import Database
 
 T = TypeVar("T")
+Told = tuple[str, tuple[int, ...]]  # a trial's state, and the trials that are held since its answer
 _MOST = 256  # studies open at a time; the one that was used longest ago is closed first
 _LOOKING = 8  # threads that read
 _LAST_SECONDS = 5.0  # that a database is waited for when the server stops
@@ -31,23 +32,23 @@ class KeptStudy:
         self.study = study
         self.listeners: set[asyncio.Event] = set()
         self._line = ThreadPoolExecutor(1, thread_name_prefix="driftopt-study")
-        self._answers: deque[tuple[Mapping[str, Any], Future[str]]] = deque()
+        self._answers: deque[tuple[Mapping[str, Any], Future[Told]]] = deque()
         self._questions: deque[tuple[Mapping[str, Any], Future[Trial]]] = deque()
 
     def change(self, work: Callable[[Study], T]) -> "Future[T]":
         """Wait in the line, and do it."""
         return self._line.submit(work, self.study)
 
-    def tell(self, answer: Mapping[str, Any]) -> "Future[str]":
+    def tell(self, answer: Mapping[str, Any]) -> "Future[Told]":
         """Wait in the line with an answer; whoever comes first takes all that wait along."""
-        told: Future[str] = Future()
+        told: Future[Told] = Future()
         self._answers.append((answer, told))
         self._line.submit(self._record)
         return told
 
     def _record(self) -> None:
         """Record every answer that waits; where one is refused, each by itself, so that it alone is."""
-        waiting: list[tuple[Mapping[str, Any], Future[str]]] = []
+        waiting: list[tuple[Mapping[str, Any], Future[Told]]] = []
         while self._answers:
             waiting.append(self._answers.popleft())
         if len(waiting) > 1:
@@ -60,12 +61,13 @@ class KeptStudy:
             except Exception:
                 pass  # none of them was recorded
             else:
-                for (_, told), state in zip(waiting, states, strict=True):
-                    told.set_result(state)
+                for (answer, told), state in zip(waiting, states, strict=True):
+                    told.set_result((state, self.study.doubted_by(answer["id"])))
                 return
         for answer, told in waiting:
             try:
-                told.set_result(self.study.tell(**answer))
+                state = self.study.tell(**answer)
+                told.set_result((state, self.study.doubted))
             except Exception as error:
                 told.set_exception(error)
 
@@ -192,7 +194,7 @@ class KeptStudies:
         finally:
             self._news(name)
 
-    async def tell(self, name: str, answer: Mapping[str, Any]) -> str:
+    async def tell(self, name: str, answer: Mapping[str, Any]) -> Told:
         """Answer a trial, in its line."""
         try:
             return await self._current(name, lambda kept: kept.tell(answer))

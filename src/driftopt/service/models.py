@@ -377,10 +377,18 @@ class TrialState(_Returned):
     state: Literal[trial.STATES]  # pyright: ignore[reportInvalidTypeForm]
 
 
-class TrialStates(_Returned):
+class ToldTrial(TrialState):
+    """The state that a trial is in now that it was told."""
+
+    doubted: list[int] = Field(
+        description="Trials that counted and are held since this answer: the first are judged late."
+    )
+
+
+class ToldTrials(_Returned):
     """The states that the trials are in now, in the order of the answers."""
 
-    states: list[TrialState]
+    states: list[ToldTrial]
 
 
 # Looking

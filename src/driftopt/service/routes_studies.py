@@ -135,9 +135,18 @@ async def resume_study(
 
 
 @router.get("/{name}/summary", response_model=Summary)
-async def summary(request: Request, name: StudyName, caller: StudyReader) -> Any:
+async def summary(
+    request: Request,
+    name: StudyName,
+    caller: StudyReader,
+    place: Annotated[
+        str | None,
+        Query(min_length=1, max_length=2000, description="How `next.commands` call the server."),
+    ] = None,
+) -> Any:
     """Where the study stands: values, drift, who holds what, what failed, and what to do now."""
-    return await kept(request).read(name, lambda study: study.summary())
+    address = place or str(request.base_url).rstrip("/")  # its database is nobody's business
+    return await kept(request).read(name, lambda study: study.summary(address))
 
 
 @router.get("/{name}/recommendation", response_model=models.Recommendation)

@@ -35,7 +35,7 @@ async def ask(
     return {"trials": [json_bodies.trial(one) for one in found]}
 
 
-@router.post("/trials:tell", response_model=models.TrialStates)
+@router.post("/trials:tell", response_model=models.ToldTrials)
 async def tell_many(
     request: Request, name: StudyName, caller: StudyOperator, body: models.AnswerBatch
 ) -> Any:
@@ -45,17 +45,22 @@ async def tell_many(
         names = tuple(study.spec.names)
         given = [answer.arguments(names, caller.name) for answer in body.answers]
         pairs = zip(body.answers, study.tell_many(given), strict=True)
-        return {"states": [{"id": answer.id, "state": state} for answer, state in pairs]}
+        told = [
+            {"id": answer.id, "state": state, "doubted": study.doubted_by(answer.id)}
+            for answer, state in pairs
+        ]
+        return {"states": told}
 
     return await kept(request).change(name, work)
 
 
-@router.post("/trials/{id}:tell", response_model=models.TrialState)
+@router.post("/trials/{id}:tell", response_model=models.ToldTrial)
 async def tell(request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Answer) -> Any:
     """Answer a trial. The same again is nothing; another answer is a conflict and changes nothing."""
     study = (await kept(request).kept(name)).study
     answer = {"id": id} | body.arguments(tuple(study.spec.names), caller.name)
-    return {"id": id, "state": await kept(request).tell(name, answer)}
+    state, doubted = await kept(request).tell(name, answer)
+    return {"id": id, "state": state, "doubted": doubted}
 
 
 @router.post("/trials/{id}:fail", response_model=models.TrialState)

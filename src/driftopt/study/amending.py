@@ -10,8 +10,9 @@ from driftopt.answers import Answer, Beside, Verdict
 from driftopt.study.errors import Implausible
 from driftopt.study.log import Happened, KnownTrial, Writer, as_trial, stored, vector_from_json
 from driftopt.study.session import Session
+from driftopt.study.standing import instead, last_said, others, unused
 from driftopt.study.telling import LONGEST_REASON, peers, trial_number
-from driftopt.study.trial import AMENDMENTS, ANSWERS, Trial, state_of
+from driftopt.study.trial import Trial, state_of
 
 
 def correct(
@@ -32,10 +33,13 @@ def correct(
         known = log.trial(number)
         trial = _trial(session, known)
         beside = _kept(known, more, said_beside)
-        before = _last_said(known)
+        before = last_said(known)
         error = given if given is not None or before is None else before.sem
+        last = known.happened[-1] if known.happened else None
+        if last is not None and (last.kind, last.value) == ("superseded", new):
+            return trial.state  # the same correction again, which another answer has made needless
         if trial.state not in ("complete", "failed", "voided", "held"):
-            raise ValueError(f"trial {number} is {trial.state}: {_ADVICE[trial.state]}")
+            raise ValueError(_refusal(session, log, known, trial.state))
         against = session.spec.answers.judge(Answer(new, error, vector_from_json(known.asked.x)))
         if against is not None:
             raise ValueError(f"value cannot be a correction: {against.reason}; `void` takes an answer back")
@@ -51,7 +55,7 @@ def correct(
         return _stands(session, log, known, said)
 
     state = session.write(work, again=True)
-    for doubt in doubts:
+    for doubt in doubts if state == "complete" else ():
         words = f"{doubt.reason}; it counts, because someone says so. If it is a slip, correct trial {number}"
         warnings.warn(f"{words} again", Implausible, stacklevel=3)
     return state
@@ -86,22 +90,16 @@ def _stands(session: Session, log: Writer, known: KnownTrial, said: Happened) ->
     Where the study went on without an answer that was held, what came instead stands: the trial is then
     superseded, as it is where an answer comes late.
     """
-    id, others = known.asked.id, _others(log, known)
-    used = [one for one, kinds in others.items() if state_of(kinds) == "complete"]
-    instead = "its iteration was drawn anew without it"
-    if used:
-        instead = f"trial {used[0]} was asked in its place, and that answer stands"
-    elif used := _stood(session, log, known, others):
-        instead = f"trial {used[0]} was asked in its place, and the study went on with that answer"
+    id, other = known.asked.id, instead(session, log, known)
     told: dict[str, Any] = {"value": said.value, "sem": said.sem, "beside": said.beside}
-    if known.redrawn or used:
+    if other is not None:
         if state_of([row.kind for row in known.happened]) != "held":
-            raise ValueError(f"trial {id} is not used: {instead}")
-        why = f"{said.kind}, but {instead}: {said.reason}"
+            raise ValueError(f"trial {id} is not used: {other.why}")
+        why = f"{said.kind}, but {other.why}: {said.reason}"
         log.say(id, "superseded", said.at, reason=why[:LONGEST_REASON], who=said.who, **told)
         return "superseded"
     log.say(id, said.kind, said.at, reason=said.reason, who=said.who, **told)
-    for one in sorted(one for one, kinds in others.items() if not kinds):
+    for one in sorted(one for one, kinds in others(log, known).items() if not kinds):
         log.say(one, "superseded", said.at, reason=f"trial {id} was {said.kind}")
     return "complete"
 
@@ -116,7 +114,7 @@ def void(session: Session, id: Any, reason: Any, who: Any) -> str:
         if state in ("complete", "held"):
             log.say(number, "voided", session.clock(), reason=why, who=by)
         elif state != "voided":
-            raise ValueError(f"trial {number} is {state}: {_ADVICE[state]}")
+            raise ValueError(_refusal(session, log, known, state))
         return "voided"
 
     return session.write(work, again=True)
@@ -190,6 +188,11 @@ _ADVICE = {
 }
 
 
+def _refusal(session: Session, log: Writer, known: KnownTrial, state: str) -> str:
+    why = unused(session, log, known) if state == "superseded" else ""
+    return f"trial {known.asked.id} is {state}: {_ADVICE[state]}{why}"
+
+
 def _reason(reason: Any) -> str:
     given = _NO_REASON if reason is None or (isinstance(reason, str) and not reason) else reason
     return checks.text("reason", given, LONGEST_REASON)
@@ -199,33 +202,10 @@ def _trial(session: Session, known: KnownTrial) -> Trial:
     return as_trial(known.asked, known.happened, tuple(session.spec.names))
 
 
-def _last_said(known: KnownTrial) -> Happened | None:
-    """The answer, or what it was last amended to; that it was voided takes nothing from what was said."""
-    told = [row for row in known.happened if row.kind in (*ANSWERS, *AMENDMENTS) and row.kind != "voided"]
-    return told[-1] if told else None
-
-
 def _beside(known: KnownTrial) -> str | None:
     """What stands beside its value."""
-    said = _last_said(known)
+    said = last_said(known)
     return None if said is None else said.beside
-
-
-def _stood(session: Session, log: Writer, known: KnownTrial, others: Mapping[int, list[str]]) -> list[int]:
-    """The other trial whose answer stood when the iteration was over, if it was another's.
-
-    Since then it may have been taken back; but the study has gone on with it, and it alone can be put right.
-    """
-    if not others or not session.is_over(log, known.asked):
-        return []
-    last = {id: _last_counted(log.trial(id)) for id in others}
-    return [id for id, row in last.items() if row > _last_counted(known)]
-
-
-def _last_counted(known: KnownTrial) -> int:
-    """The row since which its answer counts, or counted; 0 where it never did."""
-    counted = (row.row for row in known.happened if row.kind in ("complete", "corrected", "accepted"))
-    return max(counted, default=0)
 
 
 def _kept(known: KnownTrial, more: Mapping[str, Any], said: Beside) -> str | None:
@@ -233,9 +213,3 @@ def _kept(known: KnownTrial, more: Mapping[str, Any], said: Beside) -> str | Non
     before = Beside.from_json(_beside(known))
     now = {name: getattr(said, name) for name, given in more.items() if given is not None}
     return before._replace(**now).as_json()
-
-
-def _others(log: Writer, known: KnownTrial) -> dict[int, list[str]]:
-    """What happened to the other trials at its place."""
-    tries = log.tries(known.asked.place) if known.tried_again else {}
-    return {id: kinds for id, kinds in tries.items() if id != known.asked.id}

@@ -12,6 +12,17 @@ from driftopt.study.spec import Spec
 from driftopt.study.trial import Trial
 
 
+def full_command(place: str, name: str, verb: str, *words: str) -> str:
+    """A command of the shell on a study, as it can be typed; options belong to the verb.
+
+    >>> full_command("shop.db", "tea & oil", "trials --state held")
+    "driftopt study trials --state held shop.db 'tea & oil'"
+    """
+    # A name that begins with a dash would be read as an option.
+    given = ["--", place, name, *words] if name.startswith("-") else [place, name, *words]
+    return f"driftopt study {verb} {' '.join(map(shlex.quote, given))}"
+
+
 @dataclass(frozen=True)
 class NextStep:
     """What to do now."""
@@ -36,9 +47,7 @@ def next_step(
     """
 
     def command(verb: str, *words: str) -> str:
-        # A name that begins with a dash would be read as an option.
-        given = ["--", url, name, *words] if name.startswith("-") else [url, name, *words]
-        return f"driftopt study {verb} {' '.join(map(shlex.quote, given))}"
+        return full_command(url, name, verb, *words)
 
     if held:
         rest = f" ({len(held) - 1} more are held)" if len(held) > 1 else ""

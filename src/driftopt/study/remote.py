@@ -60,6 +60,7 @@ class Remote:
         self._client = client
         self._clock = clock
         self._at = f"/v1/studies/{encoded(name)}"
+        self._doubted: dict[int, list[int]] = {}  # as a `Session` has them
 
     @classmethod
     def connect(cls, url: str, name: str, token: str | None, clock: Callable[[], float]) -> Any:
@@ -137,20 +138,30 @@ class Remote:
         **more: Any,
     ) -> str:
         body = self._answer(value, sem, x_deployed) | self._beside(more) | _named(who)
-        return self._say(id, "tell", **body)
+        self._doubted = {}
+        found = self._client.post(f"{self._at}/trials/{trial_number(id)}:tell", body)
+        return self._told([found])[0]
+
+    def _told(self, found: Sequence[Mapping[str, Any]]) -> list[str]:
+        """The states of trials that were told; which others are held since is remembered."""
+        for one in found:
+            self._doubted.setdefault(one["id"], []).extend(one["doubted"])
+        return [one["state"] for one in found]
 
     @property
     def doubted(self) -> tuple[int, ...]:
-        """The server tells many: what is held since shows in `summary()`."""
-        return ()
+        return tuple(id for ids in self._doubted.values() for id in ids)
+
+    def doubted_by(self, id: int) -> tuple[int, ...]:
+        return tuple(self._doubted.get(id, ()))
 
     def tell_many(self, answers: Sequence[Mapping[str, Any]]) -> list[str]:
         given = [checks.table("each answer", one) for one in checks.several("answers", answers)]
         sent = [one | ({"value": _number(one["value"])} if "value" in one else {}) for one in given]
+        self._doubted = {}
         if not sent:
             return []
-        found = self._client.post(f"{self._at}/trials:tell", {"answers": sent})
-        return [one["state"] for one in found["states"]]
+        return self._told(self._client.post(f"{self._at}/trials:tell", {"answers": sent})["states"])
 
     def _beside(self, more: Mapping[str, Any]) -> dict[str, Any]:
         """What is told beside a value, checked here as the server checks it."""
@@ -237,8 +248,8 @@ class Remote:
             tuple(Metric(**one) for one in found["metrics"]),
         )
 
-    def summary(self) -> Summary:
-        return decoded(Summary, self.request("summary"))
+    def summary(self, place: str | None = None) -> Summary:
+        return decoded(Summary, self.request("summary", place=place or self._client.label))
 
     def stationarity(
         self, confidence: float = 0.95, value_range: tuple[float, float] | None = None

@@ -27,7 +27,8 @@ class Session:
         self.clock = clock
         self.progress = Progress(spec, log.begin)
         self.lock = threading.RLock()
-        self.doubted: tuple[int, ...] = ()  # trials that are held since the last answer told here
+        # Trials that are held since the last answers told here, by the trial whose answer has shown it.
+        self.doubted: dict[int, list[int]] = {}
         self._points: tuple[tuple[int, int], np.ndarray] | None = None
         self._state: MethodState | None = None
         self._restarts = 0  # of `progress`, when the state was begun

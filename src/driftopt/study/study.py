@@ -33,6 +33,7 @@ from driftopt.study.trial import KINDS, STATES, Trial
 from driftopt.study.watching import LogWatch, Watch
 
 DAY = 86400.0
+LONGEST_PLACE = 2000  # characters
 _NOT_SAID = ("cls", "url", "name", "clock", "key", "token")  # of `create`: not what the study is
 
 
@@ -352,7 +353,11 @@ class Study:
         """Trials that counted and are held since the last `tell` of this process: the first answers are
         judged when a dozen are in.
         """
-        return self._session.doubted
+        return tuple(id for ids in self._session.doubted.values() for id in ids)
+
+    def doubted_by(self, id: int) -> tuple[int, ...]:
+        """Those of `doubted` that are held since the answer to one trial, where several were told at once."""
+        return tuple(self._session.doubted.get(id, ()))
 
     def tell_many(self, answers: Sequence[Mapping[str, Any]]) -> list[str]:
         """Answer several trials in one transaction, all or none; returns the state of each.
@@ -534,15 +539,19 @@ class Study:
                 return found
             return replace(found, metrics=estimates(self.spec, progress.closed, self._trials()))
 
-    def summary(self) -> Summary:
-        """Where the study stands: values, drift, who holds what, what failed, and what to do now."""
+    def summary(self, place: str | None = None) -> Summary:
+        """Where the study stands: values, drift, who holds what, what failed, and what to do now.
+
+        Args:
+            place: how the commands of its advice call the database; `Study.place`, unless given.
+        """
+        called = self.place if place is None else str(checks.text("place", place, LONGEST_PLACE))
         with self._session.lock:
             trials = self._trials()
-            progress = self._session.progress
-            return summarize(self.name, self.spec, progress, trials, self._place, self._clock())
+            return summarize(self.name, self.spec, self._session.progress, trials, called, self._clock())
 
     @property
-    def _place(self) -> str:
+    def place(self) -> str:
         """What the shell's commands call the database: a file by its path."""
         file = self.url.removeprefix("sqlite:///")
         return file or self.url

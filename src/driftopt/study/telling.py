@@ -30,6 +30,7 @@ from driftopt.study.log import (
 )
 from driftopt.study.session import Session
 from driftopt.study.spec import Spec
+from driftopt.study.standing import advice, last_said
 from driftopt.study.trial import FOR_ANOTHER, state_of
 
 LONGEST_REASON = 2000
@@ -55,6 +56,17 @@ class Said:
             return True
         told = (before.kind == "failed", before.value, before.sem, before.x_deployed, before.beside)
         return (self.kind == "failed", self.value, self.sem, self.x_deployed, self.beside) == told
+
+    def stands(self, trial: KnownTrial) -> bool:
+        """Is this what stands now, after what was said before was amended?
+
+        A correction says nothing of where: what was deployed may be told with it as before, or left out.
+        """
+        now, first = last_said(trial), trial.told
+        if self.value is None or now is None or first is None:
+            return self.value is None and state_of([row.kind for row in trial.happened]) == "voided"
+        where = self.x_deployed is None or self.x_deployed == first.x_deployed
+        return where and (self.value, self.sem, self.beside) == (now.value, now.sem, now.beside)
 
 
 def tell(session: Session, **said: Any) -> str:
@@ -97,7 +109,9 @@ def tell_many(session: Session, answers: Sequence[Mapping[str, Any]]) -> list[st
 
 def _after(session: Session, answers: Sequence["_Answer"]) -> None:
     """Remember which answers are held since these came in, and warn of values without their control."""
-    session.doubted = tuple(id for answer in answers for id in answer.doubted)
+    session.doubted = {}
+    for answer in answers:
+        session.doubted.setdefault(answer.id, []).extend(answer.doubted)
     if without := [str(answer.id) for answer in answers if answer.without_control]:
         warnings.warn(
             f"trial {', '.join(without)}: values are relative to control here, and none was told. Tell "
@@ -121,7 +135,7 @@ def fail(session: Session, id: Any, reason: Any, who: Any = None) -> str:
     number = trial_number(id)
     given = "no reason given" if reason is None or (isinstance(reason, str) and not reason) else reason
     said = Said("failed", reason=checks.text("reason", given, LONGEST_REASON), who=_who(who))
-    return session.write(lambda log: _record(log, log.trial(number), said, session.clock()), again=True)
+    return session.write(lambda log: _record(session, log, log.trial(number), said), again=True)
 
 
 def _who(who: Any) -> str | None:
@@ -174,7 +188,7 @@ class _Answer:
         said = self._judged(trial.asked, compared)
         if compared is not None and said.kind != "failed" and _new(compared):
             said = self._reviewed(log, trial.asked, said, now)
-        return _record(log, trial, replace(said, who=self._who), now, gone_on)
+        return _record(self._session, log, trial, replace(said, who=self._who), gone_on)
 
     def _judged(self, asked: Asked, compared: Peers | None) -> Said:
         """What the answer is by itself, and beside those before it."""
@@ -269,19 +283,20 @@ def _doubt(log: Writer, against: Mapping[int, Verdict | None], now: float) -> li
     return doubted
 
 
-def _record(log: Writer, trial: KnownTrial, said: Said, now: float, gone_on: bool = False) -> str:
-    """Append what was said; returns the trial's state. The same again appends nothing.
+def _record(session: Session, log: Writer, trial: KnownTrial, said: Said, gone_on: bool = False) -> str:
+    """Append what was said; returns the trial's state. The same again, or what stands now, appends nothing.
 
     `gone_on`: whether its iteration was over without it. The answer that stood then may have been taken back
     since; but the study went on with it, and it alone can be put right.
     """
-    asked, happened = trial.asked, trial.happened
+    asked, happened, now = trial.asked, trial.happened, session.clock()
     before = trial.told
     if before is not None:
-        if not said.same(before):
+        if not (said.same(before) or said.stands(trial)):
+            works = advice(session, log, trial, said.value is None)
             raise Conflict(
                 f"trial {asked.id} was already told {_words(before)}; it cannot also be {_words(said)}. "
-                "Nothing was changed; `correct` replaces an answer"
+                f"Nothing was changed; {works}"
             )
         return state_of([row.kind for row in happened])
     tries = log.tries(asked.place) if trial.tried_again else {}

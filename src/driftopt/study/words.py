@@ -23,14 +23,15 @@ _FINEST = 12  # decimals of a grid's step that are looked at
 
 
 def span(seconds: float) -> str:
-    """A length of time in its largest whole unit.
+    """A length of time, to the nearest: two days or more in days, two hours or more in hours, and so on.
 
-    >>> span(2.7 * 86400), span(3600), span(0.2)
-    ('2 days', '1 hour', 'less than a second')
+    >>> span(2.7 * 86400), span(1.5 * 86400), span(86399.9), span(3600), span(0.2)
+    ('3 days', '36 hours', '1 day', '1 hour', 'less than a second')
     """
-    for unit, name in _SPANS:
-        if seconds >= unit:
-            count = int(seconds // unit)
+    for (unit, name), (finer, _) in zip(_SPANS, (*_SPANS[1:], _SPANS[-1]), strict=True):
+        near = math.floor(seconds / finer + 0.5) * finer  # so that a moment less than a day is one
+        count = math.floor(near / unit + 0.5)
+        if near == unit or near >= 2 * unit:
             return f"{count:,} {name}{'' if count == 1 else 's'}"
     return "less than a second"
 
@@ -38,8 +39,8 @@ def span(seconds: float) -> str:
 def lease(expires_at: float | None, now: float) -> str:
     """How long a deployment may still be out.
 
-    >>> lease(3 * 86400.0, 86400.0), lease(0.0, 7200.0), lease(None, 0.0)
-    ('2 days left', '2 hours overdue', 'no end')
+    >>> lease(7 * 86400.0, 0.1), lease(0.0, 7200.0), lease(None, 0.0)
+    ('7 days left', '2 hours overdue', 'no end')
     """
     if expires_at is None:
         return "no end"

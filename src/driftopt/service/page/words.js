@@ -23,7 +23,11 @@ export const count = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${
 
 const SPANS = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
 export function span(seconds) {
-  for (const [unit, name] of SPANS) if (seconds >= unit) return count(Math.floor(seconds / unit), name);
+  for (const [at, [unit, name]] of SPANS.entries()) {
+    const finer = SPANS[Math.min(at + 1, SPANS.length - 1)][0];
+    const near = Math.floor(seconds / finer + 0.5) * finer;
+    if (near === unit || near >= 2 * unit) return count(Math.floor(near / unit + 0.5), name);
+  }
   return "less than a second";
 }
 

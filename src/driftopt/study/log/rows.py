@@ -147,29 +147,42 @@ class Deployed:
 
     def __init__(self) -> None:
         self.x: str | None = None
-        self._id, self._periods = 0, 0
+        self._id, self._asked = 0, 0  # the last trial, and how many in a row ask for its decision
+        self._lost: dict[int, int] = {}  # those of them that failed or expired, by trial: which in the row
         self.kept: set[int] = set()  # trials whose decision was deployed just before
 
+    @property
+    def _periods(self) -> int:
+        return self._asked - max(self._lost.values(), default=0)
+
     def take(self, row: Row) -> None:
-        """One more row. After a failure nobody knows what is deployed: periods are counted anew."""
+        """One more row. After a failure nobody knows what is deployed: periods are counted anew.
+
+        Unless an answer comes after all, by a correction or late: then they count as if it had come at once.
+        """
         if isinstance(row, Asked):
-            self._periods = self._periods + 1 if row.x == self.x else 1
+            if row.x != self.x:
+                self._asked, self._lost = 0, {}
+            self._asked += 1
             self.x, self._id = row.x, row.id
             if self._periods > 1:
                 self.kept.add(row.id)
-        elif isinstance(row, Happened) and row.trial_id == self._id and row.kind in ("failed", "expired"):
-            self._periods = 0
+        elif isinstance(row, Happened) and row.kind in ("failed", "expired") and row.trial_id == self._id:
+            self._lost[self._id] = self._asked
+        elif isinstance(row, Happened) and row.kind in ("complete", "corrected") and row.trial_id is not None:
+            self._lost.pop(row.trial_id, None)
 
     def as_data(self) -> list[Any]:
         """All of it in plain values."""
-        return [self.x, self._id, self._periods, np.array(sorted(self.kept), np.int64)]
+        lost = [[id, number] for id, number in self._lost.items()]
+        return [self.x, self._id, self._asked, lost, np.array(sorted(self.kept), np.int64)]
 
     @classmethod
     def from_data(cls, data: Sequence[Any]) -> "Deployed":
         """The same again."""
         again = cls()
-        again.x, again._id, again._periods, kept = data
-        again.kept = set(kept.tolist())
+        again.x, again._id, again._asked, lost, kept = data
+        again._lost, again.kept = dict(lost), set(kept.tolist())
         return again
 
     def held(self, x: np.ndarray) -> int:

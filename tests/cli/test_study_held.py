@@ -1,0 +1,83 @@
+"""What the shell says of answers that are held: alike on a database and on a server."""
+
+import json
+import shlex
+import threading
+
+import pytest
+
+from driftopt.service.kept_studies import KeptStudy
+from driftopt.study import Study
+from support.study_worlds import PLAIN, bowl
+
+
+@pytest.fixture
+def begun(any_url):
+    """The third of eleven answers is a hundred times what it should be: one more, and it is seen."""
+    study = Study.create(any_url, "tea & oil", budget=60, **PLAIN)
+    for turn in range(11):
+        trial = study.ask()
+        value = 1 + 0.1 * bowl(trial)
+        study.tell(trial.id, 100 * value if turn == 2 else value)
+        assert study.doubted == ()
+    return study
+
+
+def test_answers_that_turn_out_doubtful_are_named_wherever_the_study_is(begun, shell):
+    """One script on every store: exit code, names of trials, and commands that work as they are printed."""
+    place, name = begun.url.removeprefix("sqlite:///"), begun.name
+    _, out, _ = shell("ask", place, name, "--json")
+    asked = json.loads(out)
+    third = begun.trials()[2].id
+    code, out, err = shell("tell", place, name, asked["id"], 1.02)
+    assert (code, out) == (6, f"trial {asked['id']}: complete\n")
+    first, *commands = err.splitlines()
+    assert first.startswith(f"driftopt: trial {third}: far from all other answers, so it is held")
+    assert begun.trial(third).state == "held"
+    typed = [shlex.split(line) for line in commands]
+    assert typed[1] == ["driftopt", "study", "correct", place, name, str(third), "VALUE"]
+    code, out, _ = shell(*typed[0][2:])
+    assert (code, out) == (0, f"trial {third}: complete\n")
+
+
+def test_doubted_says_so_in_python_too(begun):
+    third, trial = begun.trials()[2].id, begun.ask()
+    assert begun.tell(trial.id, 1.02) == "complete"
+    assert begun.doubted == begun.doubted_by(trial.id) == (third,)
+    assert begun.doubted_by(third) == ()
+    begun.tell(begun.ask().id, 1.03)
+    assert begun.doubted == ()
+
+
+def test_several_told_at_once(begun, shell):
+    place, third = begun.url.removeprefix("sqlite:///"), begun.trials()[2].id
+    before = begun.trials()[0]
+    answers = [{"id": before.id, "value": before.value}, {"id": begun.ask().id, "value": 1.02}]
+    code, _, err = shell("tell", place, begun.name, "--json", stdin=answers)
+    said = json.loads(err)
+    assert (code, said["kind"], said["code"]) == (6, "Held", 6)
+    code, out, _ = shell(*shlex.split(said["commands"][0])[2:])
+    assert (code, out) == (0, f"trial {third}: complete\n")
+
+
+def test_what_is_advised_names_the_server_and_not_its_database(begun, shell):
+    """`show` on a server: the commands are for those who speak to it."""
+    place = begun.url.removeprefix("sqlite:///")
+    command = shlex.split(begun.summary().next.commands[0])
+    assert command[-2:] == [place, begun.name]
+    assert shell(*command[2:])[0] == 0
+    assert begun.summary("elsewhere").next.commands[0].startswith("driftopt study tell elsewhere ")
+
+
+def test_of_several_tills_that_tell_a_server_at_once_one_hears_of_it():
+    """Recorded in one transaction; but each is told what its own answer has shown."""
+    study = Study.create("sqlite://", "a", budget=60, **PLAIN)
+    for turn in range(10):
+        trial = study.ask()
+        study.tell(trial.id, 100.0 if turn == 2 else 1 + 0.1 * bowl(trial))
+    kept, gate = KeptStudy(study), threading.Event()
+    kept.change(lambda _: gate.wait())
+    told = [kept.tell({"id": study.ask().id, "value": 1.02 + 0.01 * k}) for k in range(2)]
+    gate.set()
+    assert [one.result() for one in told] == [("complete", ()), ("complete", (study.trials()[2].id,))]
+    kept.close()

@@ -1,0 +1,62 @@
+"""Telling and amending again, or otherwise: what stands is harmless, and a refusal says what works."""
+
+import pytest
+
+from driftopt.study import Conflict, Study
+from support.study_worlds import PLAIN
+
+
+def test_telling_what_stands_now_is_as_harmless_as_telling_it_twice(any_url):
+    """A till that was mended sends what was corrected by hand; one that runs again sends what it sent."""
+    study = Study.create(any_url, "a", budget=8, **PLAIN)
+    trial = study.ask()
+    study.tell(trial.id, 150.0, sem=0.1, x_deployed=trial.x)
+    study.correct(trial.id, 1.5, "lost decimal point")
+    rows = study.verify()
+    assert study.tell(trial.id, 1.5, sem=0.1, x_deployed=trial.x) == "complete"
+    assert study.tell(trial.id, 1.5, sem=0.1) == study.tell(trial.id, 150.0, 0.1, trial.x) == "complete"
+    elsewhere = {"value": 1.5, "sem": 0.1, "x_deployed": [9, 9]}
+    for other in ({"value": 1.5}, {"value": 15.0, "sem": 0.1}, elsewhere):
+        with pytest.raises(Conflict, match="`correct` replaces"):
+            study.tell(trial.id, **other)
+    with pytest.raises(Conflict, match="`void` takes"):
+        study.fail(trial.id, "no stock")
+    study.void(trial.id, "no stock")
+    assert study.fail(trial.id, "no stock") == study.tell(trial.id, 1.5, sem=0.1) == "voided"
+    assert study.verify() == rows + 1
+    failed = study.ask()
+    study.fail(failed.id, "no stock")
+    study.correct(failed.id, 2.0)
+    assert study.tell(failed.id, 2.0) == study.fail(failed.id, "no stock") == "complete"
+
+
+def test_a_conflict_advises_what_works(url, clock):
+    """Where another answer came first, `correct` is refused: then the sentence names the one that counts."""
+    study = Study.create(url, "a", budget=20, clock=clock, **PLAIN)
+    first, _ = study.ask(), study.ask()
+    clock.now += 8 * 86400
+    other = study.ask()
+    study.tell(other.id, 1.0)
+    study.tell(first.id, 99.0)
+    advised = f"`correct` trial {other.id}"
+    with pytest.raises(Conflict, match=advised):
+        study.tell(first.id, 98.0)
+    for amend in (lambda: study.correct(first.id, 98.0), lambda: study.void(first.id)):
+        with pytest.raises(ValueError, match=advised):
+            amend()
+    assert study.correct(other.id, 1.5) == "complete"
+    assert study.tell(other.id, 1.5) == "complete"
+
+
+def test_the_same_correction_again_is_nothing_where_another_answer_stands(url):
+    study = Study.create(url, "a", budget=20, **PLAIN)
+    first = study.ask()
+    study.tell(first.id, 1.0)
+    study.hold(first.id)
+    again = study.ask()
+    while again.point != first.point:
+        again = study.ask()
+    study.tell(again.id, 1.1)
+    rows = study.verify()
+    assert study.correct(first.id, 0.9) == study.correct(first.id, 0.9) == "superseded"
+    assert study.verify() == rows + 1
