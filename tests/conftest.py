@@ -33,11 +33,12 @@ from driftopt import methods
 from driftopt.drivers import compiler_options
 from driftopt.oracle import Sight
 from driftopt.runtime import jax_settings
-from support.programs import forget_programs
+from support.programs import forget_programs, share_contexts
 from support.quick_loop import LONG_FILES, below, mark_long
 
 jax.config.update("jax_num_cpu_devices", 2)
 jax_settings.write_entries_whole()  # or a worker finds half of what another one is just keeping
+share_contexts()
 # The loops say themselves how hard to optimise: here as little as the rest. Commands that tests start as
 # processes optimise as always.
 compiler_options.OPTIONS["cpu"]["xla_backend_optimization_level"] = 0
