@@ -6,7 +6,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds as Sides
-from scipy.optimize import LinearConstraint
+from scipy.optimize import LinearConstraint, linprog
 
 import driftopt
 from driftopt.space import Space
@@ -132,3 +132,71 @@ def test_before_the_first_step_the_start_is_reported_to_the_bit():
     assert space.report(begun, begun).tolist() == [0.1, 0.2, 0.7]
     moved = begun + np.array([0.0, 0.1, 0.0])
     assert space.report(moved, begun).sum() == pytest.approx(1, abs=1e-12)
+
+
+FIXED = [
+    {"constraints": {"A": [[1, 1]], "ub": 2}, "bounds": [(1, None), (1, None)]},
+    {"constraints": {"A": [[1, 1], [1, -1]], "lb": [2, 0], "ub": [2, 0]}},
+    {"constraints": {"A": [[1, 1]], "lb": 2, "ub": 2}, "bounds": [(1, 5), (1, 9)]},
+    {"constraints": {"A": [[1, 2], [-1, 1], [0, -1]], "ub": [3, 0, -1]}},
+    {"constraints": {"A": [[1, 1]], "ub": 0}, "bounds": [(0, 9), (0, 9)], "x0": [0.0, 0.0]},
+    {"constraints": {"A": [[1, 1]], "ub": 2e6}, "bounds": [(1e6, None)] * 2, "x0": [1e6, 1e6]},
+    {"constraints": {"A": [[1, 1]], "lb": 2, "ub": 2}, "bounds": [(0.1, 1.9)] * 2, "grid": 1},
+    {"grid": 1, "bounds": [(0.1, 1.9), (0.5, 1.5)]},
+]
+ROOM = [
+    {"constraints": {"A": [[1, 1]], "lb": 2, "ub": 2}, "bounds": [(0, None), (0, None)]},
+    {"constraints": {"A": [[1, 1]], "ub": 2 + 1e-6}, "bounds": [(1, None), (1, None)]},
+    {"constraints": {"A": [[1, 0]], "lb": 1, "ub": 1}, "bounds": [(0, 2), (0, 2)]},
+    {"constraints": {"A": [[1, -1]], "lb": 0, "ub": 0}},
+    {"constraints": {"A": [[1, 1]], "ub": 3e-8}, "bounds": [(1e-8, 2e-8)] * 2, "x0": [1e-8, 1e-8]},
+    {"constraints": {"A": [[1, 1]], "ub": 2.001e6}, "bounds": [(1e6, None)] * 2, "x0": [1e6, 1e6]},
+    {"constraints": {"A": [[1, 1]], "lb": 2, "ub": 2}, "bounds": [(0, 2)] * 2, "grid": 1},
+    {"constraints": {"A": [[1, 1]], "lb": 2, "ub": 2}, "bounds": [(0.5, 1.5)] * 2, "grid": [None, 0.5]},
+    {"grid": 1, "bounds": [(0.1, 1.9), (0.5, 2.5)]},
+]
+
+
+def placed(x0=(1.0, 1.0), **given):
+    return Space.build(list(x0), **given)
+
+
+@pytest.mark.parametrize("units", [None, [0.01, 300.0]])
+def test_where_x0_is_the_only_decision_it_is_said_at_the_door(units):
+    """Also where equalities leave one point; but a simplex, a line or a narrow band has room."""
+    for fixed in FIXED:
+        space = placed(units=units, **fixed)
+        with pytest.raises(ValueError, match="the only decision that is left"):
+            space.check_trials(None)
+    for open_to_change in ROOM:
+        placed(units=units, **open_to_change).check_trials(None)
+
+
+def test_every_door_says_so():
+    alone = {"x0": [1.0, 1.0]} | FIXED[0]
+    with pytest.raises(ValueError, match="constraints: x0 is the only decision that is left with the bounds"):
+        driftopt.minimize(lambda x: float(x @ x), budget=60, radius=0.1, **alone)
+    with pytest.raises(ValueError, match="so there is nothing to try"):
+        driftopt.Study.create("sqlite://", "a", budget=60, radius=0.1, **alone)
+
+
+@FAST
+@given(st.integers(0, 2**32))
+def test_no_polyhedron_with_room_is_refused(seed):
+    """Against linear programs: one is refused if and only if no coordinate can move."""
+    space, matrix, low, high, _, _ = polyhedron(seed)
+    step = next(step for step in space.steps if step.name == "constraints")
+    stacked, limits = np.concatenate([matrix, -matrix]), np.concatenate([high, -low])
+    finite = np.isfinite(limits)
+    room = limits[finite] - stacked[finite] @ space.start
+    sides = np.stack([step.box.lower - space.start, step.box.upper - space.start], axis=1)
+    wide = max(
+        abs(linprog(sign * unit, stacked[finite], np.maximum(room, 0), bounds=sides).fun)
+        for unit in np.eye(space.dim)
+        for sign in (1, -1)
+    )
+    if step.alone(space.start):
+        assert wide <= 1e-5
+    elif wide < 1e-9:
+        # No room at all by the solver's own tolerance: what is left must be rounding.
+        assert np.ptp(space.deploy(space.lift(space.start) + np.eye(space.dim)), axis=0).max() <= 1e-6

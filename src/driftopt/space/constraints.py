@@ -106,6 +106,17 @@ class Constraints(SpaceStep):
             flat[i] = self._projected(flat[i])
         return flat.reshape(points.shape)
 
+    def alone(self, start: np.ndarray) -> bool:
+        """Whether the polyhedron is one point: whoever goes far off, this way and back, is sent to the same.
+
+        If it held another point y, with c · (y − start) > 0, then y would be nearer to start + t c than the
+        start is for a large t. A direction c drawn at random is across every other y.
+        """
+        here = start / self.sizes
+        far = (1 + np.abs(here).max()) * np.random.default_rng(0).standard_normal(start.size)
+        one, other = self.deploy((here + far) * self.sizes), self.deploy((here - far) * self.sizes)
+        return bool((np.abs(one - other) <= 1e-9 * np.abs(start) + 1e-12 * self.sizes.max()).all())
+
     def toward(self, here: np.ndarray, point: np.ndarray) -> np.ndarray:
         return self.deploy(self.box.toward(here, point))
 

@@ -192,6 +192,29 @@ class DecisionGrid(SpaceStep):
         found = self._completed(self._values(np.rint(counts), origin + counts * scale))
         return found if rules.allows(found) else rules.start  # what the solver's tolerance let through
 
+    def alone(self, start: np.ndarray) -> bool:
+        """Whether every coordinate is on the grid, and bounds and constraints leave one point of it.
+
+        With constraints, the points that are farthest in a direction drawn at random, and in the opposite
+        one, are then the start. A solver that takes long has not shown it: there may be another.
+        """
+        first, last = self._range
+        if not self._whole.all() or self.constraints is None:
+            return bool(self._whole.all() and (first == last).all())
+        from scipy.optimize import Bounds as Sides
+        from scipy.optimize import LinearConstraint, milp
+
+        rules, counts = self.constraints, np.rint((start - self.origin) / self.steps)
+        sides: list[Any] = [side - rules.matrix @ self.origin for side in (rules.lower, rules.upper)]
+        within: list[Any] = [first, last]
+        kept, across = LinearConstraint(rules.matrix * self.steps, *sides), np.random.default_rng(0)
+        how: dict[str, Any] = {"bounds": Sides(*within), "constraints": kept, "integrality": self._whole}
+        for cost in across.standard_normal(start.size) * np.array([[1.0], [-1.0]]):
+            found = milp(cost, **how, options={"mip_rel_gap": 0.0, "time_limit": 1.0}).x
+            if found is None or (np.rint(found) != counts).any():
+                return False
+        return True
+
     def toward(self, here: np.ndarray, point: np.ndarray) -> np.ndarray:
         """As many whole steps as fit into the move of each coordinate."""
         moves = (point - here) / self._divisor

@@ -147,11 +147,18 @@ class Space(Plain):
         return self.lift(decision)
 
     def check_trials(self, widest: Any) -> None:
-        """Refuse trials that a grid would round back to where they came from.
+        """Refuse trials that cannot differ: where x0 is the only decision, or a grid would round them back.
 
         A coordinate is changed in few trials where its step is more than twice their `widest` radius; None: a
         method finds one that is wide enough.
         """
+        if alone := next((step.name for step in self.steps if step.alone(self.start)), None):
+            others = [name for name in self.given if name in ("bounds", "constraints") and name != alone]
+            beside = " with the " + " and the ".join(others) if others else ""
+            raise ValueError(
+                f"{alone}: x0 is the only decision that is left{beside}, so there is nothing to try; widen "
+                "one of them, and leave coordinates that cannot change out of x0"
+            )
         grid = next((step for step in self.steps if isinstance(step, DecisionGrid)), None)
         if widest is None or grid is None:
             return

@@ -65,6 +65,10 @@ class SpaceStep(Plain, ABC):
         """
         return point
 
+    def alone(self, start: np.ndarray) -> bool:
+        """Whether it leaves no other decision than the start, so that there is nothing to try."""
+        return False
+
     def lift(self, decisions: np.ndarray) -> np.ndarray:
         """Points that stand for decisions which this step can give."""
         return decisions
