@@ -1,6 +1,7 @@
 """Which studies a database holds: find, add, list and delete them; tables are made, or brought up to date."""
 
 import os
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,9 @@ from driftopt.study.log import keys, migration, schema, statements
 from driftopt.study.log.database import Database
 from driftopt.study.log.keys import Request
 from driftopt.study.log.rows import Asked, Happened, Mark, Row, chained, stored
+
+# What `telling` and `amending` write where an answer is not needed, up to the number of the other trial.
+_NAMED = re.compile(r"(?P<before>((corrected|accepted), but )?trial )(?P<number>[0-9]+)(?= (answered|was) )")
 
 
 class Found(NamedTuple):
@@ -161,8 +165,17 @@ def _with_number(row: Row, numbers: dict[int, int]) -> Row:
     if isinstance(row, Asked):
         return row._replace(id=numbers[row.id])
     if isinstance(row, Happened) and row.trial_id is not None:
-        return row._replace(trial_id=numbers[row.trial_id])
+        return row._replace(trial_id=numbers[row.trial_id], reason=_with_numbers(row, numbers))
     return row
+
+
+def _with_numbers(row: Happened, numbers: dict[int, int]) -> str | None:
+    """Why, where another trial is named by us; what people wrote stays as they wrote it."""
+    named = _NAMED.match(row.reason or "") if row.kind == "superseded" else None
+    if named is None or row.reason is None:
+        return row.reason
+    number = int(named["number"])
+    return f"{named['before']}{numbers.get(number, number)}{row.reason[named.end() :]}"
 
 
 # The tables
