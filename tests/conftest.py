@@ -33,6 +33,7 @@ from driftopt import methods
 from driftopt.drivers import compiler_options
 from driftopt.oracle import Sight
 from driftopt.runtime import jax_settings
+from support.order import by_subject
 from support.programs import forget_programs, share_contexts
 from support.quick_loop import LONG_FILES, below, mark_long
 
@@ -74,9 +75,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if config.option.markexpr == "not slow" and below(collection_path, LONG_FILES) else None
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """A worker more than there are cores: a quarter of the whole suite is waiting for processes and disks."""
+    return jax_settings.cores() + (config.option.markexpr != "not slow")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is long as slow."""
+    """Mark what is long as slow, and let neighbours need the same programs."""
     mark_long(items)
+    by_subject(items)
 
 
 def pytest_unconfigure() -> None:
