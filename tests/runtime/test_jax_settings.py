@@ -21,6 +21,7 @@ def fresh(monkeypatch, tmp_path):
     """As in a process that has not loaded JAX, with a cache of its own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delitem(sys.modules, "jax")
+    monkeypatch.setattr(jax_settings, "due_when_jax_is_loaded", False)  # so that it is put back
     for name in NAMES:
         monkeypatch.setenv(name, "")  # so that it is put back
         del os.environ[name]

@@ -8,6 +8,7 @@ Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (20
 """
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.extend.core import Primitive
+from jax.extend.mlir.dialects import stablehlo
 from jax.extend.random import define_prng_impl
+from jax.interpreters import batching, mlir
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 PARITY = np.uint32(0x1BD11BDA)
@@ -24,9 +28,15 @@ PARITY = np.uint32(0x1BD11BDA)
 def hashed(key: Any, high: Any, low: Any) -> tuple[Any, Any]:
     """Threefry-2x32 with 20 rounds: the words (high, low) of a counter under the two words of a key.
 
-    On arrays of JAX or of NumPy.
+    On arrays of NumPy; of JAX, these operations are one primitive.
     """
-    words = (key[0], key[1], key[0] ^ key[1] ^ PARITY)
+    if isinstance(high, Array) or isinstance(low, Array) or isinstance(key, Array):
+        return tuple(HASH.bind(*jnp.broadcast_arrays(key[0], key[1], high, low)))
+    return _hashed(key[0], key[1], high, low)
+
+
+def _hashed(first: Any, second: Any, high: Any, low: Any) -> tuple[Any, Any]:
+    words = (first, second, first ^ second ^ PARITY)
     x, y = high + words[0], low + words[1]
     for group in range(5):
         for turn in ROTATIONS[group % 2]:
@@ -37,8 +47,67 @@ def hashed(key: Any, high: Any, low: Any) -> tuple[Any, Any]:
     return x, y
 
 
-# Below, `jax.jit` is for tracing: a hash is 150 operations, and JAX traces a jitted function once for all
-# programs. Inlined, XLA sees the same operations as without it.
+# A hash is 150 operations, and every program has some ten. As one primitive it is traced and batched as one
+# operation, and written down without JAX's own steps for each; XLA sees the same operations either way.
+HASH = Primitive("driftopt_threefry2x32")
+HASH.multiple_results = True
+HASH.def_impl(jax.jit(_hashed))
+
+
+def _batched(words: Sequence[Array], axes: Sequence[int | None]) -> tuple[list[Array], list[int]]:
+    """The hashes of all words along one axis: that of the first which has one."""
+    axis, size = next((a, word.shape[a]) for word, a in zip(words, axes, strict=True) if a is not None)
+
+    def along(word: Array, at: int | None) -> Array:
+        if at is not None:
+            return jnp.moveaxis(word, at, axis)
+        return jnp.broadcast_to(jnp.expand_dims(word, axis), (*word.shape[:axis], size, *word.shape[axis:]))
+
+    return HASH.bind(*map(along, words, axes)), [axis, axis]
+
+
+batching.primitive_batchers[HASH] = _batched
+
+
+@HASH.def_abstract_eval
+def _shapes(first: Any, second: Any, high: Any, low: Any) -> tuple[Any, Any]:
+    return low, low
+
+
+class _Word:
+    """A value of the program that is being written down, with the operators that `_hashed` needs."""
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __add__(self, other: Any) -> "_Word":
+        return _Word(stablehlo.add(self.value, self._like(other)))
+
+    def __xor__(self, other: Any) -> "_Word":
+        return _Word(stablehlo.xor(self.value, self._like(other)))
+
+    def __or__(self, other: Any) -> "_Word":
+        return _Word(stablehlo.or_(self.value, self._like(other)))
+
+    def __lshift__(self, other: Any) -> "_Word":
+        return _Word(stablehlo.shift_left(self.value, self._like(other)))
+
+    def __rshift__(self, other: Any) -> "_Word":
+        return _Word(stablehlo.shift_right_logical(self.value, self._like(other)))
+
+    def _like(self, other: Any) -> Any:
+        if isinstance(other, _Word):
+            return other.value
+        kind = self.value.type
+        number = mlir.ir.IntegerAttr.get(kind.element_type, int(other))
+        return stablehlo.constant(mlir.ir.DenseElementsAttr.get_splat(kind, number))
+
+
+def _written(_: Any, *operands: Any) -> list[Any]:
+    return [word.value for word in _hashed(*map(_Word, operands))]
+
+
+mlir.register_lowering(HASH, _written)
 
 
 def _counted(key: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:

@@ -17,7 +17,7 @@ import secrets
 import threading
 import warnings
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -39,6 +39,7 @@ _loaded: dict[str, Any] = {}
 _locks: dict[str, threading.Lock] = {}  # by the program's key
 _untried: set[str] = set()  # those read from a file that have not run yet
 _ran: set[str] = set()  # those that JAX keeps, not we
+_LOWERING = threading.RLock()  # not a plain one: a problem may itself simulate
 _building = threading.local()
 _thread = threading.local()
 
@@ -64,10 +65,12 @@ def call(jitted: Callable[[str], Any], arguments: tuple[Any, ...], plan: Any, re
     key = _key(arguments, plan) + code
     lock = _locks.setdefault(key, threading.Lock())  # what one thread makes the others wait for
     if _folder is None or code or not _keepable():
-        with nullcontext() if key in _ran else lock:
-            result = jitted(code)(*arguments, plan)
-        _ran.add(key)
-        return result
+        program = jitted(code)
+        with lock:
+            if key not in _ran and not getattr(jax.config, "jax_disable_jit", False):
+                _lowered(program, arguments, plan).compile()  # which JAX remembers
+            _ran.add(key)
+        return program(*arguments, plan)
     path = _folder / key
     trees = _structures(arguments, results)
     with lock:
@@ -172,7 +175,7 @@ def _structures(arguments: Any, results: int) -> tuple[Any, Any]:
 
 
 def _make(jitted: Any, arguments: Any, plan: Any, path: Path, trees: tuple[Any, Any]) -> Any:
-    lowered = jitted.lower(*arguments, plan)
+    lowered = _lowered(jitted, arguments, plan)
     with _watching() as found:
         program = lowered.compile()
     # What JAX found in its own cache lacks the parts that a file needs.
@@ -186,6 +189,15 @@ def _make(jitted: Any, arguments: Any, plan: Any, path: Path, trees: tuple[Any, 
         except Exception:
             pass  # a run must not fail because its program could not be kept
     return program
+
+
+def _lowered(jitted: Any, arguments: Any, plan: Any) -> Any:
+    """A program ready to be compiled: by one thread at a time, for this is Python's work.
+
+    Of sixteen threads that trace at once each waits for all the others, and the compiler has nothing to do.
+    """
+    with _LOWERING:
+        return jitted.lower(*arguments, plan)
 
 
 def _write(path: Path, content: bytes) -> None:
