@@ -31,9 +31,11 @@ def test_covariates_n_and_control_are_told_and_corrected(tmp_path, shell):
 def test_a_hard_limit_halts_and_resume_goes_on(tmp_path, shell):
     path = tmp_path / "a.db"
     create(shell, path, "--limits", '{"complaints": {"max": 5, "hard": true}}')
-    for id in (1, 2):
+    for id, code in ((1, 0), (2, 7)):
         shell("ask", path, "shop")
-        assert shell("tell", path, "shop", id, "12.5", "--metric", "complaints=9")[0] == 0
+        told = shell("tell", path, "shop", id, "12.5", "--metric", "complaints=9")
+        assert told[:2] == (code, f"trial {id}: complete\n")
+    assert "Deploy the start again" in told[2]
     code, _, error = shell("ask", path, "shop")
     assert code == 7
     assert "Deploy the start again" in error

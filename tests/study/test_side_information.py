@@ -111,7 +111,7 @@ def test_telling_twice_compares_the_covariates_too(tmp_path):
 def test_what_was_not_named_is_refused(tmp_path):
     study = driven(tmp_path / "a.db", count=0)
     trial = study.ask()
-    with pytest.raises(ValueError, match="has wind; they are crowd, rain"):
+    with pytest.raises(ValueError, match="has wind, which is none of them; they are crowd, rain"):
         study.tell(trial.id, 1.0, covariates={"wind": 1.0})
     with pytest.raises(ValueError, match="must be a number"):
         study.tell(trial.id, 1.0, covariates={"rain": "much"})

@@ -65,7 +65,7 @@ def _numbers(what: str, given: Any, names: Sequence[str], where: str) -> dict[st
     table = checks.table(what, given)
     if unknown := sorted(set(table) - set(names)):
         known = f"they are {', '.join(names)}" if names else f"none were named: give {where} at the beginning"
-        raise ValueError(f"{what} has {', '.join(unknown)}; {known}")
+        raise ValueError(f"{what} has {', '.join(unknown)}, which is none of them; {known}")
     read = {
         name: checks.number(f"{what}[{name!r}]", value) for name, value in table.items() if value is not None
     }

@@ -20,5 +20,5 @@ class DeployedAsAsked(Step):
         if away <= self.tolerance * (1 + 1e-9):  # 1.1 − 1.0 is a little more than 0.1
             return None
         return Verdict(
-            "failed", f"deployed {away:.6g} away from the asked point (tolerance {self.tolerance:.6g})"
+            "failed", f"deployed {away:.3g} away from the asked point (tolerance {self.tolerance:.6g})"
         )

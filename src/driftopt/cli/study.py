@@ -104,6 +104,7 @@ def create(
             and answer in JSON.
     """
     from driftopt.study import Study
+    from driftopt.study.next_step import full_command
 
     with io.exits(json):
         if x0 is None and json:
@@ -147,11 +148,9 @@ def create(
         with Study.create(url, name, **options) as study:
             done = {"study": name, "url": study.url, "budget": study.spec.budget, "seed": study.spec.seed}
             done |= {"method": study.spec.method, "params": study.spec.params}
-            io.say(
-                json,
-                done,
-                lambda: f"study {name!r} created: {study.spec.budget} deployments, {done['params']}",
-            )
+            first = full_command(study.place, name, "ask")
+            plan = f"{study.spec.budget} deployments, {study.spec.direction} by {study.spec.method}"
+            io.say(json, done, lambda: f"study {name!r} created: {plan}. What to deploy first:\n  {first}")
 
 
 @app.command
@@ -212,7 +211,8 @@ def tell(
 ) -> None:
     """Answer a deployment; exit code 5 when it was told otherwise before, 6 when the answer is held. Quick.
 
-    A value far from all others, as a lost decimal point makes it, is held: `accept` or `correct` it.
+    A value far from all others, as a lost decimal point makes it, is held: `accept` or `correct` it. Exit
+    code 7 says that the answer is recorded, and that a hard limit was broken twice in a row.
 
     ```text
     driftopt study tell shop.db prices 1 12.5
@@ -255,9 +255,11 @@ def tell(
             data = done if isinstance(given, list) else done[0]
             held = [one["id"] for one in done if one["state"] == "held"]
             held += study.doubted  # the first answers are judged when a dozen are in
-            io.say(json, data, lambda: f"trial {done[0]['id']}: {done[0]['state']}")
+            io.say(json, data, lambda: io.outcome(study, done[0]["id"], done[0]["state"]))
             if held:
                 io.say_held(study, held, json)
+            if any(limit.get("hard") for limit in study.spec.limits.values()):
+                study.check_halted()
 
 
 @app.command

@@ -1,4 +1,7 @@
-"""What the study commands share: exit codes, and values in and out as text or JSON."""
+"""What the study commands share: exit codes, and values in and out as text or JSON.
+
+Longer than 300 lines: most are short functions that read one kind of option.
+"""
 
 import getpass
 import inspect
@@ -12,6 +15,11 @@ from typing import Any, NoReturn
 
 EXIT_WAIT, EXIT_SPENT, EXIT_CONFLICT, EXIT_HELD, EXIT_HALTED = 3, 4, 5, 6, 7
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
+# What is deployed for the sake of another decision, and told like any other.
+_MOVES_NOTHING = {
+    "settle": "people get used to it, and what it gives does not count yet",
+    "way": "a step on the way, and what it gives does not count",
+}
 
 
 @contextmanager
@@ -82,15 +90,29 @@ def vector(text: str | None, option: str) -> list[float] | None:
 
 def _number(part: str, option: str, text: str) -> float:
     if not _NUMBER.fullmatch(part):
-        raise ValueError(f"{option}: {part!r} in {text!r} is not a number")
+        where = "" if part == text else f" in {text!r}"
+        raise ValueError(f"{option}: {part!r}{where} is not a number{_as_typed(part)}")
     return float(part)
 
 
 def number(text: str | None, option: str) -> float | None:
     """One number, written as people write them: Python would also read 1_000.5."""
     if text is not None and not _NUMBER.fullmatch(text):
-        raise ValueError(f"{option} must be a number, got {text!r}")
+        raise ValueError(f"{option} must be a number, got {text!r}{_as_typed(text)}")
     return None if text is None else float(text)
+
+
+def _as_typed(text: str) -> str:
+    """How a number is typed, where one can be seen in what was typed.
+
+    >>> _as_typed("21,4"), _as_typed("21.4 EUR"), _as_typed("12,000.5"), _as_typed("much")
+    ('; type 21.4, with a point', '; type 21.4, without a unit', '; with a point and nothing else', '')
+    """
+    if re.fullmatch(r"\s*[+-]?\d+,\d+\s*", text, re.ASCII):
+        return f"; type {text.strip().replace(',', '.')}, with a point"
+    if found := re.fullmatch(r"[^\d.,+-]*([+-]?\d+(?:\.\d+)?)[^\d.,]*", text, re.ASCII):
+        return f"; type {found[1]}, without a unit"
+    return "; with a point and nothing else" if any(map(str.isdigit, text)) else ""
 
 
 def bounds(text: str | None, dim: int) -> list[tuple[float | None, float | None]] | None:
@@ -247,8 +269,10 @@ def trial_as_text(trial: Any, spec: Any) -> str:
     width = max(map(len, trial.names))
     shown = zip(trial.names, words.as_typed(spec, trial.x.tolist()), strict=True)
     lines = [f"  {name:<{width}}  {value}" for name, value in shown]
-    same = ": keep what is deployed" if trial.keep else ""
-    return "\n".join([f"trial {trial.id} ({trial.kind}){same}", *lines])
+    said = ["keep what is deployed"] if trial.keep else []
+    said += [_MOVES_NOTHING[trial.kind]] if trial.kind in _MOVES_NOTHING else []
+    head = f"trial {trial.id} ({trial.kind})" + (f": {'; '.join(said)}" if said else "")
+    return "\n".join([head, *lines])
 
 
 def answer(one: dict[str, Any], names: list[str]) -> dict[str, Any]:
@@ -282,10 +306,10 @@ def recommended(study: Any) -> dict[str, Any]:
     }
 
 
-def outcome(study: Any, id: int, state: str) -> str:
-    """What became of a trial; where its answer is not needed any more, why."""
-    why = f": {study.trial(id).history[-1].reason}" if state == "superseded" else ""
-    return f"trial {id}: {state}{why}"
+def outcome(study: Any, id: Any, state: str) -> str:
+    """What became of a trial; where its answer is not used, why."""
+    why = study.trial(id).history[-1].reason if state in ("superseded", "failed") else None
+    return f"trial {id}: {state}" + (f": {why}" if why else "")
 
 
 def trial_as_line(trial: Any, spec: Any) -> str:

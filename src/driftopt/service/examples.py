@@ -31,6 +31,7 @@ STUDY_PLAN: dict[str, Any] = {
     "spent": 8,
     "stopped": None,
     "rows": 19,
+    "halted": None,
     "spec": {
         "x0": [2.5, 9.9],
         "names": ["tea", "oil"],

@@ -211,6 +211,7 @@ class StudyPlan(_Returned):
     spent: int
     stopped: str | None = Field(description="Why it was ended before its budget.")
     rows: int = Field(description="Rows of its log: the `after` from which on `events` tells what is new.")
+    halted: str | None = Field(description="Why nothing is asked until someone resumes it.")
     spec: dict[str, Any] = Field(description="What was decided at its creation.")
 
 

@@ -50,8 +50,8 @@ class DecisionGrid(SpaceStep):
         listed = list(given) if isinstance(given, list | tuple | np.ndarray) else [given] * dim
         if len(listed) != dim:
             raise ValueError(
-                f"grid must be one step, or {dim} of them, one for each coordinate of x0, None for a "
-                f"continuous one; got {checks.brief(given)}"
+                f"grid must be one step for all, or one for each coordinate of x0, {dim} of them, None for "
+                f"a continuous one; got {checks.brief(given)}"
             )
         pairs = [_pair(one) for one in listed]
         wide = np.full(dim, np.inf)

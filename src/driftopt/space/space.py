@@ -90,7 +90,7 @@ class Space(Plain):
         if apart:
             if measured:
                 raise ValueError("radius must be one number: the space has its own units")
-            sizes = checks.positive("radius", checks.vector("radius", radius, self.dim))
+            sizes = checks.positive("radius", checks.vector("radius", radius, self.dim).tolist())
         elif radius is not None:
             return self, radius
         elif measured:

@@ -14,6 +14,7 @@ from driftopt.study.errors import BudgetSpent, Halted, Holding, NothingToAsk, St
 from driftopt.study.log import Request, Writer, as_trial
 from driftopt.study.progress import OpenIteration
 from driftopt.study.session import Session
+from driftopt.study.spec import Spec
 from driftopt.study.trial import Place, Trial, state_of
 
 
@@ -122,8 +123,7 @@ def _next(
 ) -> Trial | Needed | None:
     """What the holder has not answered, else a new deployment; None: a lease was ended now, so look again."""
     if (halted := session.progress.halted) is not None:
-        start = display.decision(session.spec.names, session.spec.x0)
-        raise Halted(f"{halted}. Deploy the start again ({start}); `resume` goes on with the study")
+        raise refusal(session.spec, halted)
     out = [] if held is None else session.progress.unanswered(holder, purpose)[held:]
     if out:
         kept = out[0].id in session.progress.deployed.kept
@@ -135,6 +135,12 @@ def _next(
     if purpose == "method":
         return _ask_method(session, log, holder, computed)
     return _ask_evaluation(session, log, purpose, holder, computed)
+
+
+def refusal(spec: Spec, halted: str) -> Halted:
+    """What a study that is halted says to whoever asks."""
+    start = display.decision(spec.names, spec.x0)
+    return Halted(f"{halted}. Deploy the start again ({start}); `resume` goes on with the study")
 
 
 def _trial(session: Session, log: Writer, id: int) -> Trial:

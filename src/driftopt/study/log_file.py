@@ -62,4 +62,11 @@ def from_data(what: str, whole: Mapping[str, Any]) -> LogFile:
 
 
 def _foreign(what: str, error: Exception) -> ValueError:
-    return ValueError(f"{what} is no file that `export` wrote as .json ({error!r:.80})")
+    why = f"{error!r:.80}"
+    if isinstance(error, UnicodeDecodeError):
+        why = "it is no text"
+    elif isinstance(error, json.JSONDecodeError):
+        why = f"it is no JSON: {error}"
+    elif isinstance(error, KeyError):
+        why = f"it has no {error}"
+    return ValueError(f"{what} is no file that `export` wrote as .json ({why})")

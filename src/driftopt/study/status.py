@@ -12,3 +12,4 @@ class Status(NamedTuple):
     spent: int  # deployments that count against the budget
     stopped: str | None  # why it was ended before its budget
     rows: int  # how many its log has
+    halted: str | None  # why nothing is asked until someone resumes it

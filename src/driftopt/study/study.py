@@ -498,7 +498,13 @@ class Study:
         with self._session.lock:
             self._session.follow()
             done = self._session.progress
-            return Status(self.name, self._log.created_at, done.budget, done.spent, done.stopped, done.rows)
+            so_far = (done.budget, done.spent, done.stopped, done.rows, done.halted)
+            return Status(self.name, self._log.created_at, *so_far)
+
+    def check_halted(self) -> None:
+        """Raise Halted where a hard limit was broken twice in a row, as the next `ask` would."""
+        if (halted := self.status().halted) is not None:
+            raise asking.refusal(self.spec, halted)
 
     def trial(self, id: int) -> Trial:
         """One deployment by its number."""

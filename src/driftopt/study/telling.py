@@ -293,10 +293,11 @@ def _record(session: Session, log: Writer, trial: KnownTrial, said: Said, gone_o
     before = trial.told
     if before is not None:
         if not (said.same(before) or said.stands(trial)):
-            works = advice(session, log, trial, said.value is None)
+            works, now_stands = advice(session, log, trial, said.value is None), last_said(trial)
+            amended = "" if now_stands in (None, before) else f", then {now_stands.kind} {_words(now_stands)}"
             raise Conflict(
-                f"trial {asked.id} was already told {_words(before)}; it cannot also be {_words(said)}. "
-                f"Nothing was changed; {works}"
+                f"trial {asked.id} was already told {_words(before)}{amended}; it cannot also be "
+                f"{_words(said)}. Nothing was changed; {works}"
             )
         return state_of([row.kind for row in happened])
     tries = log.tries(asked.place) if trial.tried_again else {}

@@ -71,8 +71,8 @@ def _progress(facts: Table, summary: Summary, now: float) -> None:
         facts.add_row("stopped", _name(summary.stopped or "without a reason"))
     first, last = summary.first_answer, summary.last_answer
     if first is not None and last is not None:
-        dates = f"{words.date(first)} to {words.date(last)}, {words.span(last - first)}"
-        facts.add_row("answers", f"{dates}; the last {words.span(max(0.0, now - last))} ago")
+        ago = words.span(max(0.0, now - last))
+        facts.add_row("answers", f"{words.days(first, last)}; the last {ago} ago")
 
 
 def _values(facts: Table, summary: Summary) -> None:
@@ -80,7 +80,8 @@ def _values(facts: Table, summary: Summary) -> None:
     if told is not None:
         facts.add_row("values", Text(words.sparkline(told.trend)))
         end = [significant(value, 4) for value in (told.first, told.last, told.low, told.high)]
-        facts.add_row("", f"{told.n} told: {end[0]} … {end[1]}, between {end[2]} and {end[3]}")
+        course = f"{end[0]} … {end[1]}, between {end[2]} and {end[3]}" if told.n > 1 else end[0]
+        facts.add_row("", f"{told.n} told: {course}")
     _side(facts, summary)
     drift = summary.drift
     if drift is not None:

@@ -93,7 +93,7 @@ def _course(summary: Summary) -> str:
     first, last, told = summary.first_answer, summary.last_answer, summary.values
     if first is None or last is None:
         return "No answer is in yet."
-    text = f"Answers from {words.date(first)} to {words.date(last)}, {words.span(last - first)}."
+    text = f"Answers: {words.days(first, last)}."
     if told is not None:
         a, b, low, high = (significant(value, 4) for value in (told.first, told.last, told.low, told.high))
         text += f" {told.n} values told, the first {a}, the last {b}, between {low} and {high}."

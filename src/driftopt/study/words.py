@@ -57,6 +57,17 @@ def date(at: float) -> str:
     return moment(at).strftime("%Y-%m-%d")
 
 
+def days(first: float, last: float) -> str:
+    """From one moment to another, by the calendar.
+
+    >>> days(0.0, 0.0), days(0.0, 3 * 86400.0)
+    ('1970-01-01', '1970-01-01 to 1970-01-04, 3 days')
+    """
+    if date(first) == date(last):
+        return date(first)
+    return f"{date(first)} to {date(last)}, {span(last - first)}"
+
+
 def moment(at: float) -> datetime.datetime:
     """Seconds since the epoch as a time in UTC; the nearest that a calendar has."""
     first, last = -62135596800.0, 253402300799.0  # the years 1 and 9999

@@ -1,0 +1,81 @@
+"""Slips at the shell: what is typed wrong, told twice or far off is answered with what to type."""
+
+import json
+
+import pytest
+
+from driftopt.study import Study
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("21,4", "got '21,4'; type 21.4, with a point"),
+        ("21.4 EUR", "got '21.4 EUR'; type 21.4, without a unit"),
+        ("€21.4", "type 21.4, without a unit"),
+        ("1.234,5", "with a point and nothing else"),
+        ("1 234.5", "with a point and nothing else"),
+        ("", "value must be a number, got ''"),
+        ("much", "value must be a number, got 'much'"),
+    ],
+)
+def test_how_a_number_is_typed(prices, shell, typed, said):
+    shell("ask", prices, "weekly")
+    for command in ("tell", "correct"):
+        code, _, err = shell(command, prices, "weekly", 1, typed, "--json")
+        assert code == 2
+        assert json.loads(err)["error"].endswith(said)
+    assert Study.open(prices, "weekly").trials()[0].state == "pending"
+
+
+def test_a_list_with_a_unit_in_it(tmp_path, shell):
+    code, _, err = shell("create", tmp_path / "a.db", "a", "--x0", "2.20 €", "--budget", 9, "--json")
+    assert (code, json.loads(err)["error"]) == (
+        2,
+        "--x0: '2.20 €' is not a number; type 2.20, without a unit",
+    )
+
+
+def test_what_was_created_and_what_to_deploy_first(tmp_path, shell):
+    place = tmp_path / "my shop.db"
+    code, out, _ = shell("create", place, "a", "--x0", "2", "--radius", 0.1, "--budget", 9)
+    assert (code, out.splitlines()) == (
+        0,
+        [
+            "study 'a' created: 9 deployments, minimize by auto. What to deploy first:",
+            f"  driftopt study ask '{place}' a",
+        ],
+    )
+
+
+def test_a_failure_says_why(prices, shell):
+    shell("ask", prices, "weekly")
+    code, out, _ = shell("tell", prices, "weekly", 1, "21.4", "--x-deployed", "1.9,1.9")
+    assert (code, out.startswith("trial 1: failed: deployed 2.")) == (0, True)
+    shell("ask", prices, "weekly")
+    assert shell("tell", prices, "weekly", 2, "nan")[1] == "trial 2: failed: the value is nan\n"
+
+
+def test_a_conflict_says_what_stands(prices, shell):
+    shell("ask", prices, "weekly")
+    shell("tell", prices, "weekly", 1, "-21.9")
+    shell("correct", prices, "weekly", 1, "21.9")
+    code, _, err = shell("tell", prices, "weekly", 1, "22")
+    assert code == 5
+    assert "was already told -21.9, then corrected 21.9; it cannot also be 22.0" in err
+
+
+def test_what_does_not_count_is_said_to_whoever_deploys_it(tmp_path, shell):
+    path = tmp_path / "a.db"
+    shell("create", path, "a", "--x0", "2,5", "--radius", 0.3, "--budget", 24, "--settle", 2)
+    assert "trial 1 (settle): people get used to it" in shell("ask", path, "a")[1]
+    shell("tell", path, "a", 1, 7)
+    assert "trial 2 (method): keep what is deployed\n" in shell("ask", path, "a")[1]
+
+
+def test_a_file_that_is_no_export(tmp_path, prices, shell):
+    for content, why in ((b"SQLite format 3\x00\xff", "it is no text"), (b"{}", "it has no 'study'")):
+        (tmp_path / "a.json").write_bytes(content)
+        code, _, err = shell("import", tmp_path / "b.db", tmp_path / "a.json", "--json")
+        assert code == 2
+        assert f"is no file that `export` wrote as .json ({why})" in json.loads(err)["error"]
