@@ -1,5 +1,6 @@
 """Without the packages of the report extra: said at the start, and no run is lost."""
 
+import json
 import subprocess
 import sys
 
@@ -28,29 +29,39 @@ def bare(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
 
 
-def driftopt(folder, *words):
-    """The command in a process of its own that cannot import the extra's packages."""
-    code = BLOCKED + f"sys.argv = {['driftopt', *words]!r}\nfrom driftopt.cli import main\nmain()"
-    return subprocess.run(
+def driftopt(folder, *commands):
+    """What each command prints and says, one after another, in a process without the extra's packages."""
+    code = f"""{BLOCKED}
+import contextlib, io, json
+from driftopt.cli import main
+done = []
+for words in {commands!r}:
+    sys.argv, out, err = ["driftopt", *words], io.StringIO(), io.StringIO()
+    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        main()
+    done.append([out.getvalue(), err.getvalue()])
+print(json.dumps(done))
+"""
+    done = subprocess.run(
         [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False, timeout=300
     )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def test_compare_prints_its_table_and_writes_what_it_can(tmp_path):
     (tmp_path / "tiny.toml").write_text(TOML)
-    first = driftopt(tmp_path, "compare", "tiny.toml")
-    assert first.returncode == 0, first.stderr
-    assert "polars, jinja2 and matplotlib not installed" in first.stderr.splitlines()[0]
-    assert "pip install 'driftopt[report]'" in first.stderr
-    assert "| auto | " in first.stdout
-    assert "parts were run now" in first.stdout
+    words = ("compare", "tiny.toml")
+    (out, err), again, (fresh, _) = driftopt(tmp_path, words, words, (*words, "--fresh"))
+    assert "polars, jinja2 and matplotlib not installed" in err.splitlines()[0]
+    assert "pip install 'driftopt[report]'" in err
+    assert "| auto | " in out
+    assert "parts were run now" in out
     written = {path.name for path in (tmp_path / "results" / "tiny").iterdir()}
     assert written == {"table.md", "tests.csv", "manifest.json", "parts"}
-    again = driftopt(tmp_path, "compare", "tiny.toml")
-    assert "1 of 1 parts were finished before and are used again, from results/tiny/parts" in again.stdout
-    assert "finished before" not in again.stderr  # it is said once
-    fresh = driftopt(tmp_path, "compare", "tiny.toml", "--fresh")
-    assert "all 1 parts were run now" in fresh.stdout
+    assert "1 of 1 parts were finished before and are used again, from results/tiny/parts" in again[0]
+    assert "finished before" not in again[1]  # it is said once
+    assert "all 1 parts were run now" in fresh
 
 
 def test_reproduce_refuses_before_anything_runs(bare, tmp_path):

@@ -70,7 +70,8 @@ from driftopt.runtime import jax_settings
 jax_settings.keep_compiled()
 from driftopt import Study
 database = "sqlite:///" + os.environ["XDG_CACHE_HOME"] + "/study.db"
-Study.create(database, name="shop", x0=[5.0, 5.0], budget=64).ask()
+numbers = {"radius": 0.5, "step": 0.01}  # a program that is small
+Study.create(database, name="shop", x0=[5.0, 5.0], budget=64, method="zo-sph", params=numbers).ask()
 """
 
 
