@@ -191,12 +191,15 @@ def _option_two(method, problem):
     step = method.learner.step
 
     def run(key):
-        state = method.init(jax.random.fold_in(key, 0), CENTER)
         oracle = jax.random.fold_in(key, 1)
-        for t in range(4):  # the initialisation query and iterations 1, 2, 3 of a block of 4
-            noise = method.noise(state.key, state.told, DIM)
-            before, points = state, method.ask(state)
-            state = method.tell(state, jax.vmap(problem.sample)(jax.random.fold_in(oracle, t)[None], points))
+
+        def told(t, state):
+            values = jax.vmap(problem.sample)(jax.random.fold_in(oracle, t)[None], method.ask(state))
+            return method.tell(state, values)
+
+        # The initialisation query and iterations 1, 2, 3 of a block of 4.
+        before = jax.lax.fori_loop(0, 3, told, method.init(jax.random.fold_in(key, 0), CENTER))
+        state, noise = told(3, before), method.noise(before.key, before.told, DIM)
         y = before.x + noise.mix * before.increment
         known = jnp.concatenate([before.previous[None], y - CENTER, before.increment / step])
         return (before.increment - state.increment) / step, problem.smoothed_gradient(y, RADIUS), known
