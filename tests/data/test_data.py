@@ -89,18 +89,18 @@ def test_a_good_file_enters_the_cache_and_stays(server, folder):
 
 
 @pytest.mark.parametrize(
-    ("path", "says"),
+    ("path", "says", "timeout"),
     [
-        ("other", "not the registered file"),
-        ("cut", "ended after"),
-        ("unmeasured", "not the registered file"),
-        ("missing", "404"),
-        ("slow", "could not be read"),
+        ("other", "not the registered file", 60),
+        ("cut", "ended after", 60),
+        ("unmeasured", "not the registered file", 60),
+        ("missing", "404", 60),
+        ("slow", "could not be read", 0.5),
     ],
 )
-def test_a_bad_download_leaves_nothing_and_says_how_to_go_on(server, folder, path, says):
+def test_a_bad_download_leaves_nothing_and_says_how_to_go_on(server, folder, path, says, timeout):
     with pytest.raises(DataError, match=says) as caught:
-        fetch.fetch_file(replace(GOOD, url=server.url(path)), timeout=0.5)
+        fetch.fetch_file(replace(GOOD, url=server.url(path)), timeout=timeout)
     assert "--from FILE" in str(caught.value)
     assert held(folder) == []
 

@@ -19,7 +19,7 @@ class Window:
 
     def until(self, script, *given):
         """Wait in the browser, without a clock of ours, until something is so; returns what it is."""
-        self.driver.set_script_timeout(30)
+        self.driver.set_script_timeout(120)
         watch = """
             const given = [...arguments], done = given.pop();
             const look = () => { try { return (() => { return SCRIPT; })(); } catch { return null; } };
