@@ -5,6 +5,7 @@ import json
 import pytest
 
 from driftopt.study import Study
+from support.study_worlds import PLAIN
 
 
 @pytest.mark.parametrize(
@@ -79,3 +80,27 @@ def test_a_file_that_is_no_export(tmp_path, prices, shell):
         code, _, err = shell("import", tmp_path / "b.db", tmp_path / "a.json", "--json")
         assert code == 2
         assert f"is no file that `export` wrote as .json ({why})" in json.loads(err)["error"]
+
+
+def test_an_answer_that_comes_too_late_is_told_so(tmp_path, clock, shell):
+    """A week late, when another holder has answered: kept, not used, and the sentence names that one."""
+    study = Study.create(tmp_path / "a.db", "a", budget=20, clock=clock, **PLAIN)
+    late, other = study.ask(holder="ana"), study.ask(holder="bo")
+    clock.now += 8 * 86400
+    again, _ = study.ask(holder="cy"), study.ask(holder="di")
+    for trial in (again, other):
+        study.tell(trial.id, 7.5)
+    code, out, _ = shell("tell", tmp_path / "a.db", "a", late.id, 7.1)
+    assert (code, out.startswith(f"trial {late.id}: superseded: it came late")) == (0, True)
+    code, _, err = shell("correct", tmp_path / "a.db", "a", late.id, 7.2, "--json")
+    assert code == 2
+    assert f"is not used, since trial {again.id} was asked in its place" in json.loads(err)["error"]
+    listed = shell("trials", tmp_path / "a.db", "a")[1].splitlines()
+    assert listed[3].endswith(f"di  [trial {other.id} answered first]")
+
+
+def test_a_token_that_is_wrong_says_where_it_is_taken_from(http_url, monkeypatch, shell):
+    monkeypatch.setenv("DRIFTOPT_TOKEN", "no-token-that-this-server-knows")
+    code, _, err = shell("list", http_url, "--json")
+    assert code == 2
+    assert json.loads(err)["error"].endswith("token=…, or DRIFTOPT_TOKEN in the environment")

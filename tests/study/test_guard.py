@@ -121,7 +121,7 @@ def test_released_too_late_the_answer_in_its_place_stands(url, how):
     assert study.accept(trial.id) == "superseded"  # once more is nothing
     assert study.accept(other.id) == "complete"  # it counts already
     assert len(study.trial(trial.id).history) == 2
-    with pytest.raises(ValueError, match="nothing to amend"):
+    with pytest.raises(ValueError, match="its answer is not used"):
         study.void(trial.id)
 
 

@@ -308,8 +308,10 @@ def recommended(study: Any) -> dict[str, Any]:
 
 def outcome(study: Any, id: Any, state: str) -> str:
     """What became of a trial; where its answer is not used, why."""
-    why = study.trial(id).history[-1].reason if state in ("superseded", "failed") else None
-    return f"trial {id}: {state}" + (f": {why}" if why else "")
+    if state not in ("superseded", "failed"):
+        return f"trial {id}: {state}"
+    late = "it came late, and is kept on record; its point was answered, or its iteration drawn anew, before"
+    return f"trial {id}: {state}: {study.trial(id).history[-1].reason or late}"
 
 
 def trial_as_line(trial: Any, spec: Any) -> str:
@@ -318,5 +320,6 @@ def trial_as_line(trial: Any, spec: Any) -> str:
 
     told = "" if trial.value is None else f" {display.number(trial.value)}"
     where = words.decision(spec, trial.x.tolist())
-    story = f"  [{trial.story}]" if trial.story else f"  [{trial.reason}]" if trial.reason else ""
-    return f"{trial.id}  {trial.kind}  {trial.state}{told}  {where}  {trial.holder}{story}"
+    why = trial.story or trial.reason or (trial.history[-1].reason if trial.history else None)
+    line = f"{trial.id}  {trial.kind}  {trial.state}{told}  {where}  {trial.holder}"
+    return f"{line}  [{why}]" if why else line

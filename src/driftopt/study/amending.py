@@ -184,7 +184,7 @@ _ADVICE = {
     "pending": "tell it, or say that it failed",
     "expired": "tell it, or say that it failed",
     "failed": "there is no answer to take back",
-    "superseded": "its answer is not used, so there is nothing to amend",
+    "superseded": "its answer is not used",
 }
 
 

@@ -210,5 +210,6 @@ def _raise(status: int, content: bytes, no_server: str) -> bytes:
     if isinstance(found, type) and issubclass(found, errors.StudyError):
         raise found(detail)
     if status in (401, 403):
-        raise PermissionError(detail)
+        own = f". Here it is token=…, or {VARIABLE} in the environment" if status == 401 else ""
+        raise PermissionError(detail + own)
     raise (ValueError if status < 500 else errors.DatabaseRefused)(detail)
