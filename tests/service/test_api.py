@@ -44,7 +44,9 @@ def test_refusals_say_what_python_says(http, create):
     assert conflict.startswith(f"trial {first['id']} was already told 12.5; it cannot also be 13.0")
     missing = http.post(f"{at}/trials/999999:tell", json={"value": 1})
     assert refused(missing, 404, "UnknownTrial") == "this study has no trial 999999"
-    assert "holds no study 'nowhere'" in refused(http.get("/v1/studies/nowhere"), 404, "NoSuchStudy")
+    assert "this server holds no study 'nowhere'" in refused(
+        http.get("/v1/studies/nowhere"), 404, "NoSuchStudy"
+    )
     exists = http.post("/v1/studies", json={"name": "x", "budget": 12} | PLAN)
     assert exists.status_code == 201
     assert "already holds a study 'x'" in refused(

@@ -114,6 +114,8 @@ class KeptStudies:
 
     def __init__(self, url: str, clock: Callable[[], float], seconds: float):
         self.database = Database(url)
+        self.place = self.database.label
+        self.database.label = "this server"  # to clients: where it keeps its studies is its own affair
         self._clock = clock
         self._seconds = seconds
         self._kept: OrderedDict[str, KeptStudy] = OrderedDict()

@@ -32,7 +32,7 @@ class Server(uvicorn.Server):
     @property
     def label(self) -> str:
         """The database, as it may be shown."""
-        return self._service.studies.database.label
+        return self._service.studies.place
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Finish what is begun, and take nothing new."""
