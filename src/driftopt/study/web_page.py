@@ -155,5 +155,6 @@ def _facts(spec: Spec, summary: Summary) -> list[tuple[str, str]]:
     if summary.control is not None:
         facts.append(("Relative to control", summary.control.advice))
     if summary.drift is not None:
-        facts.append(("At the start", f"{summary.drift.n} values, mean {significant(summary.drift.mean, 4)}"))
+        told = f"{summary.drift.n} value{'s' * (summary.drift.n != 1)}"
+        facts.append(("At the start", f"{told}, mean {significant(summary.drift.mean, 4)}"))
     return [*facts, ("Seed", str(spec.seed))]

@@ -171,7 +171,7 @@ class Reader:
         """What was handed out under this number, and what happened to it."""
         rows = self._connection.execute(statements.TRIAL, self._study | {"id": id}).all()
         if not rows:
-            raise UnknownTrial(f"this study has no trial {id}")
+            raise UnknownTrial(f"this study has no trial {id}: `trials` lists those that it has")
         width = len(Asked._fields)
         asked, (redrawn, tried_again) = Asked._make(rows[0][:width]), rows[0][width : width + 2]
         happened = [Happened._make(row[width + 2 :]) for row in rows if row[width + 2] is not None]
