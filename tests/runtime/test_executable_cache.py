@@ -12,7 +12,7 @@ import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -121,6 +121,58 @@ def test_threads_that_want_one_program_wait_for_one_of_them(folder, monkeypatch)
         one, other = pool.map(together, range(2))
     np.testing.assert_array_equal(one, other)
     assert len(made) == 1
+
+
+@dataclass(frozen=True)
+class Named:
+    """The plan of a program of which only this matters."""
+
+    name: str
+    devices: int = 1
+
+
+@pytest.mark.parametrize("as_files", [False, True])
+def test_a_problem_that_simulates_while_it_is_traced_waits_for_nobody_who_waits_for_it(
+    folder, monkeypatch, as_files
+):
+    """One thread traces a program and needs another, which a second thread is about to trace."""
+    executable_cache.keep_in(folder if as_files else None)
+    inside, coming, lower = threading.Event(), threading.Event(), executable_cache._lowered
+    ones = (jax.numpy.ones(3),)
+
+    def lowered(jitted, arguments, plan):
+        if plan == Named("inner") and inside.is_set():
+            coming.set()
+        return lower(jitted, arguments, plan)
+
+    @cache
+    def inner(_):
+        return jax.jit(lambda x, plan: (x + 1, x), static_argnums=1)
+
+    def traced(x, plan):
+        inside.set()
+        coming.wait()
+        with jax.ensure_compile_time_eval():
+            return x + executable_cache.call(inner, ones, Named("inner"))[0], x
+
+    @cache
+    def outer(_):
+        return jax.jit(traced, static_argnums=1)
+
+    def second():
+        inside.wait()
+        found.append(executable_cache.call(inner, ones, Named("inner"))[0])
+
+    found = []
+    monkeypatch.setattr(executable_cache, "_lowered", lowered)
+    first = lambda: found.append(executable_cache.call(outer, ones, Named("outer"))[0])  # noqa: E731
+    threads = [threading.Thread(target=work, daemon=True) for work in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60.0)
+    assert not any(thread.is_alive() for thread in threads)
+    assert sorted(float(one.sum()) for one in found) == [6.0, 9.0]
 
 
 def test_a_program_of_the_second_loop_is_kept_too(folder, monkeypatch):

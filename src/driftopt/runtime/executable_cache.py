@@ -66,19 +66,20 @@ def call(jitted: Callable[[str], Any], arguments: tuple[Any, ...], plan: Any, re
     lock = _locks.setdefault(key, threading.Lock())  # what one thread makes the others wait for
     if _folder is None or code or not _keepable():
         program = jitted(code)
-        with lock:
-            if key not in _ran and not getattr(jax.config, "jax_disable_jit", False):
-                _lowered(program, arguments, plan).compile()  # which JAX remembers
-            _ran.add(key)
+        if key not in _ran and not getattr(jax.config, "jax_disable_jit", False):
+            _compile(program, arguments, plan, key)
         return program(*arguments, plan)
     path = _folder / key
     trees = _structures(arguments, results)
     with lock:
-        if key not in _loaded:
-            found = _read(path, trees, plan.devices)
-            _loaded[key] = _make(jitted(""), arguments, plan, path, trees) if found is None else found
-            if found is not None:
-                _untried.add(key)
+        if key not in _loaded and (found := _read(path, trees, plan.devices)) is not None:
+            _loaded[key] = found
+            _untried.add(key)
+    if key not in _loaded:
+        lowered = _lowered(jitted(""), arguments, plan)
+        with lock:
+            if key not in _loaded:
+                _loaded[key] = _make(lowered, path, trees)
     program = _loaded[key]
     if key not in _untried:
         return program(*arguments)
@@ -87,11 +88,21 @@ def call(jitted: Callable[[str], Any], arguments: tuple[Any, ...], plan: Any, re
         _untried.discard(key)
         return result
     except jax.errors.JaxRuntimeError:  # a file that can be read and not run: the program is made again
+        lowered = _lowered(jitted(""), arguments, plan)
         with lock:
             if _loaded[key] is program:
-                _loaded[key] = _make(jitted(""), arguments, plan, path, trees)
+                _loaded[key] = _make(lowered, path, trees)
         _untried.discard(key)
     return _loaded[key](*arguments)
+
+
+def _compile(jitted: Any, arguments: Any, plan: Any, key: str) -> None:
+    """Make a program that JAX remembers."""
+    lowered = _lowered(jitted, arguments, plan)
+    with _locks[key]:
+        if key not in _ran:
+            lowered.compile()
+        _ran.add(key)
 
 
 def traced(run: Callable[[], Any]) -> Any:
@@ -174,8 +185,7 @@ def _structures(arguments: Any, results: int) -> tuple[Any, Any]:
     return jax.tree.structure((arguments, {})), jax.tree.structure((0,) * results)
 
 
-def _make(jitted: Any, arguments: Any, plan: Any, path: Path, trees: tuple[Any, Any]) -> Any:
-    lowered = _lowered(jitted, arguments, plan)
+def _make(lowered: Any, path: Path, trees: tuple[Any, Any]) -> Any:
     with _watching() as found:
         program = lowered.compile()
     # What JAX found in its own cache lacks the parts that a file needs.
@@ -195,6 +205,7 @@ def _lowered(jitted: Any, arguments: Any, plan: Any) -> Any:
     """A program ready to be compiled: by one thread at a time, for this is Python's work.
 
     Of sixteen threads that trace at once each waits for all the others, and the compiler has nothing to do.
+    Never under a program's own lock: a problem that is traced may itself simulate, and need that program.
     """
     with _LOWERING:
         return jitted.lower(*arguments, plan)
