@@ -30,6 +30,16 @@ def test_telling_what_stands_now_is_as_harmless_as_telling_it_twice(any_url):
     assert study.tell(failed.id, 2.0) == study.fail(failed.id, "no stock") == "complete"
 
 
+def test_a_value_of_another_point_does_not_stand_for_the_asked_one(any_url):
+    """Told with another decision by mistake, and then without: it was not recorded, and must not look so."""
+    study = Study.create(any_url, "a", budget=8, **PLAIN)
+    trial = study.ask()
+    assert study.tell(trial.id, 1.5, x_deployed=[9, 9]) == "failed"
+    assert study.tell(trial.id, 1.5, x_deployed=[9, 9]) == "failed"
+    with pytest.raises(Conflict, match="`correct` replaces"):
+        study.tell(trial.id, 1.5)
+
+
 def test_a_conflict_advises_what_works(url, clock):
     """Where another answer came first, `correct` is refused: then the sentence names the one that counts."""
     study = Study.create(url, "a", budget=20, clock=clock, **PLAIN)

@@ -65,6 +65,8 @@ class Said:
         now, first = last_said(trial), trial.told
         if self.value is None or now is None or first is None:
             return self.value is None and state_of([row.kind for row in trial.happened]) == "voided"
+        if now.kind == "failed":  # a value of another point, which says nothing of this one
+            return False
         where = self.x_deployed is None or self.x_deployed == first.x_deployed
         return where and (self.value, self.sem, self.beside) == (now.value, now.sem, now.beside)
 
