@@ -145,7 +145,8 @@ class Remote:
     def _told(self, found: Sequence[Mapping[str, Any]]) -> list[str]:
         """The states of trials that were told; which others are held since is remembered."""
         for one in found:
-            self._doubted.setdefault(one["id"], []).extend(one["doubted"])
+            # A server that is older than this says nothing of them; they show in `summary()`.
+            self._doubted[one["id"]] = list(one.get("doubted", ()))
         return [one["state"] for one in found]
 
     @property
@@ -232,7 +233,7 @@ class Remote:
         return RemoteWatch(self, self.status().rows if after is None else checks.whole("after", after))
 
     def status(self) -> Status:
-        plan = self.request("")
+        plan = {"halted": None} | self.request("")  # a server that is older than this does not say it
         return Status(**{name: plan[name] for name in Status._fields})
 
     def recommend(self) -> Recommendation:
