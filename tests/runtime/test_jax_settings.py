@@ -95,3 +95,13 @@ def test_entries_of_the_cache_are_put_in_place_whole_and_half_ones_are_replaced(
     assert "Error reading persistent compilation cache entry" in done.stderr
     done = ask(ASKING)  # nothing is left to warn of
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions are of Unix")
+def test_entries_of_a_folder_that_people_share_can_be_read_by_them(tmp_path):
+    lru_cache = pytest.importorskip("jax._src.lru_cache")
+    jax_settings.write_entries_whole()
+    lru_cache.LRUCache(str(tmp_path), max_size=-1).put("a", b"program")
+    (tmp_path / "usual").touch()
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+    assert modes["a-cache"] == modes["usual"]

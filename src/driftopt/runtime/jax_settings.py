@@ -74,7 +74,8 @@ def write_entries_whole() -> None:
         if cache.eviction_enabled or "://" in folder:  # under a lock of JAX's own, or in a bucket
             plain(cache, key, value)
         else:
-            files.write_whole(Path(folder) / f"{key}-cache", value, private=True, lasting=False)
+            # As readable as JAX leaves it: people may share a folder that they named.
+            files.write_whole(Path(folder) / f"{key}-cache", value, lasting=False)
 
     LRUCache.put = put  # pyright: ignore[reportAttributeAccessIssue]
 
