@@ -104,3 +104,20 @@ def test_a_token_that_is_wrong_says_where_it_is_taken_from(http_url, monkeypatch
     code, _, err = shell("list", http_url, "--json")
     assert code == 2
     assert json.loads(err)["error"].endswith("token=…, or DRIFTOPT_TOKEN in the environment")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("--x0 2,5 --budget 10 --reserve 12", "a reserve of 12 is too small: it leaves 0 deployments"),
+        ("--x0 2,5 --budget 10 --reserve 9", "it leaves 1 deployments for the method, which needs 2"),
+        ("--x0 2.22,5 --budget 40 --grid 0.05", "0.05@2.22 in the shell"),
+        ("--x0 2,5 --budget 40 --radius 0,2", "got [0.0, 2.0]"),
+        ("--x0 2 --budget 40 --grid 0,05", "grid must be one step for all, or one for each coordinate"),
+    ],
+)
+def test_what_a_new_study_lacks(tmp_path, shell, given, said):
+    words = given.split() if "--radius" in given else [*given.split(), "--radius", "0.1"]
+    code, _, err = shell("create", tmp_path / "a.db", "a", *words, "--json")
+    assert code == 2
+    assert said in json.loads(err)["error"]

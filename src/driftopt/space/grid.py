@@ -276,7 +276,7 @@ class DecisionGrid(SpaceStep):
             raise ValueError(
                 f"grid: x0[{i}] = {start[i]:.10g} is on no step of {self.steps[i]:.10g} from "
                 f"{self.origin[i]:g}: start at {nearest[i]:.10g}, or give the pair ({self.steps[i]:.10g}, "
-                f"{start[i]:.10g}) for the grid that runs through it"
+                f"{start[i]:.10g}), {self.steps[i]:.10g}@{start[i]:.10g} in the shell, for the one through it"
             )
 
 

@@ -68,6 +68,13 @@ def specify(
             f"reserve must be 0 or at least {2 * held}, for a deployment of the start and one of the "
             f"recommendation, way not counted; got {reserve}"
         )
+    needed = points * repeats * held * (1 + built.warmup)
+    if reserve and usable < needed:
+        raise ValueError(
+            f"a budget of {budget} with a reserve of {reserve} is too small: it leaves {max(usable, 0)} "
+            f"deployments for the method, which needs {needed} for its first step; raise the budget or lower "
+            "the reserve"
+        )
     checks.budget(max(usable, 1), points * repeats * held, 1 + built.warmup)
     reach = built.reach_in(space.dim)
     spec = Spec(
