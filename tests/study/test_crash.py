@@ -83,7 +83,7 @@ FEW = {"params": {"radius": 0.3, "batch": 2}}
         pytest.param("sqlite", 60, 120, SETTLING, id="sqlite-settling"),
         pytest.param("postgres", 20, 40, {**SETTLING, **FEW}, id="postgres-settling"),
         pytest.param("sqlite", 60, 180, STEPWISE, id="sqlite-stepwise"),
-        pytest.param("postgres", 40, 160, STEPWISE, id="postgres-stepwise"),
+        pytest.param("postgres", 52, 160, STEPWISE, id="postgres-stepwise"),
     ],
 )
 def test_no_kill_loses_or_changes_anything(request, zygote, store, kills, budget, arguments):
