@@ -41,11 +41,23 @@ def chromium(folder):
         driver.quit()
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    """A browser for all tests of a module."""
+@pytest.fixture(scope="session")
+def only_browser(tmp_path_factory):
+    """One for all tests: to start it takes seconds."""
     with chromium(tmp_path_factory.mktemp("browser")) as driver:
         yield driver
+
+
+@pytest.fixture(scope="module")
+def browser(only_browser):
+    """A browser for all tests of a module, as if it had just been started."""
+    only_browser.get("about:blank")
+    only_browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    only_browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    only_browser.execute_cdp_cmd("Network.clearBrowserCache", {})
+    for log in ("browser", "performance"):
+        only_browser.get_log(log)
+    return only_browser
 
 
 def resize(browser, width, height, *, dark=False):
