@@ -32,7 +32,7 @@ import pytest
 from driftopt import methods
 from driftopt.drivers import compiler_options
 from driftopt.oracle import Sight
-from driftopt.runtime import jax_settings
+from driftopt.runtime import executable_cache, jax_settings
 from support.order import by_subject
 from support.programs import forget_programs, share_contexts
 from support.quick_loop import LONG_FILES, below, mark_long
@@ -96,6 +96,7 @@ def pytest_unconfigure() -> None:
 FULL = 1150 * 2**20  # bytes of memory from which on a worker forgets its compiled programs
 ROOM = 250 * 2**20  # what it may take before it forgets again, however much could not be given back
 enough = FULL
+SHORTEST = jax.config.jax_persistent_cache_min_compile_time_secs  # seconds of compiling that are kept
 
 
 def pytest_collection_finish() -> None:
@@ -107,8 +108,11 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
-    """Forget compiled programs once they fill the memory: each takes more than a megabyte."""
+    """Undo what commands set in this process, and forget compiled programs once they fill the memory."""
     global enough
+    executable_cache.keep_in(None)
+    if jax.config.jax_persistent_cache_min_compile_time_secs != SHORTEST:
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", SHORTEST)
     if os.path.exists("/proc/self/statm") and memory() > enough:
         forget_programs()
         gc.collect()
