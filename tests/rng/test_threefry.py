@@ -1,6 +1,7 @@
 """The generator gives JAX's numbers bit for bit; the normal law is the quantile function of its cells."""
 
 import jax
+import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -79,6 +80,15 @@ def test_words_are_hashed_along_any_axis(axes):
         ]
         for words, wanted in zip(found, threefry.hashed(*at), strict=True):
             np.testing.assert_array_equal(words[i], wanted)
+
+
+def test_a_program_for_any_number_of_words_hashes_them_too():
+    """As `jax.export` makes one: its size is not known where the operations are written down."""
+    (size,) = jax.export.symbolic_shape("size")
+    shape = jax.ShapeDtypeStruct((size,), jnp.uint32)
+    program = jax.export.export(jax.jit(lambda low: threefry.hashed((low, low), low, low)))(shape)
+    words = np.arange(5, dtype=np.uint32)
+    np.testing.assert_array_equal(program.call(words), threefry.hashed((words, words), words, words))
 
 
 def test_more_numbers_than_the_counter_holds_are_refused():

@@ -151,6 +151,11 @@ ROOM = [
     {"constraints": {"A": [[1, -1]], "lb": 0, "ub": 0}},
     {"constraints": {"A": [[1, 1]], "ub": 3e-8}, "bounds": [(1e-8, 2e-8)] * 2, "x0": [1e-8, 1e-8]},
     {"constraints": {"A": [[1, 1]], "ub": 2.001e6}, "bounds": [(1e6, None)] * 2, "x0": [1e6, 1e6]},
+    {
+        "constraints": {"A": [[1, -1]], "lb": -1, "ub": 1},
+        "bounds": [(1.7e9 - 0.5, 1.7e9 + 0.5)] * 2,
+        "x0": [1.7e9, 1.7e9],
+    },
     {"constraints": {"A": [[1, 1]], "lb": 2, "ub": 2}, "bounds": [(0, 2)] * 2, "grid": 1},
     {"constraints": {"A": [[1, 1]], "lb": 2, "ub": 2}, "bounds": [(0.5, 1.5)] * 2, "grid": [None, 0.5]},
     {"grid": 1, "bounds": [(0.1, 1.9), (0.5, 2.5)]},

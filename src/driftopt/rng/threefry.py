@@ -103,7 +103,9 @@ class _Word:
         return stablehlo.constant(mlir.ir.DenseElementsAttr.get_splat(kind, number))
 
 
-def _written(_: Any, *operands: Any) -> list[Any]:
+def _written(context: Any, *operands: Any) -> Sequence[Any]:
+    if not operands[0].type.has_static_shape:  # an export for any size, whose constants need a size
+        return mlir.lower_fun(_hashed)(context, *operands)
     return [word.value for word in _hashed(*map(_Word, operands))]
 
 

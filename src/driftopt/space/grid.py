@@ -210,8 +210,8 @@ class DecisionGrid(SpaceStep):
         kept, across = LinearConstraint(rules.matrix * self.steps, *sides), np.random.default_rng(0)
         how: dict[str, Any] = {"bounds": Sides(*within), "constraints": kept, "integrality": self._whole}
         for cost in across.standard_normal(start.size) * np.array([[1.0], [-1.0]]):
-            found = milp(cost, **how, options={"mip_rel_gap": 0.0, "time_limit": 1.0}).x
-            if found is None or (np.rint(found) != counts).any():
+            found = milp(cost, **how, options={"mip_rel_gap": 0.0, "time_limit": 1.0})
+            if found.status != 0 or (np.rint(found.x) != counts).any():
                 return False
         return True
 

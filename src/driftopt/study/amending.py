@@ -36,7 +36,7 @@ def correct(
         before = last_said(known)
         error = given if given is not None or before is None else before.sem
         last = known.happened[-1] if known.happened else None
-        if last is not None and (last.kind, last.value) == ("superseded", new):
+        if last is not None and (last.kind, last.value, last.sem) == ("superseded", new, error):
             return trial.state  # the same correction again, which another answer has made needless
         if trial.state not in ("complete", "failed", "voided", "held"):
             raise ValueError(_refusal(session, log, known, trial.state))

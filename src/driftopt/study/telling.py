@@ -296,7 +296,8 @@ def _record(session: Session, log: Writer, trial: KnownTrial, said: Said, gone_o
     if before is not None:
         if not (said.same(before) or said.stands(trial)):
             works, now_stands = advice(session, log, trial, said.value is None), last_said(trial)
-            amended = "" if now_stands in (None, before) else f", then {now_stands.kind} {_words(now_stands)}"
+            since = now_stands and {"doubted": "held"}.get(now_stands.kind, now_stands.kind)
+            amended = "" if now_stands in (None, before) else f", then {since} {_words(now_stands)}"
             raise Conflict(
                 f"trial {asked.id} was already told {_words(before)}{amended}; it cannot also be "
                 f"{_words(said)}. Nothing was changed; {works}"
