@@ -14,7 +14,7 @@ try:
 except DataError:
     problem = Pricing.synthetic(0)
 
-method = methods.get("zo-o2nc-2pt", radius=0.1, step=0.001, block=10, batch=5)
+method = methods.get("auto", radius=0.5)
 trace = simulate(method, problem, budget=5000)
 best = problem.optimum(starts=1)
 

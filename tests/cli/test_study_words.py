@@ -109,8 +109,8 @@ def test_a_token_that_is_wrong_says_where_it_is_taken_from(http_url, monkeypatch
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("--x0 2,5 --budget 10 --reserve 12", "a reserve of 12 is too small: it leaves 0 deployments"),
-        ("--x0 2,5 --budget 10 --reserve 9", "it leaves 1 deployments for the method, which needs 2"),
+        ("--x0 2,5 --budget 10 --reserve 12", "a reserve of 12 is too small: of the deployments it leaves 0"),
+        ("--x0 2,5 --budget 10 --reserve 9", "of the deployments it leaves 1 to the method, which needs 2"),
         ("--x0 2.22,5 --budget 40 --grid 0.05", "0.05@2.22 in the shell"),
         ("--x0 2,5 --budget 40 --radius 0,2", "got [0.0, 2.0]"),
         ("--x0 2 --budget 40 --grid 0,05", "grid must be one step for all, or one for each coordinate"),

@@ -60,26 +60,22 @@ def test_mapped_keys_draw_what_each_draws_alone():
     np.testing.assert_array_equal(together, np.stack([jax.random.bits(key, (6,)) for key in keys]))
 
 
-@pytest.mark.parametrize("axes", [(0, None, None), (None, 0, 1), (0, 1, None), (0, 0, 0), (None, None, 1)])
+@pytest.mark.parametrize(
+    "axes",
+    [(0, None, None, None), (None, None, 0, 1), (1, 1, 1, 1), (None, 1, None, 0), (None, None, None, 1)],
+)
 def test_words_are_hashed_along_any_axis(axes):
-    """As NumPy hashes them one by one, whichever of key and counters are mapped over."""
-    draw = np.random.default_rng(3)
-    words = [draw.integers(2**32, size=(3, 3, 2), dtype=np.uint32) for _ in range(3)]
-    key, high, low = words[0][:, 0], words[1][:, :, 0], words[2][:, :, 1]
-    if axes[0] is None:
-        key = key[0]
-
-    def one(key, high, low):
-        return threefry.hashed(jnp.asarray(key), high, low)
-
-    found = jax.jit(jax.vmap(one, axes))(key, high, low)
-    for i in range(3):
-        at = [
-            given if axis is None else np.take(given, i, axis)
-            for given, axis in zip((key, high, low), axes, strict=True)
+    """As NumPy hashes them one by one, whichever of the key's and the counter's words are mapped over."""
+    draw, shapes = np.random.default_rng(3), {None: (4,), 0: (3, 4), 1: (4, 3)}
+    words = [draw.integers(2**32, size=shapes[axis], dtype=np.uint32) for axis in axes]
+    together = jax.jit(jax.vmap(lambda *four: threefry.hashed(four[:2], *four[2:]), axes))(*words)
+    for lane in range(3):
+        four = [
+            word if axis is None else np.take(word, lane, axis)
+            for word, axis in zip(words, axes, strict=True)
         ]
-        for words, wanted in zip(found, threefry.hashed(*at), strict=True):
-            np.testing.assert_array_equal(words[i], wanted)
+        alone = threefry.hashed(four[:2], *four[2:])
+        np.testing.assert_array_equal([word[lane] for word in together], alone)
 
 
 def test_a_program_for_any_number_of_words_hashes_them_too():

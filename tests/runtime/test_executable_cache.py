@@ -165,6 +165,8 @@ def test_a_problem_that_simulates_while_it_is_traced_waits_for_nobody_who_waits_
 
     found = []
     monkeypatch.setattr(executable_cache, "_lowered", lowered)
+    # One of its own: threads that wait for ever must not keep the other tests waiting too.
+    monkeypatch.setattr(executable_cache, "_LOWERING", threading.RLock())
     first = lambda: found.append(executable_cache.call(outer, ones, Named("outer"))[0])  # noqa: E731
     threads = [threading.Thread(target=work, daemon=True) for work in (first, second)]
     for thread in threads:

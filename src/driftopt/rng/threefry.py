@@ -36,6 +36,7 @@ def hashed(key: Any, high: Any, low: Any) -> tuple[Any, Any]:
 
 
 def _hashed(first: Any, second: Any, high: Any, low: Any) -> tuple[Any, Any]:
+    """The twenty rounds, on whatever adds, shifts and has bits: the key is (first, second)."""
     words = (first, second, first ^ second ^ PARITY)
     x, y = high + words[0], low + words[1]
     for group in range(5):
@@ -71,6 +72,7 @@ batching.primitive_batchers[HASH] = _batched
 
 @HASH.def_abstract_eval
 def _shapes(first: Any, second: Any, high: Any, low: Any) -> tuple[Any, Any]:
+    """Two arrays like the words, which are of one shape."""
     return low, low
 
 
@@ -103,13 +105,14 @@ class _Word:
         return stablehlo.constant(mlir.ir.DenseElementsAttr.get_splat(kind, number))
 
 
-def _written(context: Any, *operands: Any) -> Sequence[Any]:
+def _written_down(context: Any, *operands: Any) -> Sequence[Any]:
+    """The operations of a hash in StableHLO, the language that XLA compiles."""
     if not operands[0].type.has_static_shape:  # an export for any size, whose constants need a size
         return mlir.lower_fun(_hashed)(context, *operands)
     return [word.value for word in _hashed(*map(_Word, operands))]
 
 
-mlir.register_lowering(HASH, _written)
+mlir.register_lowering(HASH, _written_down)
 
 
 def _counted(key: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:

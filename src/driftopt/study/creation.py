@@ -71,9 +71,9 @@ def specify(
     needed = points * repeats * held * (1 + built.warmup)
     if reserve and usable < needed:
         raise ValueError(
-            f"a budget of {budget} with a reserve of {reserve} is too small: it leaves {max(usable, 0)} "
-            f"deployments for the method, which needs {needed} for its first step; raise the budget or lower "
-            "the reserve"
+            f"a budget of {budget} with a reserve of {reserve} is too small: of the deployments it leaves "
+            f"{max(usable, 0)} to the method, which needs {needed} for its first step; raise the budget "
+            "or lower the reserve"
         )
     checks.budget(max(usable, 1), points * repeats * held, 1 + built.warmup)
     reach = built.reach_in(space.dim)
