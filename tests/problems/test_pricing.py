@@ -200,6 +200,17 @@ def test_options_that_leave_nobody_out_take_every_cell():
     assert last.tolist() == [multinomial.CELLS // 2 - 1, multinomial.CELLS - 1]
 
 
+@pytest.mark.parametrize("size", [1, 2, 7, 120])
+def test_the_numbers_of_buyers_are_the_halves_of_words(size):
+    """Which ones they are was settled before their order, and results that are kept depend on it."""
+    key, half = jax.random.key(3), -(-size // 2)
+    words = np.asarray(jax.random.bits(key, (half + 1,), jnp.uint32))
+    settled = np.concatenate([words[:half] >> 17, (words[:half] >> 1) & (multinomial.CELLS - 1)])[:size]
+    drawn = multinomial.numbers(key, size)
+    assert sorted(drawn.buyers.tolist()) == sorted(settled.tolist())
+    assert drawn.dither == ((words[half] >> 24) + 0.5) / 256
+
+
 def test_the_numbers_of_buyers_fill_their_cells_evenly():
     drawn = jax.vmap(lambda key: multinomial.numbers(key, 121))(jax.random.split(jax.random.key(0), 4000))
     buyers, dither = np.asarray(drawn.buyers, int), np.asarray(drawn.dither)
@@ -208,7 +219,7 @@ def test_the_numbers_of_buyers_fill_their_cells_evenly():
     assert 0 < dither.min() < dither.max() < 1
     counts = np.bincount(buyers.ravel() >> 7, minlength=256)
     assert chisquare(counts).pvalue > 1e-3
-    halves = np.corrcoef(buyers[:, 0], buyers[:, 61])[0, 1]  # both from one random word
+    halves = np.corrcoef(buyers[:, 0], buyers[:, 1])[0, 1]  # both from one random word
     assert abs(halves) < 4 / np.sqrt(4000)
 
 

@@ -33,13 +33,20 @@ class Numbers(NamedTuple):
 
 
 def numbers(key: Array, size: int) -> Numbers:
-    """The random numbers of `size` buyers, two from each random word, and of the dither."""
+    """The random numbers of `size` buyers, two from each random word, and of the dither.
+
+    They are the upper 15 bits of a word's halves, in no order that matters: buyers are counted. (Joined as
+    two arrays, XLA would hash each word twice, and one at a time.)
+    """
     half = -(-size // 2)
     words = jax.random.bits(key, (half + 1,), jnp.uint32)
-    buyers = jnp.concatenate([words[:half] >> 17, (words[:half] >> 1) & (CELLS - 1)])[:size]
+    pairs = (words[:half] >> 1) & jnp.uint32(0x7FFF7FFF)
+    if size % 2:  # of the last word the upper half is taken
+        pairs = (pairs << 16) | (pairs >> 16)
+    buyers = lax.bitcast_convert_type(pairs, jnp.int16).reshape(2 * half)[:size]
     # C N + v has 8 bits behind the point in float32, so v has no more.
     dither = ((words[half] >> 24).astype(jnp.float32) + 0.5) / 256
-    return Numbers(buyers.astype(jnp.int16), dither)
+    return Numbers(buyers, dither)
 
 
 def counts(drawn: Numbers, weights: Array, outside: Array) -> Array:
