@@ -29,30 +29,36 @@ HEAD = "| program | lanes | tracing | lowering | compiling and keeping | lines o
 def main() -> None:
     quick, programs = "--full" not in sys.argv, list[tuple[float, float, float]]()
     make: Any = executable_cache._make  # pyright: ignore[reportPrivateUsage]
+    lowered_in = dict[int, tuple[str, float, float]]()  # by the lowered program: its row so far
 
-    def timed(jitted: Any, arguments: Any, plan: Any, *others: Any) -> Any:
+    def timed_lowering(jitted: Any, arguments: Any, plan: Any) -> Any:
         clock = [time.process_time()]
         traced = jitted.trace(*arguments, plan)
         clock.append(time.process_time())
         lowered = traced.lower()
         clock.append(time.process_time())
-        program = make(jitted, arguments, plan, *others)  # JAX has the trace and the lowering by now
-        clock.append(time.process_time())
-        seconds = tuple(float(part) for part in np.diff(clock))
-        programs.append((seconds[0], seconds[1], seconds[2]))
         method, problem = (type(one).__name__ for one in arguments[:2])
         estimator = type(getattr(arguments[0], "estimator", None)).__name__
         name = f"{problem}: {method} {estimator if estimator != 'NoneType' else ''}, {plan.points} points"
+        head = f"| {name} | {'×'.join(map(str, plan.lanes))} |"
+        lowered_in[id(lowered)] = (head, *map(float, np.diff(clock)))
+        return lowered
+
+    def timed_making(lowered: Any, *others: Any) -> Any:
+        began = time.process_time()
+        program = make(lowered, *others)
+        head, *before = lowered_in.pop(id(lowered))
+        seconds = (before[0], before[1], time.process_time() - began)
+        programs.append(seconds)
         lines = len(lowered.as_text().splitlines())
-        lanes = "×".join(map(str, plan.lanes))
-        columns = (f"{part:.2f}" for part in seconds)
-        print(f"| {name} | {lanes} | {' | '.join(columns)} | {lines:,} |", flush=True)
+        print(f"{head} {' | '.join(f'{part:.2f}' for part in seconds)} | {lines:,} |", flush=True)
         return program
 
     with tempfile.TemporaryDirectory() as folder:
         os.environ["JAX_COMPILATION_CACHE_DIR"] = str(Path(folder) / "programs")
         jax_settings.prepare()
-        executable_cache._make = timed  # pyright: ignore[reportPrivateUsage]
+        executable_cache._lowered = timed_lowering  # pyright: ignore[reportPrivateUsage]
+        executable_cache._make = timed_making  # pyright: ignore[reportPrivateUsage]
         print(f"{HEAD}\n|---|---|---|---|---|---|", flush=True)
         with ThreadPoolExecutor(1) as alone:
             reproduce(Path(folder) / "out", scope=Scope(quick), executor=alone, progress=False)
