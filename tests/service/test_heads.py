@@ -1,9 +1,10 @@
-"""Heads of requests: slow ones, endless ones, and those that ask for the head of an answer alone."""
+"""Heads: slow ones, endless ones, those that ask for the head of an answer alone, and the body behind one."""
 
 import socket
 import threading
 from urllib.parse import urlsplit
 
+from driftopt.service import server
 from support.servers import SECRET, client, serving
 
 
@@ -71,3 +72,11 @@ def test_head_answers_as_get_without_its_content(http, create, server):
     assert http.head(f"{at}/trials:ask").status_code == 405
     with client(server[0], None) as stranger:
         assert stranger.head("/v1/studies").status_code == 401
+
+
+def test_the_body_of_an_answer_does_not_wait_for_its_head_to_be_acknowledged():
+    """40 ms on Linux, for each request of a client that keeps its connection."""
+    with server.listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        connection, _ = listening.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -78,9 +78,12 @@ def listen(host: str, port: int) -> socket.socket:
         raise ValueError(f"the server cannot listen on port {port}: a port is 0 to 65535")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=1024)
+        listening = socket.create_server((host, port), family=family, backlog=1024)
     except OSError as error:
         raise ValueError(f"the server cannot listen on {host}, port {port}: {error}") from None
+    # Connections inherit it: else an answer's body waits until its head is acknowledged, for 40 ms on Linux.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def build(
