@@ -6,6 +6,7 @@ import importlib.util
 import site
 import sys
 import sysconfig
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def _installed() -> tuple[Path, ...]:
 
 @functools.lru_cache(4096)
 def version_of(module: str | None) -> str:
-    """The version of the library that a module belongs to."""
+    """The version of the library that a module belongs to; nothing, if it belongs to none."""
     top = (module or "builtins").partition(".")[0]
     if top == "driftopt":
         return _own_version()
@@ -63,9 +64,19 @@ def version_of(module: str | None) -> str:
         return sys.version
     if (found := getattr(sys.modules.get(top), "__version__", None)) is not None:
         return str(found)
-    from importlib.metadata import packages_distributions, version
+    if not is_library(top):
+        return ""  # code of the user's own, which is looked at itself
+    from importlib.metadata import version
 
-    return " ".join(sorted(f"{name} {version(name)}" for name in packages_distributions().get(top, ())))
+    return " ".join(sorted(f"{name} {version(name)}" for name in _distributions().get(top, ())))
+
+
+@functools.cache
+def _distributions() -> Mapping[str, list[str]]:
+    """Installed distributions by what is imported: to find them takes a third of a second."""
+    from importlib.metadata import packages_distributions
+
+    return packages_distributions()
 
 
 @functools.cache
