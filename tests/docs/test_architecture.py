@@ -55,15 +55,20 @@ def walk(call):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)  # else class bodies would count as calls
     forget()
-    visited = []
+    # By identity, since to hash code takes long: what is of no file still to be visited, as nearly all is.
+    visited, known = [], {}
 
     def entered(frame, event, _):
+        if event != "call" or id(frame.f_code) in known:
+            return
         path = frame.f_code.co_filename
         own = path.startswith(f"{HERE}/") and frame.f_code.co_name != "<module>"
-        if event == "call" and own and not heard(frame):
-            name = path.removeprefix(f"{HERE}/")
-            if name not in visited:
-                visited.append(name)
+        if own and heard(frame):
+            return
+        known[id(frame.f_code)] = frame.f_code
+        name = path.removeprefix(f"{HERE}/")
+        if own and name not in visited:
+            visited.append(name)
 
     folder = executable_cache._folder  # a command that was tested before in this process may have set it
     executable_cache.keep_in(None)

@@ -267,7 +267,9 @@ def _demo(**given: Any) -> None:
 
 
 def _reproduce(**given: Any) -> None:
-    with mock.patch("driftopt.paper.reproduction.run", side_effect=Enough):
+    """Up to the moment when it would run, and search beside it for the best that is known."""
+    stop = mock.Mock(side_effect=Enough)
+    with mock.patch.multiple("driftopt.paper.reproduction", run=stop, best_known=stop):
         command("reproduce")(**given)
 
 
