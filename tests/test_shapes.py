@@ -3,6 +3,9 @@
 import os
 import subprocess
 import sys
+import textwrap
+
+import pytest
 
 CHECKED = """
 import importlib, types
@@ -10,6 +13,7 @@ import jax, jax.numpy as jnp, numpy as np
 import driftopt
 from beartype import beartype
 from driftopt import methods, problems
+from driftopt.drivers import compiler_options
 from driftopt.methods import directions, estimators, learners
 from jaxtyping import jaxtyped
 
@@ -32,6 +36,7 @@ for room in ROOMS:  # functions alone: JAX builds modules out of whatever stands
     checked = types.SimpleNamespace(**own)
     check(checked)
     vars(module).update(vars(checked))
+compiler_options.OPTIONS["cpu"]["xla_backend_optimization_level"] = 0  # shapes are checked while it is traced
 """
 RUNS = """
 noisy = lambda x: float(x @ x)
@@ -67,10 +72,21 @@ WRONG = {
 }
 
 
-def checked(code):
-    """Run the code in a process of its own, where the annotated modules are checked."""
+def tried(code, otherwise):
+    """The code, and what is done where it fails."""
+    return f"try:\n{textwrap.indent(code, '    ')}\nexcept Exception as error:\n    {otherwise}\n"
+
+
+@pytest.fixture(scope="module")
+def checked():
+    """A process in which the annotated modules are checked: runs first, then each mistake."""
+    code = CHECKED + "import traceback\nfailed, caught = False, []\n"
+    code += tried(RUNS, "failed = True; traceback.print_exc()")
+    for name, call in WRONG.items():
+        code += tried(call, f"caught += [{name!r}] if 'Type-check error' in str(error) else []")
+    code += "print(caught)\nraise SystemExit(failed)"
     return subprocess.run(
-        [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning", "-c", CHECKED + code],
+        [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning", "-c", code],
         env={**os.environ, "DRIFTOPT_CHECK_SHAPES": "1"},
         capture_output=True,
         text=True,
@@ -79,21 +95,13 @@ def checked(code):
     )
 
 
-def test_runs_keep_to_their_shapes_on_the_host_and_in_lanes():
-    done = checked(RUNS)
-    assert done.returncode == 0, done.stderr
+def test_runs_keep_to_their_shapes_on_the_host_and_in_lanes(checked):
+    assert checked.returncode == 0, checked.stderr
 
 
-def test_a_wrong_shape_is_refused():
+def test_a_wrong_shape_is_refused(checked):
     """Each mistake must be caught by the check and not by what the mistake does later."""
-    code = "caught = []\n"
-    for name, call in WRONG.items():
-        lines = "\n".join(f"    {line}" for line in call.splitlines())
-        code += f"try:\n{lines}\nexcept Exception as error:\n"
-        code += f"    caught += [{name!r}] if 'Type-check error' in str(error) else []\n"
-    done = checked(code + "print(caught)")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == str(list(WRONG))
+    assert checked.stdout.strip() == str(list(WRONG)), checked.stderr
 
 
 def test_without_the_check_nothing_is_loaded():
