@@ -1,5 +1,7 @@
 """A window of the service's page, as one person uses it."""
 
+from unittest import mock
+
 import pytest
 
 from support.browser import complaints
@@ -102,7 +104,10 @@ def server_time():
 def served(tmp_path_factory, server_time):
     """A server whose clock the tests move: (its address, its database)."""
     database = tmp_path_factory.mktemp("page") / "shop.db"
-    with serving(settings(database, clock=lambda: server_time[0])) as (address, _):
+    with (
+        mock.patch("driftopt.service.events.LOOK_EVERY", 0.1),  # at what tests do beside the page
+        serving(settings(database, clock=lambda: server_time[0])) as (address, _),
+    ):
         yield address, database
 
 
