@@ -193,13 +193,15 @@ def _option_two(method, problem):
     def run(key):
         oracle = jax.random.fold_in(key, 1)
 
-        def told(t, state):
+        def told(states, t):
+            _, state = states
             values = jax.vmap(problem.sample)(jax.random.fold_in(oracle, t)[None], method.ask(state))
-            return method.tell(state, values)
+            return (state, method.tell(state, values)), None
 
         # The initialisation query and iterations 1, 2, 3 of a block of 4.
-        before = jax.lax.fori_loop(0, 3, told, method.init(jax.random.fold_in(key, 0), CENTER))
-        state, noise = told(3, before), method.noise(before.key, before.told, DIM)
+        first = method.init(jax.random.fold_in(key, 0), CENTER)
+        (before, state), _ = jax.lax.scan(told, (first, first), jnp.arange(4))
+        noise = method.noise(before.key, before.told, DIM)
         y = before.x + noise.mix * before.increment
         known = jnp.concatenate([before.previous[None], y - CENTER, before.increment / step])
         return (before.increment - state.increment) / step, problem.smoothed_gradient(y, RADIUS), known
