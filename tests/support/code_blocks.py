@@ -165,6 +165,7 @@ class Runner:
     def command(self, block: Block, command: str) -> str:
         """What a command prints. driftopt runs in this process, which has JAX, where no shell is needed."""
         plain = re.sub(r"\\\n|  # .*", " ", command)
+        plain, file = re.fullmatch(r"(.*?)(?: > ([\w./-]+)\s*)?", plain, flags=re.DOTALL).groups()
         if (
             not plain.startswith("driftopt ")
             or re.search(r"[|<>&;$`*]", plain)
@@ -184,6 +185,9 @@ class Runner:
         finally:
             sys.argv = old
         assert code == 0, f"{block.place}: {command}\n{complaints.getvalue()}"
+        if file:
+            (self.folder / file).write_text(printed.getvalue(), encoding="utf-8")
+            return ""
         return printed.getvalue()
 
     def bash(self, block: Block) -> None:
