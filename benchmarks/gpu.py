@@ -15,11 +15,9 @@ import numpy as np
 import driftopt
 from driftopt import methods, sweep
 from driftopt.paper import protocol
-from driftopt.runtime import jax_settings, lowering_processes
 
 
 def main() -> None:
-    lowering_processes.allow(jax_settings.cores())  # as the commands do
     device = jax.devices()[0]
     print(f"{device.device_kind}, jax {jax.__version__}", flush=True)
     lines = [{"what": "device", "value": device.device_kind}]

@@ -30,7 +30,6 @@ TOOLS = (
     "pytree.py",
     "rng/",
     "runtime/code_of_others.py",
-    "runtime/device_kind.py",
     "runtime/fingerprint.py",
     "runtime/forks.py",
     "runtime/hashing.py",

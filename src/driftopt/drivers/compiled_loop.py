@@ -48,8 +48,7 @@ def program(
     # NumPy's arrays are divided among devices without a program for every shape.
     method, problems, start = jax.tree.map(np.asarray, (method, problems, start))
     arguments = (jax.tree.map(fill, method), problems, run_words(seeds), start)
-    made = (jax.default_backend(), plan.quick)
-    return executable_cache.call(partial(compiled, *made), arguments, plan, options=partial(options, *made))
+    return executable_cache.call(partial(compiled, jax.default_backend(), plan.quick), arguments, plan)
 
 
 def compiled(backend: str, quick: bool = False, code: str = "") -> Any:

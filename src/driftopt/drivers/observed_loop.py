@@ -89,8 +89,7 @@ def run(
     plan = ObservedPlan(dim, method.points(dim), most, budget, min(every, budget), settle, quick)
     program = partial(_compiled, backend, quick)
     arguments = jax.tree.map(np.asarray, (numbers, problems, run_words(seeds), start))
-    compiler = partial(options, backend, quick)
-    x, curve, at = map(np.asarray, executable_cache.call(program, arguments, plan, 3, compiler))
+    x, curve, at = map(np.asarray, executable_cache.call(program, arguments, plan, results=3))
     return x, curve[..., -1], at[..., -1], at, curve
 
 

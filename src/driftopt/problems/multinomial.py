@@ -18,8 +18,6 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from driftopt.runtime.device_kind import kind
-
 CELLS = 1 << 15  # N
 FUSED = 20  # comparisons summed in one pass over the lanes
 UNROLLED = 64  # options whose cumulative sum is unrolled on accelerators, which are slow at short steps
@@ -68,7 +66,7 @@ def cumulative(weights: Array) -> Array:
 
     (A parallel prefix sum rounds each entry differently, and may fall.)
     """
-    if kind() == "cpu" or weights.shape[0] > UNROLLED:
+    if jax.default_backend() == "cpu" or weights.shape[0] > UNROLLED:
         return lax.scan(lambda total, w: (total + w, total + w), jnp.zeros_like(weights[0]), weights)[1]
     sums = [weights[0]]
     for i in range(1, weights.shape[0]):
@@ -81,7 +79,7 @@ def count_up_to(buyers: Array, edges: Array) -> Array:
     # 16 bits also for the counts, where they are enough: wider ones would halve the vectors again.
     whole = jnp.int16 if buyers.shape[0] < CELLS else jnp.int32
     # Not `lax.platform_dependent`: under vmap it moves the lanes to the first axis.
-    if kind() != "cpu":
+    if jax.default_backend() != "cpu":
         return jnp.sum(buyers[None, :] <= edges[:, None], axis=1, dtype=whole)
     # Short sums, each a pass of a loop: unrolled, XLA may fuse them into one that is no longer vectorised.
     rest = buyers.shape[0] % FUSED

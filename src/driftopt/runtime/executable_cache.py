@@ -26,7 +26,7 @@ from typing import Any
 import jax
 from jax.experimental import serialize_executable
 
-from driftopt.runtime import files, fingerprint, lowering_processes
+from driftopt.runtime import files, fingerprint
 from driftopt.runtime.code_of_others import code_behind
 
 FILES = 256  # kept at most; the longest unused go first
@@ -38,7 +38,7 @@ _folder: Path | None = None
 _loaded: dict[str, Any] = {}
 _locks: dict[str, threading.Lock] = {}  # by the program's key
 _untried: set[str] = set()  # those read from a file that have not run yet
-_ran: dict[str, Any] = {}  # None: JAX keeps it, not we; else one that another process lowered
+_ran: set[str] = set()  # those that JAX keeps, not we
 _LOWERING = threading.RLock()  # not a plain one: a problem may itself simulate
 _building = threading.local()
 _thread = threading.local()
@@ -50,13 +50,7 @@ def keep_in(folder: Path | None) -> None:
     _folder = folder
 
 
-def call(
-    jitted: Callable[[str], Any],
-    arguments: tuple[Any, ...],
-    plan: Any,
-    results: int = 2,
-    options: Callable[[], dict[str, Any]] | None = None,
-) -> Any:
+def call(jitted: Callable[[str], Any], arguments: tuple[Any, ...], plan: Any, results: int = 2) -> Any:
     """jitted(code)(*arguments, plan), from a file where there is one.
 
     Args:
@@ -64,7 +58,6 @@ def call(
         arguments: arrays and modules.
         plan: static.
         results: how many arrays come back.
-        options: gives the compiler's options, those of `jitted`; without, no other process lowers it.
     """
     code = code_behind(arguments)
     if getattr(_thread, "tracing", False):
@@ -72,10 +65,10 @@ def call(
     key = _key(arguments, plan) + code
     lock = _locks.setdefault(key, threading.Lock())  # what one thread makes the others wait for
     if _folder is None or code or not _keepable():
+        program = jitted(code)
         if key not in _ran and not getattr(jax.config, "jax_disable_jit", False):
-            _compile(jitted, code, arguments, plan, key, options)
-        made = _ran.get(key)
-        return jitted(code)(*arguments, plan) if made is None else made(*arguments)
+            _compile(program, arguments, plan, key)
+        return program(*arguments, plan)
     path = _folder / key
     trees = _structures(arguments, results)
     with lock:
@@ -103,33 +96,13 @@ def call(
     return _loaded[key](*arguments)
 
 
-def _compile(
-    jitted: Callable[[str], Any],
-    code: str,
-    arguments: Any,
-    plan: Any,
-    key: str,
-    options: Callable[[], dict[str, Any]] | None,
-) -> None:
-    """Make a program; a thread that finds another one tracing asks a process to do it instead."""
-    asks = options is not None and not code and plan.devices == 1 and lowering_processes.useful()
-    held = asks and _LOWERING.acquire(blocking=False)
-    try:
-        found = _lowered_elsewhere(jitted, arguments, plan) if asks and not held else None
-        lowered = _lowered(jitted(code), arguments, plan) if found is None else found
-    finally:
-        if held:
-            _LOWERING.release()
+def _compile(jitted: Any, arguments: Any, plan: Any, key: str) -> None:
+    """Make a program that JAX remembers."""
+    lowered = _lowered(jitted, arguments, plan)
     with _locks[key]:
         if key not in _ran:
-            # JAX finds by itself what was lowered here.
-            program = lowered.compile() if found is None or options is None else found.compile(options())
-            _ran[key] = None if found is None else program
-
-
-def _lowered_elsewhere(jitted: Callable[[str], Any], arguments: Any, plan: Any) -> Any:
-    settings = {name: getattr(jax.config, name) for name in SETTINGS if hasattr(jax.config, name)}
-    return lowering_processes.lowered(jitted, arguments, plan, settings)
+            lowered.compile()
+        _ran.add(key)
 
 
 def traced(run: Callable[[], Any]) -> Any:

@@ -10,7 +10,6 @@ import jax
 import numpy as np
 
 import driftopt
-from driftopt.runtime.device_kind import kind
 from driftopt.runtime.hashing import hashed, python_files, without_addresses
 
 FORMAT = 1  # of the part files; a new number makes old ones invisible
@@ -72,7 +71,7 @@ def code_version() -> str:
     """Versions, the kind of device, and driftopt's own code: a change of any may change a run."""
     home = Path(driftopt.__file__).parent
     texts = [(p.relative_to(home).as_posix(), _sha256(p.read_bytes())) for p in covered_files(home)]
-    versions = f"{FORMAT} {driftopt.__version__} {jax.__version__} {np.__version__} {kind()}"
+    versions = f"{FORMAT} {driftopt.__version__} {jax.__version__} {np.__version__} {jax.default_backend()}"
     return f"{versions} {_sha256(repr(texts).encode())}"
 
 

@@ -16,13 +16,12 @@ due_when_jax_is_loaded = False  # `write_entries_whole`, which `keep_compiled` l
 
 
 def prepare() -> None:
-    """Use all cores and keep compiled programs in the cache folder. Before JAX's first computation."""
+    """Use all cores, and keep compiled programs in the cache folder. Before JAX's first computation."""
     import jax
 
-    from driftopt.runtime import executable_cache, lowering_processes
+    from driftopt.runtime import executable_cache
     from driftopt.runtime.paths import cache_folder
 
-    lowering_processes.allow(cores())
     # Too late once JAX has computed something: then it goes on with what there is.
     with contextlib.suppress(RuntimeError):
         jax.config.update("jax_num_cpu_devices", cores())
