@@ -200,7 +200,7 @@ def test_options_that_leave_nobody_out_take_every_cell():
     assert last.tolist() == [multinomial.CELLS // 2 - 1, multinomial.CELLS - 1]
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 120])
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 120])
 def test_the_numbers_of_buyers_are_the_halves_of_words(size):
     """Which ones they are was settled before their order, and results that are kept depend on it."""
     key, half = jax.random.key(3), -(-size // 2)
