@@ -2,9 +2,11 @@
 
 A transcription gets the start, the random numbers of each iteration (`noise[t]`, drawn by the method) and the
 recorded values of the oracle (`values[t]`), and returns the points it would have queried, its iterates
-x_0 … x_T and the decision it reports. It shares no code with driftopt.
+x_0 … x_T and the decision it reports. It shares no code with driftopt. Longer than 300 lines for all
+methods of the paper, and for the rules of `auto`.
 """
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +17,7 @@ class Run(NamedTuple):
     iterates: np.ndarray  # (T + 1, d)
     report: np.ndarray  # (d,)
     close: float = 1e-12  # float64, sums of a few terms in another order; more where a search is inside
+    seen: dict = {}  # noqa: RUF012  # of `auto`: how often its rarer rules had their say, and `bowl`
 
 
 def _report(rule, x, ys, picks, block, x0):
@@ -152,16 +155,76 @@ def auto_1(x0, noise, values, *, radius, budget):
     return Run(np.array(points), np.array(iterates), mean)
 
 
-def _at_x(mean, square, rate, most, slip, wild):
-    """A mean square of pairs at x after one more."""
-    square = min(square, most**2 * mean) if mean > 0 else square
-    after = mean + (1 if slip else rate) * (square - mean)
+def _bounded(square, most, mean):
+    return min(square, most**2 * mean) if mean > 0 else square
+
+
+def _scale(three, t):
+    """v: the median of the three running means, or the largest while that says nothing."""
+    median = sorted(three)[1]
+    return median if median > 0 and t > 2 else max(three)
+
+
+def _at_x(mean, clipped, rate, most, told, slip, wild):
+    """A mean square of pairs at x after one more, which may show that the very first was wild."""
+    square = _bounded(clipped**2, most, mean)
+    anew = slip or (told == 3 and mean > (20 * clipped) ** 2)
+    after = mean + (1 if anew else rate) * (square - mean)
     return min(after, (1 + 7 * rate) * mean) if wild else after
 
 
 def _slipped(first, others, off, third):
     """Whether the first pair differs far more than the next three, and two means say so too."""
     return first > 3 * others and abs(off - first / 2) < first / 4 and abs(third - first / 2) < first / 3
+
+
+def _nearer(answers, expected):
+    return min(answers, key=lambda answer: abs(answer - expected))
+
+
+class _Bowl:
+    """The rules at the head of methods/auto_evenness.py."""
+
+    def __init__(self):
+        self.late, self.all = np.zeros(2), np.zeros(2)  # means of c δ² and of δ⁴
+        self.bowl = 0.0
+
+    def see(self, cost, length, t, still, around):
+        fed = np.array([cost * length**2, length**4])
+        self.late = self.late + min(1, 4 / t) * (fed - self.late)
+        self.all = self.all + (fed - self.all) / t
+        even = 0.0
+        if self.late[0] > 0 and self.all[0] > 0:
+            curvature_late, curvature_all = self.late[0] / self.late[1], self.all[0] / self.all[1]
+            rho = np.log(curvature_late / curvature_all)
+            squared_error = (max(still, around) + 8 * still) / 4 / (t / 2)  # of a mean of c over t/4 pairs
+            epsilon = min(np.sqrt(squared_error / self.late[1]) / curvature_late, 10)
+            even = np.exp(-(rho**2) / (0.07**2 + epsilon**2)) / (1 + (epsilon / 0.07) ** 2)
+            even *= np.clip(np.log((self.all[1] / self.late[1]) ** 0.25) / 0.4, 0, 1)
+            even *= np.clip((t - 20) / 20, 0, 1)
+        self.bowl += min(1, 8 / t) * (even - self.bowl)
+
+
+class _Level:
+    """The rules at the head of methods/auto_retreat.py."""
+
+    def __init__(self):
+        self.first, self.late, self.since = 0.0, 0.0, 0
+
+    def lost(self, value, at_x, slip, loudest, still):
+        """Whether the walk goes back, with the `at_x`-th value said of x."""
+        if slip:  # what was said before is forgotten
+            self.first, self.late, self.since = value, value, 1
+            return False
+        if at_x <= 2:
+            self.first += (value - self.first) / at_x
+        self.since += 1
+        self.late += max(0.35, 1 / self.since) * (value - self.late)
+        error = np.sqrt(max(0.35 / 1.65, 1 / self.since) * loudest / 4 + still / 8)
+        lost = at_x > 3 and self.since >= 3 and self.late - self.first > (2.5 + np.log(at_x)) * error
+        if lost:
+            self.late, self.since = 0.0, 0
+        return lost
 
 
 def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
@@ -172,6 +235,7 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
     delta, three, calm, rough = min(radius, max_radius), [0.0, 0.0, 0.0], 0.0, 0.0
     quiet = 0.0  # calm over all pairs at x
     here = fallen = last = gained = cost = fall = width = wandered = 0.0
+    bowl, level, seen_branches = _Bowl(), _Level(), Counter()
     at_x, points, iterates = 0, [], [x]
     lines, pairs = np.reshape(noise, (-1, d)), np.reshape(values, (-1, 2))
     for told, (u, h) in enumerate(zip(lines, pairs, strict=True)):
@@ -185,61 +249,75 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
             iterates += [x] * ends
             continue
         at_x += centre
-        off, apart, largest = m - here + fallen, abs(a), np.sqrt(max(*three, calm))
-        bar = largest * (5 if centre else max(400 ** (1 / np.clip(told, 1, 3)), 12, most))
+        expected = here - fallen
+        off, apart, largest = m - expected, abs(a), np.sqrt(max(*three, calm))
+        longer = max(delta / width, 1) ** 4 if width > 0 else 1.0
+        bar = largest * (5 if centre else max(400 ** (1 / np.clip(told, 1, 3)), 12, most) * longer)
         wild = told > 0 and 0 < bar < apart and abs(abs(off) - apart / 2) < apart / 4
-        third = np.sign(off) * (last - here + fallen - gained)
+        third = np.sign(off) * (last - expected - gained)
         slip = told == 3 and _slipped(np.sqrt(calm), max(apart, np.sqrt(max(three[1:]))), abs(off), third)
-        m = min(h, key=lambda value: abs(value - here + fallen)) if centre and wild else m
+        said = m
+        m = _nearer(h, expected) if centre and wild else m
+        off = m - expected
         # Where one of the first two answers was wild, all that it said is forgotten.
         three[0] = min((three[1] + three[2]) / 2, three[0]) if slip else three[0]
         cost, delta = (0.0, min(delta, 2 * radius)) if slip else (cost, delta)
 
         if not centre or t == 1:  # the scale of a
-            known = sorted(three)[1] if t > 3 else 0.0
-            square = min(a * a, most**2 * known) if known > 0 else a * a
-            square = 8 * largest**2 if wild else square
+            square = 8 * largest**2 if wild else _bounded(a * a, most, sorted(three)[1] if t > 3 else 0.0)
             three[told % 3] += max(1 / np.ceil(t / 3), min(330 / n, 0.3)) * (square - three[told % 3])
-        v = sorted(three)[1] if t > 2 else 0.0
-        v = v if v > 0 else max(three)
+        v = _scale(three, t)
         unit = v if v > 0 else 1.0
         bound = most * np.sqrt(unit)
         clipped = np.clip(a, -bound, bound)
 
         if centre:  # the noise at x
-            calm = _at_x(calm, clipped**2, max(1 / at_x, min(880 / n, 0.3)), most, slip, wild)
-            quiet = _at_x(quiet, clipped**2, 1 / at_x, most, slip, wild)
-        elif t > 3 and not wild:  # the noise around it
-            jump = 2 * (m - last + gained) ** 2
-            jump = min(jump, most**2 * rough) if rough > 0 else jump
-            rate = max(min(1, 11 / t), min(110 / n, 0.1)) if rough > 0 else 1.0
-            rough += rate * (min(jump, most**2 * v) - rough)
+            seen_branches["anew"] += told == 3 and calm > (20 * clipped) ** 2 and not slip
+            calm = _at_x(calm, clipped, max(1 / at_x, min(880 / n, 0.3)), most, told, slip, wild)
+            quiet = _at_x(quiet, clipped, 1 / at_x, most, told, slip, wild)
+        jump = min(_bounded(2 * (m - last + gained) ** 2, most, rough), most**2 * v)
+        rate = max(min(1, 11 / t), min(110 / n, 0.1)) if rough > 0 else 1.0
+        rough += (0 if centre or wild or t <= 3 else rate) * (jump - rough)  # the noise around it
         still = v + at_x / (at_x + 0.7) * (min(calm, v) - v) if v > 0 else 1.0
         around = min(rough, v)
         louder = max(around / still, 1) if around > v / 2 else 1.0
         share = still / unit
+        delta = min(delta, width) if wild and not centre and width > 0 else delta
+        seen_branches["wild"] += wild
+        seen_branches["slip"] += slip
 
         if centre:
-            here, fallen = m, 0.0
+            # What is far from all that was known of x is not believed, unless the last trials say it too.
+            far, too_far = told > 0 and abs(off) > 20 * np.sqrt(unit), abs(m - last) > 20 * np.sqrt(unit)
+            here = expected if far and too_far and not slip else m
+            cost, fallen = 0.0 if far and not too_far else cost, 0.0
+            seen_branches["misled"] += far and not too_far
+            seen_branches["disbelieved"] += far and too_far and not slip
         elif not wild:
             back, recent = mean - x, min(1, 4 / t)
             size = np.linalg.norm(back)
             uphill = back @ u / size if size > 0 else 0.0
-            cost += recent * (np.clip(m - here + fallen, -bound, bound) - cost)
+            above = np.clip(off, -bound, bound)
+            cost += recent * (above - cost)
             fall += recent * (d / 2 * clipped * uphill - fall)
             width += recent * (asked_delta - width)
+            bowl.see(above, min(asked_delta / radius, 1e6), t, still, around)
             present, seen = delta / width, min(d, t)
             theta = (0.47 * seen * (seen / 10) ** 0.25 + 1.5) * np.sqrt(still / t)
             theta = (theta + 0.9 * max(fall, 0) * present) / louder
             noise_at_x = v + at_x / (at_x + 0.7) * (min(quiet, v) - v) if v > 0 else 1.0
             surely = max(around / noise_at_x / (1 + 3 * np.sqrt(2 / at_x)), 1) if around > v / 2 else 1.0
-            theta /= surely ** (9 * at_x / (at_x + 300))
+            theta *= np.exp(1.4 * bowl.bowl) / surely ** (9 * at_x / (at_x + 300))
             excess, tau = cost * present / theta - 1, t / n
             push = 1.4 * min(excess, 3) if excess > 0 else (5.5 + 4 * share) * max(excess, -1)
+            push = max(tau**0.45 * push, -2.5 / np.sqrt(min(d / 10, 1)))
             before = delta
-            delta = min(delta * np.exp(-(tau**0.45) * push / (t + 1)), 2 * asked_delta, max_radius)
+            delta = min(delta * np.exp(-push / (t + 1)), 2 * asked_delta, max_radius)
             stride = tau**0.8 / (tau + 0.13) * (d / 10) ** 0.125
             stride *= (1 + 0.75 * (1 - share)) / (1 + 6 * d / n * share)
+            beyond = np.sum((x - x0) ** 2)
+            evident = max(1 - (1 + np.sqrt(1 / (2 * d))) * wandered / beyond, 0) if beyond > 0 else 1.0
+            stride *= 1 - 0.9 * d / (d + 3) / (1 + (16 * d / n) ** 2) * (1 - evident)
             step = delta / np.sqrt(n) * (1 + 0.8 * np.clip(-excess, 0, 1)) * stride / np.sqrt(unit)
             x = x - step * clipped * u
             fell += step * (clipped**2 - max(still, around)) / (2 * asked_delta)
@@ -247,15 +325,27 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
             curved = max(cost - np.sqrt(still / t), 0) / width**2
             wandered *= (1 - min(4 * step * before * curved / d, 1)) ** 2
             wandered += (step * clipped) ** 2 * max(still, around) / unit
-        mean = mean + 15 / (t + 14) * (x - mean)
+        power = 14 * (1 / 7) ** bowl.bowl
+        mean = mean + (power + 1) / (t + power) * (x - mean)
+
+        loudest = max(still, around, v)
+        allowed = 2.5 * np.sqrt(loudest)
+        value = here if told <= 3 else expected + np.clip(said - expected, -allowed, allowed)
+        jumps = centre and max_radius == np.inf  # a promised radius promises no jumps
+        if jumps and level.lost(value, at_x, slip, loudest, max(still, quiet)):  # the walk begins again
+            x, mean, delta = np.array(x0), np.array(x0), min(delta / 4, radius)
+            here, cost, fall, wandered, fell = level.first, 0.0, 0.0, 0.0, 0.0
+            bowl.late[0] = 0.0
+            seen_branches["lost"] += 1
         if ends:
             fallen, gained = fallen + fell, gained + fell
             iterates.append(x)
-    doubt, far = np.clip((20 - n / d) / 16, 0, 1), np.sum((mean - x0) ** 2)
-    evident = np.clip(1 - doubt * (1 + np.sqrt(2 / d)) * wandered / far, 0, 1)
+    e = min(d / 10, 1)
+    doubt, far = np.clip((20 + 16 * e - n / d) / (16 + 8 * e), 0, 1), np.sum((mean - x0) ** 2)
+    evident = np.clip(1 - doubt * (1 + np.sqrt(2 / d)) * wandered / far, 0, 1) if far > 0 else 1.0
     report = x0 + evident * (mean - x0)
     # XLA's own powers and exponentials agree with NumPy's to a few units of the last place.
-    return Run(np.array(points), np.array(iterates), report, close=1e-11)
+    return Run(np.array(points), np.array(iterates), report, 1e-11, {**seen_branches, "bowl": bowl.bowl})
 
 
 TRANSCRIPTIONS = {

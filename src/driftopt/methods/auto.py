@@ -8,7 +8,7 @@ With N = budget // 2 pairs of queries, pair t = 1 … N, τ = t/N, and δ = radi
     C    what trials cost: the mean value around x less the value at x
 
     x  ← x − λ (a/√v) u,       λ = δ/√N · (1 + 0.8 (1 − C/θ)₊) · stride(τ, d, q)
-    δ  ← δ · exp(−τ^0.45 E/(t + 1)),  δ ≤ max_radius, and at most twice what it was
+    δ  ← δ · exp(−τ^0.45 E/(t + 1)),  δ ≤ max_radius, at most twice what it was
 
 A wide radius sees slopes through the noise, but blurs f by about C. It is worth its cost while C is below
 
@@ -17,10 +17,20 @@ A wide radius sees slopes through the noise, but blurs f by about C. It is worth
 the noise that t pairs leave in what is known of f near x, and the fall g over one radius along the slope by
 which the walk still comes down; both count less where the noise grows with the radius, and far less where
 that is beyond doubt: ŵ ≥ 1 is w from all k pairs at x so far, divided by 1 + 3√(2/k). So the radius grows
-while C < θ, E = (5.5 + 4q) max(C/θ − 1, −1), and shrinks otherwise, E = 1.4 min(C/θ − 1, 3). Steps begin and
+while C < θ, E = (5.5 + 4q) max(C/θ − 1, −1), and shrinks otherwise, E = 1.4 min(C/θ − 1, 3). It grows no
+faster than C can be seen: τ^0.45 E ≥ −2.5/√e with e = min(d/10, 1), so at most as t^(2.5/√e). Steps begin and
 end a little shorter than in the middle, and are shorter where noise is all there is and pairs are few,
 
-    stride = τ^0.8/(τ + 0.13) · (d/10)^⅛ · (1 + 0.75 (1 − q))/(1 + 6 q d/N)
+    stride = τ^0.8/(τ + 0.13) · (d/10)^⅛ · (1 + 0.75 (1 − q))/(1 + 6 q d/N) · (1 − β (1 − κ'))
+
+The last factor waits for evidence: κ' = (1 − (1 + √(1/2d)) V/|x − x0|²)₊ is what the walk has beyond one of
+noise alone (V below; κ' = 1 at x0), and β = 0.9 d/(d + 3)/(1 + (16 d/N)²).
+
+Two things more look at the walk as a whole. Where f is found to be a bowl (`auto_evenness.py`, 0 ≤ bowl ≤ 1),
+wide trials do not mislead: θ is e^(1.4 bowl) times as large, and p below is 14 (1/7)^bowl. And where values
+at x are surely higher than at the start (`auto_retreat.py`), the walk begins again there, with a quarter of
+its radius and no more than the first guess: C, g, V, x̄ and K_late begin anew, and f there is taken to be what
+it was at the start. Not so where `max_radius` is promised: it promises small steps.
 
 No answer counts for more than max(0.3√N, 1.5) times √v, and v is the median of three running means fed in
 turn, so that one wild answer steers nothing. One of two answers is wild if they differ 12 times as much as
@@ -29,15 +39,20 @@ that (to a quarter): of a pair at x the other counts then, of trials neither. Wi
 must be 400 times as large, with two 20 times. Nothing is known of the first two answers: pair 4, at x again,
 looks back. If their difference is 3 times as large as those of pairs 2, 3 and 4, and pairs 3 and 4 say that
 their mean is off by half of it, one was wild: δ is then at most twice what it began with, v is what pairs 2
-and 3 say, and C and s² begin anew. One tidy run in a hundred is taken for wild. In edition 3 a difference was
-measured by a single other one, which is small by chance in one run of five; in edition 2 all were averaged.
+and 3 say, and C and s² begin anew. One tidy run in a hundred is taken for wild. Longer trials differ more: a
+difference must be (δ/δ̄)⁴ times larger yet where δ is above its running mean δ̄, and δ goes back to δ̄ if it is.
+A value at x that is 20 √v off what was expected counts only if the last pair of trials is less than that away
+from it, and C begins anew then.
+In edition 3 a difference was measured by a single other one, which is small by chance in one run of five; in
+edition 2 all were averaged. Edition 4 had no κ' and no bowl, never began again, and grew as fast as E says:
+where answers are heavy-tailed, its trials ran away before it had seen what they cost.
 
-The decision reported is x0 + κ (x̄ − x0), where x̄ is the mean of the x_t with weights that grow as t¹⁴. While
-pairs are few for the dimension, a walk of noise alone looks like one that has found something, and its end is
-worse than the start. It would be about √V away, V = Σ q |step|², so no more is reported than what goes beyond
-that and a standard deviation more:
+The decision reported is x0 + κ (x̄ − x0), where x̄ is the mean of the x_t with weights that grow as t^p,
+p = 14. While pairs are few for the dimension, a walk of noise alone looks like one that has found something,
+and its end is worse than the start. It would be about √V away, V = Σ q |step|², so no more is reported than
+what goes beyond that and a standard deviation more:
 
-    κ = (1 − b (1 + √(2/d)) V/|x̄ − x0|²)₊,   b = 1 for N ≤ 4d pairs, then falling, and 0 from N = 20d on
+    κ = (1 − b (1 + √(2/d)) V/|x̄ − x0|²)₊,   b = 1 for N ≤ (4 + 8e)d, then falling, 0 from N = (20 + 16e)d on
 
 With several `directions` so many pairs are asked around one x, to be deployed at once, and taken in one after
 the other: each moves x, and x̄ counts every such x. What they say of f is said of where they were asked.
@@ -56,6 +71,8 @@ from jax.typing import ArrayLike
 
 from driftopt.method import Method
 from driftopt.methods import directions
+from driftopt.methods.auto_evenness import Evenness
+from driftopt.methods.auto_retreat import Level
 from driftopt.pytree import module, static
 
 CENTRE = 8  # every so many pairs one is asked at x itself
@@ -73,6 +90,12 @@ CLEAR, SLOWLY = 9.0, 300.0  # the power of ŵ, and after how many pairs at x it 
 DOUBT = 3.0  # standard errors by which trials must be louder than x before that counts
 GROWTH, NOISY_GROWTH, SHRINKAGE = 5.5, 4.0, 1.4
 PACE = 0.45  # the radius changes as τ^PACE/t
+FASTEST = 2.5  # and grows no faster than t^FASTEST, or somewhat faster in few dimensions
+WIDER, LONGEST = 1.4, 2.0  # on a bowl θ is e^WIDER times as large, and the mean's weights grow as t^LONGEST
+BELIEF = 0.9  # of a step waits until the walk is longer than one of noise alone,
+LOW, PLENTY = 3.0, 16.0  # less in LOW dimensions, and where there are not PLENTY of pairs for each
+RETREAT = 0.25  # a walk that is lost goes back with so much of its radius
+SEVERAL = 2.5  # deviations that a value at x may be off for that
 OUTLIER, LEAST = 0.3, 1.5  # an answer counts for at most max(OUTLIER √N, LEAST) deviations
 WILD = 20.0  # a value at x that is so many deviations away from all that is known of it is not believed
 APART, APART_AT_X = 12.0, 5.0  # of two answers that differ so many times more than any before, one is wild,
@@ -81,9 +104,11 @@ FIRST = 3.0  # the first two are, if they differ so many times more than those o
 NEAR = 4.0  # and if the mean of the two is off by half their difference, to a NEARth of it
 AGAIN = 8.0  # a wild difference counts as √AGAIN usual ones, so that what comes again is soon believed
 SLIP = 4.0  # edition 3's measure of all this
-EDITION = 4  # of the rule
+EDITION = 5  # of the rule
 POWER = 14.0  # of the weights of the mean
 FEW, ENOUGH = 4.0, 20.0  # pairs for each dimension: up to FEW all doubt counts, from ENOUGH on none
+FEW_MORE, ENOUGH_MORE = 8.0, 16.0  # and so many more in MANY dimensions
+MANY = 10.0
 
 
 class Spread(NamedTuple):
@@ -115,6 +140,8 @@ class State(NamedTuple):
     cost: Array  # running means, each over the same pairs: C,
     fall: Array  # g,
     width: Array  # and δ, by which both are brought to the present radius
+    evenness: Evenness
+    level: Level
 
 
 @module
@@ -172,6 +199,8 @@ class Auto(Method):
             self._allowed(zero + self.radius),
             spread,
             *[zero] * 7,
+            evenness=Evenness(*[zero] * 5),
+            level=Level(*[zero] * 3),
         )
 
     def noise(self, key: Array, count: ArrayLike, dim: int) -> Array:
@@ -210,7 +239,8 @@ class Auto(Method):
             kept = after._replace(
                 fallen=jnp.where(centre, 0, before.fallen), gained=jnp.where(passed, before.gained, 0)
             )
-            return (kept, fallen + fell), None
+            retreated = (before.level.since > 0) & (after.level.since == 0)
+            return (kept, jnp.where(retreated, 0, fallen + fell)), None
 
         begun = state._replace(told=state.told * self.directions)
         (last, fallen), _ = jax.lax.scan(take, (begun, jnp.zeros_like(state.fallen)), (pairs, drawn))
@@ -248,7 +278,10 @@ class Auto(Method):
         louder = jnp.where(around > square / 2, jnp.maximum(around / still, 1), 1)
         share = still / unit
 
-        cost, fall, width = self._running(state, middle, difference, bound, direction, asked_radius, ignored)
+        above = jnp.clip(middle - state.here + state.fallen, -bound, bound)
+        cost, fall, width = self._running(state, above, difference, direction, asked_radius, ignored)
+        times = jnp.minimum(asked_radius / jnp.asarray(self.radius), 1e6)  # whose fourth power is finite
+        evenness = state.evenness.after(above, times, count, ~centre & ~ignored, still, around)
         # A value at x is believed if it fits the last one, less the fall since; or else the last pair, and
         # then it was the last value at x that misled, and all costs that were measured from it.
         expected = state.here - state.fallen
@@ -265,16 +298,23 @@ class Auto(Method):
         worth = (PER_DIMENSION * seen * (seen / 10) ** 0.25 + ALONE) * unsure
         worth = (worth + SLOPE * jnp.maximum(fall, 0) * present) / louder
         worth = worth / self._clearly_louder(around, square, quiet, asked)
+        bowl = jnp.where(self._from_edition(5), evenness.bowl, 0)
+        worth = worth * jnp.exp(WIDER * bowl)
         excess = cost * present / worth - 1
         shrink = SHRINKAGE * jnp.clip(excess, 0, 3)
         grow = (GROWTH + NOISY_GROWTH * share) * jnp.clip(excess, -1, 0)
-        change = jnp.exp(-(elapsed**PACE) * (shrink + grow) / (count + 1))
+        fastest = jnp.where(self._from_edition(5), FASTEST * max(MANY / dim, 1) ** 0.5, jnp.inf)
+        change = jnp.exp(-jnp.maximum(elapsed**PACE * (shrink + grow), -fastest) / (count + 1))
         next_radius = jnp.where(live & ~centre & ~ignored, radius * change, radius)
+        # Where trials became longer, a wild pair may be what they see there: they go no farther for now.
+        calmer = jnp.where(self._from_edition(5) & (state.width > 0), state.width, jnp.inf)
+        next_radius = jnp.where(live & ignored, jnp.minimum(radius, calmer), next_radius)
         next_radius = jnp.where(slip, jnp.minimum(radius, jnp.multiply(2, self.radius)), next_radius)
         next_radius = self._allowed(jnp.minimum(next_radius, 2 * asked_radius))
 
         stride = elapsed ** (1 - FADE) / (elapsed + RAMP) * (dim / 10) ** 0.125
         stride = stride * (1 + SIGNAL * (1 - share)) / (1 + HUMBLE * dim / pairs * share)
+        stride = stride * self._belief(state, pairs)
         step = next_radius / jnp.sqrt(pairs) * (1 + BOOST * jnp.clip(-excess, 0, 1)) * stride
         step = jnp.where(live & ~centre & ~ignored, step / deviation, 0)
         gained = step * (difference**2 - jnp.maximum(still, around)) / (2 * asked_radius)
@@ -284,8 +324,9 @@ class Auto(Method):
         pull = jnp.where(step > 0, jnp.minimum(4 * step * present * curved / dim, 1), 0)
         walked = step * jnp.abs(difference) * jnp.sqrt(jnp.maximum(still, around) / unit)
         drift = jnp.hypot(state.drift * (1 - pull), walked)
-        mean = state.mean + jnp.where(live, (POWER + 1) / (count + POWER), 0) * (x - state.mean)
-        return State(
+        power = POWER * (LONGEST / POWER) ** bowl
+        mean = state.mean + jnp.where(live, (power + 1) / (count + power), 0) * (x - state.mean)
+        after = State(
             state.key,
             state.told + 1,
             x,
@@ -301,7 +342,60 @@ class Auto(Method):
             cost,
             fall,
             width,
+            evenness,
+            state.level,
         )
+        loudest = jnp.maximum(jnp.maximum(still, around), square)
+        # A wild answer counts in part after the first ones: where several come, they are no slips.
+        most = SEVERAL * jnp.sqrt(loudest)
+        value = expected + jnp.clip(_mean(values) - expected, -most, most)
+        value = jnp.where(state.told <= 3, here, value)
+        return self._unless_lost(state, after, value, loudest, jnp.maximum(still, quiet), asked, live, slip)
+
+    def _belief(self, state: State, pairs: Array) -> Array:
+        """What is left of a step: all of it, or less as the walk is no longer than one of noise alone."""
+        dim, walked = state.x.shape[0], _length(state.x - state.begun)
+        noise = jnp.where(walked > 0, state.drift / jnp.where(walked > 0, walked, 1), 0)
+        known = jnp.clip(1 - (1 + (0.5 / dim) ** 0.5) * jnp.minimum(noise, 2) ** 2, 0, 1)
+        weight = BELIEF * dim / (dim + LOW) / (1 + (PLENTY * dim / pairs) ** 2)
+        return 1 - jnp.where(self._from_edition(5), weight, 0) * (1 - known)
+
+    def _unless_lost(
+        self,
+        state: State,
+        after: State,
+        value: Array,
+        loudest: Array,
+        noise: Array,
+        asked: Array,
+        live: Array,
+        slip: Array,
+    ) -> State:
+        """The state after a pair; back at the start, with shorter trials, if values at x have surely risen.
+
+        A promised radius also promises how far apart two deployments are, so such a walk never jumps back.
+        """
+        if self.max_radius is not None:
+            return after
+        at_x, may_go_back = _at_centre(state.told), live & self._from_edition(5)
+        level, lost = state.level.after(value, state.told, at_x, asked, loudest, noise, may_go_back)
+        # Where one of the first two answers was wild, the values at x begin with this pair.
+        begun = Level(value, value, jnp.ones_like(level.since))
+        level = Level(*(jnp.where(slip, one, other) for one, other in zip(begun, level, strict=True)))
+        return after._replace(
+            level=level,
+            x=jnp.where(lost, state.begun, after.x),
+            mean=jnp.where(lost, state.begun, after.mean),
+            drift=jnp.where(lost, 0, after.drift),
+            radius=jnp.where(lost, jnp.minimum(RETREAT * after.radius, self.radius), after.radius),
+            here=jnp.where(lost, level.first, after.here),
+            cost=jnp.where(lost, 0, after.cost),
+            fall=jnp.where(lost, 0, after.fall),
+            evenness=after.evenness._replace(late_cost=jnp.where(lost, 0, after.evenness.late_cost)),
+        )
+
+    def _from_edition(self, number: int) -> Array:
+        return jnp.asarray(self.edition) >= number
 
     def _clearly_louder(self, around: Array, square: Array, quiet: Array, asked: Array) -> Array:
         """A high power of how many times louder trials are than x, as far as that is beyond doubt."""
@@ -313,9 +407,8 @@ class Auto(Method):
     def _running(
         self,
         state: State,
-        middle: Array,
+        above: Array,
         difference: Array,
-        bound: Array,
         direction: Array,
         asked_radius: Array,
         ignored: Array,
@@ -323,7 +416,6 @@ class Auto(Method):
         """Running means of what trials cost, of the fall over one radius, and of the radius itself."""
         count, dim = (state.told + 1).astype(state.x.dtype), state.x.shape[0]
         recent = jnp.where(_at_centre(state.told) | ignored, 0, jnp.minimum(1, RECENT / count))
-        above = jnp.clip(middle - state.here + state.fallen, -bound, bound)
         # The slope of f towards where the walk comes from: d/(2δ) a u is the gradient's estimate.
         back = state.mean - state.x
         length = jnp.sqrt(jnp.sum(back * back, axis=0))
@@ -336,7 +428,9 @@ class Auto(Method):
 
     def recommend(self, state: State) -> Array:
         dim, walked = state.x.shape[0], state.mean - state.begun
-        doubt = jnp.clip((ENOUGH - self._pairs(state) / dim) / (ENOUGH - FEW), 0, 1)  # b
+        many = jnp.where(self._from_edition(5), min(dim / MANY, 1), 0)
+        few, enough = FEW + FEW_MORE * many, ENOUGH + ENOUGH_MORE * many
+        doubt = jnp.clip((enough - self._pairs(state) / dim) / (enough - few), 0, 1)  # b
         longest = jnp.max(jnp.abs(walked), axis=0)  # the unit in which no square overflows
         unit = jnp.where(longest > 0, longest, 1)
         square = jnp.where(longest > 0, jnp.sum((walked / unit) ** 2, axis=0), 1)
@@ -355,7 +449,10 @@ class Auto(Method):
         apart, centre = jnp.abs(values[0] - values[1]), _at_centre(state.told)
         known = jnp.clip(state.told, 1, 3).astype(apart.dtype)
         at_trials = jnp.maximum(jnp.maximum(RARE ** (1 / known), APART), self._limit(state))
-        most = jnp.where(centre, APART_AT_X, at_trials) * jnp.sqrt(_largest(state.spread))
+        # Longer trials differ more.
+        grown = state.radius / jnp.where(state.width > 0, state.width, state.radius)
+        grown = jnp.where(self._from_edition(5), jnp.maximum(grown, 1), 1)
+        most = jnp.where(centre, APART_AT_X, at_trials * grown**4) * jnp.sqrt(_largest(state.spread))
         off = jnp.abs(_mean(values) - state.here + state.fallen)
         wild = (state.told > 0) & (most > 0) & (apart > most) & (jnp.abs(off - apart / 2) < apart / NEAR)
 
@@ -441,6 +538,13 @@ def _direction(key: Array, pair: ArrayLike, dim: int) -> Array:
 def _at_centre(pair: Any) -> Any:
     """Whether the pair after so many is asked at x itself."""
     return (pair % CENTRE == CENTRE - 1) | (pair == 0) | (pair == 3)
+
+
+def _length(vector: Array) -> Array:
+    """Its Euclidean length, in a unit in which no square overflows."""
+    longest = jnp.max(jnp.abs(vector), axis=0)
+    unit = jnp.where(longest > 0, longest, 1)
+    return longest * jnp.sqrt(jnp.sum((vector / unit) ** 2, axis=0))
 
 
 def _mean(values: Array) -> Array:

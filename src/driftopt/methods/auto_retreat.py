@@ -1,0 +1,61 @@
+"""When a walk has surely led to worse decisions than the start, it goes back.
+
+The value at x is asked for every now and then anyway. `first` is the mean of what the first two such pairs
+said, `late` a running mean of what n of them said since the start, or since the walk last went back: each
+counts for r = 0.35 of it, or 1/n where that is more. From the fourth pair at x on, and with n ≥ 3, the walk
+is lost when
+
+    late − first > (2.5 + log k) √(max(r/(2 − r), 1/n) v/4 + s²/8),    k pairs at x so far,
+
+v and s² being mean squares of the difference of two answers, the largest that is known and that at x. So a
+loud world must be far worse before anything happens, and the more often it is looked at, the more so. What a
+pair says of x counts up to 2.5 √v away from what was expected of it: one wild answer loses no walk, and where
+several come, they are no slips.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+LATELY = 0.35  # the weight of the last value at x in the running mean
+ERRORS, EACH = 2.5, 1.0  # standard errors that a rise must have, and more for the logarithm of the looks
+LEAST = 3  # values at x since the start, or since the last retreat
+
+
+class Level(NamedTuple):
+    """Values at x: at the start, lately, and how many there were since the start or the last retreat."""
+
+    first: Array
+    late: Array
+    since: Array
+
+    def after(
+        self,
+        value: Array,
+        told: Array,
+        at_x: Array,
+        asked: Array,
+        loudest: Array,
+        noise: Array,
+        may_go_back: Array,
+    ) -> tuple["Level", Array]:
+        """With the value that the pair after `told` others said of x, where it was `at_x`; and if x is lost.
+
+        Args:
+            value: the mean of the pair.
+            told: pairs before it.
+            at_x: whether it was asked at x.
+            asked: pairs asked at x so far.
+            loudest: the largest mean square of the difference of two answers.
+            noise: that of two answers at x.
+            may_go_back: whether the walk can be lost at all; editions up to 4 cannot.
+        """
+        first = jnp.where(told == 0, value, jnp.where(told == 3, (self.first + value) / 2, self.first))
+        since = self.since + jnp.where(at_x, 1, 0)
+        share = jnp.maximum(LATELY, 1 / jnp.maximum(since, 1))
+        late = jnp.where(at_x, self.late + share * (value - self.late), self.late)
+        error = loudest / 4 * jnp.maximum(LATELY / (2 - LATELY), 1 / jnp.maximum(since, 1)) + noise / 8
+        bar = (ERRORS + EACH * jnp.log(asked)) * jnp.sqrt(error)
+        lost = may_go_back & at_x & (since >= LEAST) & (told > 8) & (late - first > bar)
+        return Level(first, jnp.where(lost, 0, late), jnp.where(lost, 0, since)), lost
