@@ -104,10 +104,15 @@ def test_a_measure_that_cannot_tell_them_apart_fails_that_test(monkeypatch):
 START = np.ones(3, np.float32)
 
 
-def valley_with_a_cliff(points, key, t, run):
-    """Lowest at 0; from pair 40 on, all but the surroundings of the start are far worse."""
-    away = jnp.linalg.norm(points - START, axis=1) > 0.4
-    return jnp.abs(points).sum(1) + noise(key, points, 0.3) + jnp.where((t >= 40) & away, 20, 0)
+def plain_with_a_cliff(points, key, t, run):
+    """No slope to find; from pair 40 on, all but the start is far worse."""
+    away = jnp.linalg.norm(points - START, axis=1) > 0.01
+    return noise(key, points, 0.3) + jnp.where((t >= 40) & away, 20, 0)
+
+
+def valley_that_rises(points, key, t, run):
+    """Lowest at 0; from pair 40 on, all answers are higher, wherever they are asked."""
+    return jnp.abs(points).sum(1) + noise(key, points, 0.3) + jnp.where(t >= 40, 20, 0)
 
 
 def began_again(path):
@@ -117,25 +122,39 @@ def began_again(path):
 
 @pytest.mark.parametrize("width", [1, 4])
 def test_the_walk_begins_again_when_decisions_have_turned_bad_for_good(width):
-    *_, path = walks(valley_with_a_cliff, START, 120, 50, directions=width)
+    *_, path = walks(plain_with_a_cliff, START, 120, 50, directions=width)
     # Of several pairs at once the ones after that at x step on from the start.
     back = began_again(path) if width == 1 else np.linalg.norm(path[:, 10:] - START, axis=2).min(axis=1) < 0.3
     assert back.mean() > 0.9
 
 
+def test_a_walk_that_has_found_a_slope_goes_on_when_the_world_moves():
+    """What rises everywhere says nothing of x: nearly all walks go on, and come nearer."""
+    found, _, path = walks(valley_that_rises, START, 120, 100)
+    assert began_again(path).mean() < 0.1
+    assert np.abs(found).sum(axis=1).mean() < np.abs(path[:, 39]).sum(axis=1).mean()
+
+
+def test_a_walk_that_asks_for_no_slope_fails_that_test(monkeypatch):
+    monkeypatch.setattr(auto, "ASTRAY", 2.0)
+    with code_named("planted"):
+        *_, path = walks(valley_that_rises, START, 120, 100)
+    assert began_again(path).mean() > 0.9
+
+
 def test_editions_before_never_begin_again(monkeypatch):
     """With several pairs at once too, where what is known of the fall must be kept: the same to the bit."""
     for width in (1, 4):
-        one = walks(valley_with_a_cliff, START, 120, 20, directions=width, edition=4)[2]
+        one = walks(plain_with_a_cliff, START, 120, 20, directions=width, edition=4)[2]
         assert not began_again(one).any()
         with monkeypatch.context() as patch, code_named("planted"):
             patch.setattr(auto_retreat, "ERRORS", np.inf)
-            other = walks(valley_with_a_cliff, START, 120, 20, directions=width, edition=4)[2]
+            other = walks(plain_with_a_cliff, START, 120, 20, directions=width, edition=4)[2]
         np.testing.assert_array_equal(one, other)
 
 
 def test_a_promised_radius_never_jumps_back():
-    *_, path = walks(valley_with_a_cliff, START, 120, 50, max_radius=0.5)
+    *_, path = walks(plain_with_a_cliff, START, 120, 50, max_radius=0.5)
     assert not began_again(path).any()
     reach = methods.get("auto", radius=0.5, max_radius=0.5, budget=240).reach_in(3)
     assert np.linalg.norm(np.diff(path, axis=1), axis=2).max() <= reach * (1 + 1e-6)
@@ -169,6 +188,7 @@ def test_a_bar_that_is_too_low_fails_that_test(monkeypatch):
     """The planted twin: without wild answers too, a walk is then taken for lost."""
     monkeypatch.setattr(auto_retreat, "ERRORS", -1.0)
     monkeypatch.setattr(auto, "SEVERAL", 1e6)
+    monkeypatch.setattr(auto, "ASTRAY", 2.0)
     with code_named("planted"):
         *_, path = walks(with_one_wild(1e3, None), START, 60, 160)
     assert began_again(path)[2:].any()

@@ -28,9 +28,9 @@ noise alone (V below; κ' = 1 at x0), and β = 0.9 d/(d + 3)/(1 + (16 d/N)²).
 
 Two things more look at the walk as a whole. Where f is found to be a bowl (`auto_evenness.py`, 0 ≤ bowl ≤ 1),
 wide trials do not mislead: θ is e^(1.4 bowl) times as large, and p below is 14 (1/7)^bowl. And where values
-at x are surely higher than at the start (`auto_retreat.py`), the walk begins again there, with a quarter of
-its radius and no more than the first guess: C, g, V, x̄ and K_late begin anew, and f there is taken to be what
-it was at the start. Not so where `max_radius` is promised: it promises small steps.
+at x are surely higher than at the start (`auto_retreat.py`) and κ' < ½, the walk begins again there, with a
+quarter of its radius and no more than the first guess: C, g, V, x̄ and K_late begin anew, and f there is taken
+to be what it was at the start. Not so where `max_radius` is promised: it promises small steps.
 
 No answer counts for more than max(0.3√N, 1.5) times √v, and v is the median of three running means fed in
 turn, so that one wild answer steers nothing. One of two answers is wild if they differ 12 times as much as
@@ -94,7 +94,8 @@ FASTEST = 2.5  # and grows no faster than t^FASTEST, or somewhat faster in few d
 WIDER, LONGEST = 1.4, 2.0  # on a bowl θ is e^WIDER times as large, and the mean's weights grow as t^LONGEST
 BELIEF = 0.9  # of a step waits until the walk is longer than one of noise alone,
 LOW, PLENTY = 3.0, 16.0  # less in LOW dimensions, and where there are not PLENTY of pairs for each
-RETREAT = 0.25  # a walk that is lost goes back with so much of its radius
+ASTRAY = 0.5  # a walk of which less than that goes beyond noise alone can be lost,
+RETREAT = 0.25  # and goes back with so much of its radius
 SEVERAL = 2.5  # deviations that a value at x may be off for that
 OUTLIER, LEAST = 0.3, 1.5  # an answer counts for at most max(OUTLIER √N, LEAST) deviations
 WILD = 20.0  # a value at x that is so many deviations away from all that is known of it is not believed
@@ -354,11 +355,15 @@ class Auto(Method):
 
     def _belief(self, state: State, pairs: Array) -> Array:
         """What is left of a step: all of it, or less as the walk is no longer than one of noise alone."""
+        dim = state.x.shape[0]
+        weight = BELIEF * dim / (dim + LOW) / (1 + (PLENTY * dim / pairs) ** 2)
+        return 1 - jnp.where(self._from_edition(5), weight, 0) * (1 - self._beyond_noise(state))
+
+    def _beyond_noise(self, state: State) -> Array:
+        """κ': what the walk so far has beyond one of noise alone, of 1."""
         dim, walked = state.x.shape[0], _length(state.x - state.begun)
         noise = jnp.where(walked > 0, state.drift / jnp.where(walked > 0, walked, 1), 0)
-        known = jnp.clip(1 - (1 + (0.5 / dim) ** 0.5) * jnp.minimum(noise, 2) ** 2, 0, 1)
-        weight = BELIEF * dim / (dim + LOW) / (1 + (PLENTY * dim / pairs) ** 2)
-        return 1 - jnp.where(self._from_edition(5), weight, 0) * (1 - known)
+        return jnp.clip(1 - (1 + (0.5 / dim) ** 0.5) * jnp.minimum(noise, 2) ** 2, 0, 1)
 
     def _unless_lost(
         self,
@@ -377,7 +382,9 @@ class Auto(Method):
         """
         if self.max_radius is not None:
             return after
-        at_x, may_go_back = _at_centre(state.told), live & self._from_edition(5)
+        # A walk that has found a slope is not lost: where values rise all the same, the world has moved.
+        astray = self._beyond_noise(state) < ASTRAY
+        at_x, may_go_back = _at_centre(state.told), live & astray & self._from_edition(5)
         level, lost = state.level.after(value, state.told, at_x, asked, loudest, noise, may_go_back)
         # Where one of the first two answers was wild, the values at x begin with this pair.
         begun = Level(value, value, jnp.ones_like(level.since))

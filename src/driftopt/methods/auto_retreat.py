@@ -1,16 +1,16 @@
 """When a walk has surely led to worse decisions than the start, it goes back.
 
 The value at x is asked for every now and then anyway. `first` is the mean of what the first two such pairs
-said, `late` a running mean of what n of them said since the start, or since the walk last went back: each
-counts for r = 0.35 of it, or 1/n where that is more. From the fourth pair at x on, and with n ≥ 3, the walk
-is lost when
+said, `late` a running mean of what n of them said, both since the start or since the walk last went back: in
+`late` each counts for r = 0.35, or 1/n where that is more. From the fourth pair at x on, and with n ≥ 3, a
+walk that has found no slope (κ' < ½ in `auto.py`; of one that has, the world has moved) is lost when
 
     late − first > (2.5 + log k) √(max(r/(2 − r), 1/n) v/4 + s²/8),    k pairs at x so far,
 
 v and s² being mean squares of the difference of two answers, the largest that is known and that at x. So a
-loud world must be far worse before anything happens, and the more often it is looked at, the more so. What a
-pair says of x counts up to 2.5 √v away from what was expected of it: one wild answer loses no walk, and where
-several come, they are no slips.
+loud world must be far worse before anything happens, and the more often it is looked at, the more so. After
+the first four pairs, what one says of x counts up to 2.5 √v away from what was expected of it: one wild
+answer loses no walk, and where several come, they are no slips.
 """
 
 from typing import NamedTuple
@@ -51,8 +51,9 @@ class Level(NamedTuple):
             noise: that of two answers at x.
             may_go_back: whether the walk can be lost at all; editions up to 4 cannot.
         """
-        first = jnp.where(told == 0, value, jnp.where(told == 3, (self.first + value) / 2, self.first))
         since = self.since + jnp.where(at_x, 1, 0)
+        mean = self.first + (value - self.first) / jnp.maximum(since, 1)
+        first = jnp.where(at_x & (since <= 2), mean, self.first)
         share = jnp.maximum(LATELY, 1 / jnp.maximum(since, 1))
         late = jnp.where(at_x, self.late + share * (value - self.late), self.late)
         error = loudest / 4 * jnp.maximum(LATELY / (2 - LATELY), 1 / jnp.maximum(since, 1)) + noise / 8
