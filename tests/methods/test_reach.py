@@ -38,7 +38,7 @@ def test_the_iterate_keeps_its_reach_and_uses_it(method):
 
 
 @pytest.mark.parametrize(
-    ("budget", "directions", "dim", "used"), [(90, 1, 1, 0.7), (12, 3, 3, 0), (90, 3, 20, 0.2)]
+    ("budget", "directions", "dim", "used"), [(90, 1, 1, 0.9), (12, 3, 3, 0), (90, 3, 20, 0.2)]
 )
 @pytest.mark.parametrize("name", WITH_A_LIMIT)
 def test_a_largest_radius_limits_the_moves_too(name, budget, directions, dim, used):
