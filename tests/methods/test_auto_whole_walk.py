@@ -67,6 +67,22 @@ def test_where_losses_are_smaller_and_less_rare_the_end_is_below_the_start():
     assert now.mean() < -4 * now.std() / 20 < 0
 
 
+def louder_afar(points, key, t, run):
+    """Best at 0; one answer in five costs what it is away, so that far trials are many times louder."""
+    one, two = jax.random.split(key)
+    away = jnp.linalg.norm(points, axis=1)
+    return noise(one, points, 0.5) + jnp.where(jax.random.uniform(two, (len(points),)) < 0.2, away, 0)
+
+
+def test_where_noise_grows_with_the_radius_a_lost_walk_is_noticed_by_the_noise_at_x():
+    """Trials are sixteen times too long. Edition 5 asked for a rise that is much for trials."""
+    before, now = (
+        np.linalg.norm(walks(louder_afar, jnp.zeros(10), 150, 400, radius=16.0, edition=edition)[0], axis=1)
+        for edition in (5, 6)
+    )
+    assert before.mean() - now.mean() > 5 * np.hypot(before.std(), now.std()) / np.sqrt(len(now))
+
+
 def bowl_and_end(objective, edition, **numbers):
     def world(points, key, t, run):
         return objective(points) + noise(key, points, 0.03)

@@ -211,7 +211,7 @@ class _Level:
     def __init__(self):
         self.first, self.late, self.since = 0.0, 0.0, 0
 
-    def lost(self, value, at_x, slip, loudest, still, astray):
+    def lost(self, value, at_x, slip, measured, still, astray):
         """Whether the walk goes back, with the `at_x`-th value said of x."""
         if slip:  # what was said before is forgotten
             self.first, self.late, self.since = value, value, 1
@@ -220,8 +220,8 @@ class _Level:
         if self.since <= 2:
             self.first += (value - self.first) / self.since
         self.late += max(0.35, 1 / self.since) * (value - self.late)
-        error = np.sqrt(max(0.35 / 1.65, 1 / self.since) * loudest / 4 + still / 8)
-        risen = self.late - self.first > (2.5 + np.log(at_x)) * error
+        error = np.sqrt(max(0.35 / 1.65, 1 / self.since) * measured / 4 + still / 8)
+        risen = self.late - self.first > (1.5 + np.log(at_x)) * error
         lost = astray and at_x > 3 and self.since >= 3 and risen
         if lost:
             self.late, self.since = 0.0, 0
@@ -334,9 +334,10 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
         value = here if told <= 3 else expected + np.clip(said - expected, -allowed, allowed)
         jumps = centre and max_radius == np.inf  # a promised radius promises no jumps
         beyond = np.sum((x - x0) ** 2)
-        astray = beyond > 0 and 1 - (1 + np.sqrt(1 / (2 * d))) * wandered / beyond < 0.5
+        astray = beyond > 0 and 1 - (1 + np.sqrt(1 / (2 * d))) * wandered / beyond < 0.8
         # The walk begins again.
-        if jumps and level.lost(value, at_x, slip, loudest, max(still, quiet), astray):
+        measured = min(max(calm, quiet), loudest)
+        if jumps and level.lost(value, at_x, slip, measured, max(still, quiet), astray):
             x, mean, delta = np.array(x0), np.array(x0), min(delta / 4, radius)
             here, cost, fall, wandered, fell = level.first, 0.0, 0.0, 0.0, 0.0
             bowl.late[0] = 0.0

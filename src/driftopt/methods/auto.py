@@ -28,7 +28,7 @@ noise alone (V below; κ' = 1 at x0), and β = 0.9 d/(d + 3)/(1 + (16 d/N)²).
 
 Two things more look at the walk as a whole. Where f is found to be a bowl (`auto_evenness.py`, 0 ≤ bowl ≤ 1),
 wide trials do not mislead: θ is e^(1.4 bowl) times as large, and p below is 14 (1/7)^bowl. And where values
-at x are surely higher than at the start (`auto_retreat.py`) and κ' < ½, the walk begins again there, with a
+at x are surely higher than at the start (`auto_retreat.py`) and κ' < 0.8, the walk begins again there, with a
 quarter of its radius and no more than the first guess: C, g, V, x̄ and K_late begin anew, and f there is taken
 to be what it was at the start. Not so where `max_radius` is promised: it promises small steps.
 
@@ -45,7 +45,8 @@ A value at x that is 20 √v off what was expected counts only if the last pair 
 from it, and C begins anew then.
 In edition 3 a difference was measured by a single other one, which is small by chance in one run of five; in
 edition 2 all were averaged. Edition 4 had no κ' and no bowl, never began again, and grew as fast as E says:
-where answers are heavy-tailed, its trials ran away before it had seen what they cost.
+where answers are heavy-tailed, its trials ran away before it had seen what they cost. Edition 5 began again
+only if κ' < ½ and values at x had risen by what is much for trials, which are louder than x.
 
 The decision reported is x0 + κ (x̄ − x0), where x̄ is the mean of the x_t with weights that grow as t^p,
 p = 14. While pairs are few for the dimension, a walk of noise alone looks like one that has found something,
@@ -70,7 +71,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from driftopt.method import Method
-from driftopt.methods import directions
+from driftopt.methods import auto_retreat, directions
 from driftopt.methods.auto_evenness import Evenness
 from driftopt.methods.auto_retreat import Level
 from driftopt.pytree import module, static
@@ -94,7 +95,7 @@ FASTEST = 2.5  # and grows no faster than t^FASTEST, or somewhat faster in few d
 WIDER, LONGEST = 1.4, 2.0  # on a bowl θ is e^WIDER times as large, and the mean's weights grow as t^LONGEST
 BELIEF = 0.9  # of a step waits until the walk is longer than one of noise alone,
 LOW, PLENTY = 3.0, 16.0  # less in LOW dimensions, and where there are not PLENTY of pairs for each
-ASTRAY = 0.5  # a walk of which less than that goes beyond noise alone can be lost,
+ASTRAY, ASTRAY_FORMERLY = 0.8, 0.5  # a walk of which less than that goes beyond noise alone can be lost,
 RETREAT = 0.25  # and goes back with so much of its radius
 SEVERAL = 2.5  # deviations that a value at x may be off for that
 OUTLIER, LEAST = 0.3, 1.5  # an answer counts for at most max(OUTLIER √N, LEAST) deviations
@@ -105,7 +106,7 @@ FIRST = 3.0  # the first two are, if they differ so many times more than those o
 NEAR = 4.0  # and if the mean of the two is off by half their difference, to a NEARth of it
 AGAIN = 8.0  # a wild difference counts as √AGAIN usual ones, so that what comes again is soon believed
 SLIP = 4.0  # edition 3's measure of all this
-EDITION = 5  # of the rule
+EDITION = 6  # of the rule
 POWER = 14.0  # of the weights of the mean
 FEW, ENOUGH = 4.0, 20.0  # pairs for each dimension: up to FEW all doubt counts, from ENOUGH on none
 FEW_MORE, ENOUGH_MORE = 8.0, 16.0  # and so many more in MANY dimensions
@@ -351,7 +352,9 @@ class Auto(Method):
         most = SEVERAL * jnp.sqrt(loudest)
         value = expected + jnp.clip(_mean(values) - expected, -most, most)
         value = jnp.where(state.told <= 3, here, value)
-        return self._unless_lost(state, after, value, loudest, jnp.maximum(still, quiet), asked, live, slip)
+        measured = jnp.minimum(jnp.maximum(calm, quiet), loudest)
+        at_late = jnp.where(self._from_edition(6), measured, loudest)
+        return self._unless_lost(state, after, value, at_late, jnp.maximum(still, quiet), asked, live, slip)
 
     def _belief(self, state: State, pairs: Array) -> Array:
         """What is left of a step: all of it, or less as the walk is no longer than one of noise alone."""
@@ -370,7 +373,7 @@ class Auto(Method):
         state: State,
         after: State,
         value: Array,
-        loudest: Array,
+        at_late: Array,
         noise: Array,
         asked: Array,
         live: Array,
@@ -383,9 +386,10 @@ class Auto(Method):
         if self.max_radius is not None:
             return after
         # A walk that has found a slope is not lost: where values rise all the same, the world has moved.
-        astray = self._beyond_noise(state) < ASTRAY
+        astray = self._beyond_noise(state) < jnp.where(self._from_edition(6), ASTRAY, ASTRAY_FORMERLY)
         at_x, may_go_back = _at_centre(state.told), live & astray & self._from_edition(5)
-        level, lost = state.level.after(value, state.told, at_x, asked, loudest, noise, may_go_back)
+        errors = jnp.where(self._from_edition(6), auto_retreat.ERRORS, auto_retreat.FORMERLY)
+        level, lost = state.level.after(value, state.told, at_x, asked, at_late, noise, may_go_back, errors)
         # Where one of the first two answers was wild, the values at x begin with this pair.
         begun = Level(value, value, jnp.ones_like(level.since))
         level = Level(*(jnp.where(slip, one, other) for one, other in zip(begun, level, strict=True)))
