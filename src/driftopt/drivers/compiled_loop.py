@@ -22,10 +22,12 @@ from jax.sharding import Mesh, PartitionSpec
 
 from driftopt.drivers.compiler_options import options
 from driftopt.drivers.host import farthest
+from driftopt.drivers.plain_operations import plain
 from driftopt.drivers.plan import RunPlan
 from driftopt.method import Method
 from driftopt.problem import Problem
-from driftopt.rng.seeds import query_key, run_words, wrapped
+from driftopt.rng.lane_keys import wrapped
+from driftopt.rng.seeds import query_key, run_words
 from driftopt.runtime import executable_cache, fingerprint
 from driftopt.shapes import Float
 
@@ -96,6 +98,18 @@ def _program(method: Method, problems: Problem, keys: Any, start: Any, plan: Run
 
 def _where(condition: Array, new: Any, old: Any) -> Any:
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)
+
+
+def _without_rest(length: int, most: int) -> int:
+    """Up to `most` at a time, none left over where that takes no less than an eighth of it.
+
+    What is left over would be evaluated by a second copy of all operations, to be traced and compiled too.
+
+    >>> _without_rest(25, 8), _without_rest(13, 6), _without_rest(100_003, 512)
+    (5, 1, 512)
+    """
+    found = next(some for some in range(min(most, length), 0, -1) if length % some == 0)
+    return found if 8 * found >= most else most
 
 
 class _Lanes:
@@ -236,7 +250,7 @@ class _Lanes:
 
         def answered(problem: Problem, key: Array, row: Array) -> Any:
             queries = row * self.plan.points + jnp.arange(self.plan.points)
-            return jax.vmap(lambda query: problem.noise(query_key(key, query)))(queries)
+            return jax.vmap(plain(lambda query: problem.noise(query_key(key, query))))(queries)
 
         return self._over_keys(answered)(self.problems, self.oracle_keys, row)
 
@@ -254,7 +268,7 @@ class _Lanes:
         own = (lambda noise: noise) if self.mixed else shared
         return (
             lambda state, asked: method.ask(state, own(asked)),
-            lambda answered, points: jax.vmap(problems.observe)(shared(answered), points),
+            lambda answered, points: jax.vmap(plain(problems.observe))(shared(answered), points),
             lambda state, values, asked: method.tell(state, values, own(asked)),
         )
 
@@ -266,7 +280,7 @@ class _Lanes:
             return method.ask(state, asked)
 
         def observe(_: Method, problem: Problem, answered: Any, points: Array) -> Array:
-            return jax.vmap(problem.observe)(answered, points)
+            return jax.vmap(plain(problem.observe))(answered, points)
 
         def tell(method: Method, _: Problem, state: Any, values: Array, asked: Any) -> Any:
             return method.tell(state, values, asked)
@@ -278,6 +292,7 @@ class _Lanes:
 
     def _over_keys(self, fun: Any) -> Any:
         """fun(problem, key, row) over (K, S)."""
+        fun = plain(fun)
         if self.plan.cpu:
             return jax.vmap(jax.vmap(fun, (None, 0, None)), (0, 0, None))
         return jax.vmap(jax.vmap(fun, (0, -1, None), -1), (None, -1, None), -1)
@@ -290,7 +305,7 @@ class _Lanes:
         key = (0, 1, None) if self.plan.cpu else (-1, -1, None)
         axis = {"all": (None, None, None), "key": key, "lane": (-1, -1, -1)}
         instance, seed, configuration = zip(*(axis[kind] for kind in kinds), strict=True)
-        fun = jax.vmap(fun, (self.numbers, 0, *instance), -1)
+        fun = jax.vmap(plain(fun), (self.numbers, 0, *instance), -1)
         fun = jax.vmap(fun, (None, None, *seed), -1)
         return jax.vmap(fun, (self.numbers, None, *configuration), -1, axis_size=self.plan.lanes[2])
 
@@ -307,7 +322,10 @@ class _Lanes:
             value = problem.objective(x)
             return jnp.where(jnp.isfinite(value), value, jnp.inf)
 
-        by_seed = jax.vmap(jax.vmap(exact, (0, -1), -1), (None, -1), -1)
-        several = max(1, EVALUATED // (self.plan.lanes[0] * self.plan.lanes[2]))
+        by_seed = jax.vmap(jax.vmap(plain(exact), (0, -1), -1), (None, -1), -1)
+        instances, seeds, configurations = self.plan.lanes
+        several = max(1, EVALUATED // (instances * configurations))
+        if not self.plan.cpu:
+            several = _without_rest(seeds, several)
         values = lax.map(lambda x: by_seed(self.problems, x), jnp.moveaxis(x, 2, 0), batch_size=several)
         return jnp.moveaxis(values, 0, 1)
