@@ -53,6 +53,17 @@ def test_every_method_spends_whole_iterations_and_repeats_itself(any_method):
     assert not np.array_equal(trace.x, other.x)
 
 
+def test_costs_are_what_the_samples_of_each_iteration_add_up_to(any_method):
+    method = any_method.for_budget(200)
+    each = [np.asarray(method.samples(count, 3)) for count in range(200)]
+    assert first_step(method, 3) == sum(int(some.sum()) for some in each[: 1 + method.warmup])
+    found = affordable(method, 3, 200)
+    spent = np.cumsum([some.sum() for some in each])
+    assert found.iterations == int((spent <= 200).sum())
+    assert found.queries == spent[found.iterations - 1]
+    assert found.most == max(int(some.max()) for some in each[: found.iterations])
+
+
 def test_a_budget_below_the_first_step_is_refused(any_method):
     problem, few = shown(any_method), 1
     if first_step(any_method.for_budget(few), 3) <= few:

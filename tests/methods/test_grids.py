@@ -1,6 +1,7 @@
 """Grids of configurations: their order, their names, and which of them run as one program."""
 
 import functools
+import pickle
 
 import numpy as np
 import pytest
@@ -30,6 +31,22 @@ def test_the_last_parameter_varies_fastest():
     together = grid.stacked([0, 4])
     np.testing.assert_array_equal(together.radius, [1.0, 2.0])
     np.testing.assert_array_equal(together.step, [0.1, 0.2])
+
+
+def test_a_method_is_built_once_and_does_not_travel_with_its_grid():
+    counted = []
+
+    def counting(step):
+        counted.append(step)
+        return build(step)
+
+    grid = methods.grid(counting, step=[0.1, 0.2])
+    assert grid.candidate(1) is grid.candidate(1)
+    assert grid.method(0).step == 0.1
+    assert counted == [0.1, 0.2]
+    there = pickle.loads(pickle.dumps(methods.grid(build, step=[0.1, 0.2])))
+    assert vars(there).keys() == {"label", "build", "configurations"}
+    assert there.method(1).step == 0.2
 
 
 def test_numbers_share_a_program_and_shapes_do_not():

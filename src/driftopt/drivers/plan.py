@@ -132,9 +132,8 @@ def affordable(method: Method, dim: int, budget: int) -> Affordable:
     Affordable(iterations=3, queries=18, most=3)
     """
     if not method.scheduled:
-        samples = np.asarray(method.samples(0, dim))
-        iterations = budget // int(samples.sum())
-        return Affordable(iterations, iterations * int(samples.sum()), int(samples.max()))
+        cost, batch = _of_each(method, dim)
+        return Affordable(budget // cost, budget // cost * cost, batch)
     iterations = queries = most = 0
     while True:
         samples = np.asarray(method.samples(iterations, dim))
@@ -148,4 +147,12 @@ def affordable(method: Method, dim: int, budget: int) -> Affordable:
 
 def first_step(method: Method, dim: int) -> int:
     """The queries of the iterations up to the first that can move the iterate."""
+    if not method.scheduled:
+        return (1 + method.warmup) * _of_each(method, dim)[0]
     return sum(int(np.sum(method.samples(count, dim))) for count in range(1 + method.warmup))
+
+
+def _of_each(method: Method, dim: int) -> tuple[int, int]:
+    """The queries of every iteration, where all are alike, and the samples at each point."""
+    batch = int(np.asarray(method.batch))
+    return method.points(dim) * batch, batch

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 
 import jax
@@ -33,8 +34,22 @@ class Grid:
         return check_method(self.candidate(index))
 
     def candidate(self, index: int) -> Method | Outside:
-        """The method of one configuration, or the outside optimiser."""
-        params = self.configurations[index]
+        """The method of one configuration, which is built once, or the outside optimiser."""
+        if index in self._built:
+            return self._built[index]
+        found = self._candidate(self.configurations[index])
+        if isinstance(found, Method):  # a frozen one
+            self._built[index] = found
+        return found
+
+    @cached_property
+    def _built(self) -> dict[int, Method]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_built"}
+
+    def _candidate(self, params: Mapping[str, Any]) -> Method | Outside:
         if isinstance(self.build, str):
             return registry.get(self.build, **params)
         if isinstance(self.build, Method):

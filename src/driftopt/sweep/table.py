@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -123,9 +123,14 @@ def assemble(
     """Rows in a fixed order, whatever the order of completion."""
     keys, parameters = _rows(grids, source.names, seeds, chosen)
     table = _Table(keys, parameters, source.dim)
+    # A configuration's seeds stand below each other.
+    tops = {key[:3]: len(seeds) * number for number, key in enumerate(keys[:: len(seeds)])}
+    order = {seed: place for place, seed in enumerate(seeds)}
     for part, arrays in zip(parts, done, strict=True):
-        for at, key in _cells(part, source.names):
-            table.write(key, at, arrays)
+        below = np.array([order[seed] for seed in part.seeds])[:, None]
+        for k, (instance, row) in enumerate(zip(part.instances, part.configurations, strict=True)):
+            top = np.array([tops[part.label, source.names[instance], configuration] for configuration in row])
+            table.write(top + below, {name: array[k] for name, array in arrays.items()})
     return Runs(table.columns, table.x, table.curves)
 
 
@@ -148,19 +153,10 @@ def _rows(
     return keys, parameters
 
 
-def _cells(part: Part, names: Sequence[str]) -> Iterator[tuple[tuple[int, int, int], Key]]:
-    """Where each run of a part stands in the part's arrays, and its key."""
-    for k, instance in enumerate(part.instances):
-        for s, seed in enumerate(part.seeds):
-            for c, configuration in enumerate(part.configurations[k]):
-                yield (k, s, c), (part.label, names[instance], configuration, seed)
-
-
 class _Table:
     """The table as it fills up: a run that no part holds could not start, and stays infinitely bad."""
 
     def __init__(self, keys: Sequence[Key], parameters: Sequence[str], dim: int):
-        self._place = {key: row for row, key in enumerate(keys)}
         self._count = len(keys)
         self.x = np.full((self._count, dim), np.nan, np.float32)
         self.curves: list[tuple[np.ndarray, np.ndarray] | None] = [None] * self._count
@@ -174,16 +170,16 @@ class _Table:
             "objective": np.full(self._count, np.inf),
         }
 
-    def write(self, key: Key, at: tuple[int, int, int], arrays: Arrays) -> None:
-        """One run's results into its row."""
-        row, (k, _, c) = self._place[key], at
-        value = float(arrays["objective"][at])
-        self.columns["objective"][row] = value if np.isfinite(value) else np.inf
-        self.columns["queries"][row] = arrays["queries"][at]
-        self.x[row] = arrays["x"][at]
+    def write(self, rows: np.ndarray, arrays: Arrays) -> None:
+        """The results of runs (S, C) into these rows."""
+        values = arrays["objective"]
+        self.columns["objective"][rows] = np.where(np.isfinite(values), values, np.inf)
+        self.columns["queries"][rows] = arrays["queries"]
+        self.x[rows] = arrays["x"]
         if "curve" in arrays:
-            self.curves[row] = (arrays["curve_at"][k, c], arrays["curve"][at])
+            for s, c in np.ndindex(rows.shape):
+                self.curves[rows[s, c]] = (arrays["curve_at"][c], arrays["curve"][s, c])
         for name in arrays:
             if name.startswith(METRIC):
                 column = self.columns.setdefault(name.removeprefix(METRIC), np.full(self._count, np.nan))
-                column[row] = arrays[name][at]
+                column[rows] = arrays[name]
