@@ -1,16 +1,20 @@
 """How a sweep is divided: every run once, no part too large, the same bits whatever the division."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftopt import sweep
+from driftopt.method import Method
+from driftopt.outside.contract import Outside
 from driftopt.problems import Pricing
-from driftopt.sweep import cutting, grid, units
+from driftopt.pytree import module
+from driftopt.sweep import cutting, execution, grid, units
 from driftopt.sweep.parts import Simulated, Simulation
 from driftopt.sweep.task import RunSettings
 from driftopt.sweep.units import Unit, division, unit_of
@@ -59,7 +63,7 @@ LENGTHS = st.tuples(st.integers(1, 60), st.integers(1, 60), st.integers(1, 600))
 def test_parts_are_whole_units_that_cover_everything_once(lanes, budget, memory, most, accelerator):
     unit = unit_of(lanes, budget, memory, accelerator=accelerator)
     assert all(1 <= size <= length for size, length in zip(unit.shape, lanes, strict=True))
-    assert np.prod(unit.shape) <= units.LARGEST
+    assert np.prod(unit.shape) <= (units.SIDE_BY_SIDE if accelerator else units.LARGEST)
     assert unit.instances * unit.configurations <= memory
     filled = np.prod([-(-n // size) * size for n, size in zip(lanes, unit.shape, strict=True)])
     assert filled <= 2 * np.prod(lanes)
@@ -116,3 +120,68 @@ def test_without_units_another_division_rounds_otherwise(monkeypatch):
 def test_a_number_of_parts_that_is_none_is_refused(parts):
     with pytest.raises(ValueError, match="parts"):
         sweep.run(GRIDS, SHOPS, parts=parts, **CALL)
+
+
+@dataclass(frozen=True)
+class Elsewhere(Outside):
+    batch: int = 1
+
+    def run(self, world):
+        raise AssertionError("nothing runs here")
+
+
+def test_the_papers_largest_grid_is_one_unit_on_an_accelerator():
+    assert unit_of((4, 25, 180), 30_000, accelerator=True).shape == (4, 25, 180)
+    assert unit_of((4, 25, 180), 30_000).shape != (4, 25, 180)
+
+
+def test_runs_fit_side_by_side_only_on_an_accelerator_with_room(monkeypatch):
+    source, outside = Simulated(SHOPS, "abc"), grid(Elsewhere)
+    assert not cutting.fit_side_by_side(GRIDS, source, 7)
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert cutting.fit_side_by_side(GRIDS, source, 7)
+    assert not cutting.fit_side_by_side([*GRIDS, outside], source, 7)  # optimisers of others run one by one
+    monkeypatch.setattr(cutting, "SIDE_BY_SIDE", 8 * 3 * 7 - 1)  # of 8 configurations, 3 shops and 7 seeds
+    assert not cutting.fit_side_by_side(GRIDS, source, 7)
+
+
+def test_what_takes_longest_to_compile_begins_first():
+    """Then one part of every program before the second of any."""
+    source, settings = Simulated(SHOPS, "abc"), RunSettings(60)
+    grids = [GRIDS[1], GRIDS[0], grid("auto", radius=0.5)]
+    parts = [part for one in grids for part in cutting.cut(one, source, settings, [3, 1, 4, 7, 5], None, 30)]
+    order = [parts[i].label for i, _ in execution._compilations_first(parts, range(len(parts)))]
+    assert order[:3] == ["auto", "zo-o2nc-2pt", "zo-sph"]
+    assert sorted(order) == sorted(part.label for part in parts)
+
+
+@module
+class Stateless(Method):
+    """A method that cannot begin."""
+
+    radius: float = 0.5
+    batch: int = 1
+
+    def points(self, dim):
+        return 1
+
+    def init(self, key, x0):
+        raise RuntimeError("no state")
+
+    def noise(self, key, count, dim):
+        return key
+
+    def ask(self, state, noise=None):
+        return state.x[None]
+
+    def tell(self, state, values, noise=None):
+        return state
+
+    def recommend(self, state):
+        return state.x
+
+
+def test_a_method_whose_state_cannot_be_made_takes_its_turn():
+    task = next(cutting.cut(GRIDS[1], Simulated(SHOPS, "abc"), RunSettings(60), [3])).task
+    assert task.effort > 0
+    assert replace(task, method=Stateless()).effort == 0

@@ -255,6 +255,27 @@ def test_both_lists_of_seeds_at_once_give_the_same_outcome():
         np.testing.assert_allclose(one.columns["objective"], other.columns["objective"], rtol=1e-6)
 
 
+@pytest.mark.parametrize("room", [True, False])
+def test_an_accelerator_with_room_runs_both_lists_of_seeds_at_once(room, monkeypatch):
+    call = {"development": [1, 2], "held_out": [11, 12], **SHARED}
+    here = sweep.tune(GRIDS[1:2], PROBLEMS, **call)
+    monkeypatch.setattr(tuning, "fit_side_by_side", lambda grids, source, seeds: room and seeds == 4)
+    there = sweep.tune(GRIDS[1:2], PROBLEMS, **call)
+    assert here.manifest.keys() == {"development", "held_out"}
+    assert there.manifest.keys() == ({"both"} if room else {"development", "held_out"})
+    assert [s.configuration for s in here.selected] == [s.configuration for s in there.selected]
+    np.testing.assert_allclose(
+        here.held_out.columns["objective"], there.held_out.columns["objective"], rtol=1e-6
+    )
+    assert here.held_out.columns["queries"].tolist() == there.held_out.columns["queries"].tolist()
+
+
+@pytest.mark.parametrize("together", [1, "yes", 0.5])
+def test_together_is_a_yes_a_no_or_left_open(together):
+    with pytest.raises(ValueError, match="together must be True or False"):
+        sweep.tune(GRIDS, PROBLEMS, development=[1], held_out=[2], together=together, **SHARED)
+
+
 def test_tuned_runs_are_the_selected_configurations_on_fresh_seeds():
     tuned = sweep.tune(
         GRIDS, PROBLEMS, development=[1, 2], held_out=[11, 12, 13], evaluate_every=60, **SHARED

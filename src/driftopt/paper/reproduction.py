@@ -173,7 +173,7 @@ def run(
         executor=executor,
         progress=progress,
         title=experiment.title,
-        together=experiment.quick,
+        together=experiment.quick or None,  # an accelerator's room decides
     )
 
 

@@ -15,9 +15,9 @@ from driftopt.drivers.plan import affordable, first_step
 from driftopt.method import Method
 from driftopt.methods.grids import Grid
 from driftopt.outside.contract import Outside
-from driftopt.sweep.parts import Part, Source
+from driftopt.sweep.parts import Part, Simulated, Source
 from driftopt.sweep.task import RunSettings
-from driftopt.sweep.units import LARGEST, Unit, division
+from driftopt.sweep.units import LARGEST, SIDE_BY_SIDE, Unit, division
 
 
 def feasible(method: Method | Outside, dim: int, budget: int, settle: int = 1) -> bool:
@@ -34,6 +34,14 @@ def check_affordable(grids: Sequence[Grid], source: Source, budget: int, settle:
             raise ValueError(
                 f"a budget of {budget} pays for no step of any configuration of {one.label}; raise it"
             )
+
+
+def fit_side_by_side(grids: Sequence[Grid], source: Source, seeds: int) -> bool:
+    """Whether there is an accelerator, and each grid's runs with so many seeds are one unit on it."""
+    if not isinstance(source, Simulated) or jax.default_backend() == "cpu":
+        return False
+    most = max(len(one) for one in grids) * len(source.names) * seeds
+    return most <= SIDE_BY_SIDE and all(isinstance(one.candidate(0), Method) for one in grids)
 
 
 def cut(

@@ -49,6 +49,8 @@ def execute(
             # Threads: one compiles while another computes.
             with ThreadPoolExecutor(max(2, min(cores(), 16))) as pool:
                 _submit(pool, _compilations_first(parts, missing), finish, elsewhere)
+        elif isinstance(executor, ThreadPoolExecutor):
+            _submit(executor, _compilations_first(parts, missing), finish, elsewhere)
         else:
             _submit(executor, [(i, parts[i].task) for i in missing], finish, elsewhere)
     except KeyboardInterrupt:
@@ -89,14 +91,21 @@ def _keys(parts: Sequence[Part], store: Store, shown: SweepProgress) -> list[str
 
 
 def _compilations_first(parts: Sequence[Part], missing: Sequence[int]) -> list[tuple[int, Any]]:
-    """One part of every program before the second of any, so that no two threads compile the same."""
+    """One part of every program before the second of any, so that no two threads compile the same.
+
+    What takes longest to compile comes first: begun last, it would keep one core busy and the others waiting.
+    """
     seen: dict[Any, int] = {}
-    rounds: list[tuple[int, int]] = []
+    efforts: dict[Any, int] = {}
+    rounds: list[tuple[int, int, int]] = []
     for i in missing:
-        program = parts[i].task.program
-        rounds.append((seen.setdefault(program, 0), i))
+        task = parts[i].task
+        program = task.program
+        if program not in seen:
+            seen[program], efforts[program] = 0, task.effort
+        rounds.append((seen[program], -efforts[program], i))
         seen[program] += 1
-    return [(i, parts[i].task) for _, i in sorted(rounds)]
+    return [(i, parts[i].task) for *_, i in sorted(rounds)]
 
 
 def _submit(

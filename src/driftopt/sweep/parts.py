@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any
@@ -16,7 +17,7 @@ from driftopt.method import Method
 from driftopt.methods.grids import Grid
 from driftopt.outside.contract import Outside
 from driftopt.problem import Problem
-from driftopt.rng.seeds import lane_seed
+from driftopt.rng.seeds import as_key, lane_seed
 from driftopt.runtime.code_of_others import code_named, ours
 from driftopt.runtime.executable_cache import traced
 from driftopt.runtime.fingerprint import digest_of
@@ -185,6 +186,11 @@ class Simulation(Task):
     def program(self) -> Any:
         return jax.tree.structure(self.method.in_numbers()), _scalars(self.method), self.unit
 
+    @property
+    def effort(self) -> int:
+        """How many arrays the method's state has: what keeps more computes more with it."""
+        return _state_size(jax.tree.structure(self.method.for_budget(self.settings.budget)))
+
     def run(self) -> Arrays:
         wide = max((np.shape(leaf)[-1] for leaf in jax.tree.leaves(self.method) if np.ndim(leaf)), default=1)
         return run_units((len(self.problems), len(self.seeds[0]), wide), self.unit, self._run)
@@ -223,6 +229,15 @@ class Simulation(Task):
             measured = _metrics(problems.together, trace.x, self.code.digest)
             result |= {f"metric_{name}": value for name, value in measured.items()}
         return result
+
+
+@cache
+def _state_size(structure: Any) -> int:
+    with suppress(Exception):  # a method's mistake is the run's to report
+        method = jax.tree.unflatten(structure, [np.float32(1)] * structure.num_leaves)
+        zero = jax.ShapeDtypeStruct((2,), np.float32)
+        return len(jax.tree.leaves(jax.eval_shape(method.init, as_key(0), zero)))
+    return 0
 
 
 def _traced(method: Method, problem: Problem, settings: RunSettings) -> Reached:

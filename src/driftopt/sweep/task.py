@@ -39,3 +39,8 @@ class Task(ABC):
     def program(self) -> Any:
         """Tasks of one value share a compiled program."""
         return None
+
+    @property
+    def effort(self) -> int:
+        """A number that is larger the longer its program takes to be made."""
+        return 0

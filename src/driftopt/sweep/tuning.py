@@ -23,7 +23,7 @@ from driftopt.method import Method
 from driftopt.methods.grids import Grid
 from driftopt.problem import Problem
 from driftopt.sweep.arguments import check_grids, check_seeds, check_source
-from driftopt.sweep.cutting import check_affordable, feasible
+from driftopt.sweep.cutting import check_affordable, feasible, fit_side_by_side
 from driftopt.sweep.kept_parts import Store
 from driftopt.sweep.parts import Source
 from driftopt.sweep.stored_runs import RowStore, StoredRuns
@@ -221,7 +221,7 @@ def tune(
     executor: Executor | None = None,
     progress: bool = True,
     title: str = "sweep",
-    together: bool = False,
+    together: bool | None = None,
     version: str | None = None,
     settle: int = 1,
     parts: int | None = None,
@@ -247,7 +247,8 @@ def tune(
         progress: as in `run`.
         title: as in `run`.
         together: run every configuration on both lists of seeds at once: more runs but half the compilations,
-            which pays for small grids. The outcome is the same.
+            which pays for small grids. The outcome is the same. Unless given, where an accelerator has room
+            for all those runs side by side: there they also take half the time.
         version: as in `run`.
         settle: as in `run`.
         parts: as in `run`.
@@ -271,7 +272,11 @@ def tune(
         "parts": parts,
     }
     recorded: dict[str, Any] = {"evaluate_every": evaluate_every, "metrics": metrics}
-    if checks.flag("together", together):
+    if together is None:
+        both_at_once = fit_side_by_side(grids, source, len(development) + len(held_out))
+    else:
+        both_at_once = checks.flag("together", together)
+    if both_at_once:
         both = run(grids, source, seeds=[*development, *held_out], title=title, **recorded, **shared)
         first = both.rows(np.isin(both.columns["seed"], development))
         selected = select(grids, first, source, budget, settle)

@@ -21,6 +21,9 @@ from driftopt.runtime.jax_settings import cores
 WIDE = 256  # runs in a unit at most, where they are long
 NARROW = 8  # small sweeps are halved, for two cores, down to units of one vector
 LARGEST = 1 << 14  # runs in a unit at most, where they are short; and in a part, where more would fit
+# Runs in a unit on an accelerator, at most: up to so many take hardly longer than a few, since what takes
+# time there is to begin each operation of each step.
+SIDE_BY_SIDE = 1 << 15
 QUERIES = 1_000_000  # of a unit of short runs: a call costs a millisecond, whatever it computes
 
 Block = tuple[int, int]  # first and behind the last
@@ -60,7 +63,7 @@ def unit_of(
     (1, 1, 250)
     """
     runs = lanes[0] * lanes[1] * lanes[2]
-    most = LARGEST
+    most = SIDE_BY_SIDE
     if not accelerator:
         most = min(max(WIDE, -(-QUERIES // budget)), max(NARROW, -(-runs // 2)), LARGEST)
     # All configurations of an instance and seed share its noise; all seeds of an instance its data.
