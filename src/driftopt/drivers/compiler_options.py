@@ -8,12 +8,14 @@ import jax
 # On CPUs LLVM's first level is enough: higher ones unroll these short loops until they are slower, and
 # compile four times longer. YNNPACK's sums over a few coordinates take ten times as long as XLA's own.
 # On GPUs trying out matrix products costs seconds, and only the rare exact evaluation has one; a loop whose
-# body is there twice launches its kernels in half as many passes.
+# body is there twice launches its kernels in half as many passes. From three kernels on, a pass is launched
+# as one graph: the default of five leaves out the methods whose whole step is two.
 OPTIONS: dict[str, dict[str, Any]] = {
     "cpu": {"xla_backend_optimization_level": 1, "xla_cpu_experimental_ynn_fusion_type": ""},
     "gpu": {
         "xla_gpu_autotune_level": 0,
         "xla_gpu_enable_while_loop_unrolling": "WHILE_LOOP_UNROLLING_DOUBLE_BUFFER",
+        "xla_gpu_graph_min_graph_size": 3,
     },
 }
 # What short runs leave out: see the plan's QUICK.

@@ -19,6 +19,8 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 CELLS = 1 << 15  # N
+SHORT = 31  # buyers counted in one sum on accelerators: fewer than the 32 threads of a warp
+SUMS = 64  # such sums at most; of more buyers there is one, of them all
 FUSED = 20  # comparisons summed in one pass over the lanes
 UNROLLED = 64  # options whose cumulative sum is unrolled on accelerators, which are slow at short steps
 
@@ -80,7 +82,11 @@ def count_up_to(buyers: Array, edges: Array) -> Array:
     whole = jnp.int16 if buyers.shape[0] < CELLS else jnp.int32
     # Not `lax.platform_dependent`: under vmap it moves the lanes to the first axis.
     if jax.default_backend() != "cpu":
-        return jnp.sum(buyers[None, :] <= edges[:, None], axis=1, dtype=whole)
+        # Short sums, which GPUs take within the steps around them: a long one is a step of its own, in which
+        # the threads of a warp share out each lane's buyers.
+        several = -(-buyers.shape[0] // SHORT)
+        some = [buyers] if several > SUMS else jnp.array_split(buyers, several)
+        return sum(jnp.sum(few[None, :] <= edges[:, None], axis=1, dtype=whole) for few in some)
     # Short sums, each a pass of a loop: unrolled, XLA may fuse them into one that is no longer vectorised.
     rest = buyers.shape[0] % FUSED
     rows = buyers[rest:].reshape(-1, FUSED, *buyers.shape[1:])
