@@ -28,13 +28,13 @@ def rows() -> Iterator[dict[str, Any]]:
         f"{warm:.0f} s",
         "prototype at 15 M/s: 25 s",
         25 / warm,
-        "<= 30 s",
-        warm <= 30,
+        "<= 15 s",
+        warm <= 15,
     )
     yield row(
-        "full protocol, cold start on top", f"{cold - warm:.0f} s", "", None, "<= 45 s", cold - warm <= 45
+        "full protocol, cold start on top", f"{cold - warm:.0f} s", "", None, "<= 20 s", cold - warm <= 20
     )
-    yield row("full protocol, peak memory", f"{memory:.2f} GiB", "", None, "<= 2 GiB", memory <= 2)
+    yield row("full protocol, peak memory", f"{memory:.2f} GiB", "", None, "<= 1 GiB", memory <= 1)
 
 
 def _reproduce(out: Path, cache: Path) -> tuple[float, dict[str, bytes]]:

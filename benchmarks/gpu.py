@@ -71,8 +71,8 @@ def _protocol() -> list[dict[str, Any]]:
         for method in dict.fromkeys(again.held_out.columns["method"].tolist()):
             mean = again.held_out.where(method=method).columns["objective"].mean()
             lines.append(_line(f"{experiment.name}: {method}, mean held-out objective", float(mean)))
-    lines.append(_line("full protocol: seconds of computing", total, "<= 5"))
-    lines.append(_line("full protocol: seconds, compilation included", first, "<= 25"))
+    lines.append(_line("full protocol: seconds of computing", total, "<= 1.5"))
+    lines.append(_line("full protocol: seconds, compilation included", first, "<= 12"))
     return lines
 
 
