@@ -26,8 +26,8 @@ from driftopt.drivers.plain_operations import plain
 from driftopt.drivers.plan import RunPlan
 from driftopt.method import Method
 from driftopt.problem import Problem
-from driftopt.rng.lane_keys import wrapped
-from driftopt.rng.seeds import query_key, run_words
+from driftopt.rng import lane_keys
+from driftopt.rng.seeds import query_key, run_words, wrapped
 from driftopt.runtime import executable_cache, fingerprint
 from driftopt.shapes import Float
 
@@ -123,7 +123,8 @@ class _Lanes:
 
     def __init__(self, method: Method, problems: Problem, keys: Any, start: Any, plan: RunPlan):
         self.method, self.problems, self.start, self.plan = method, problems, start, plan
-        self.method_keys, self.oracle_keys = map(wrapped, keys)
+        # Lowered sooner, but XLA for CPUs then fuses more hashes, and compiles up to twice as long.
+        self.method_keys, self.oracle_keys = map(wrapped if plan.cpu else lane_keys.wrapped, keys)
         # A lane whose batch differs from its neighbours' is at another iteration, so it needs its own noise.
         self.mixed = jnp.ndim(method.batch) > 0 and not plan.single
         # Accelerators ask the host before each pass of a loop whose length they do not know.

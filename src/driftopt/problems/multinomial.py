@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 CELLS = 1 << 15  # N
-SHORT = 31  # buyers counted in one sum on accelerators: fewer than the 32 threads of a warp
+SHORT = 24  # buyers counted in one sum on accelerators: fewer than the 32 threads of a warp
 SUMS = 64  # such sums at most; of more buyers there is one, of them all
 FUSED = 20  # comparisons summed in one pass over the lanes
 UNROLLED = 64  # options whose cumulative sum is unrolled on accelerators, which are slow at short steps
