@@ -86,7 +86,8 @@ def count_up_to(buyers: Array, edges: Array) -> Array:
         # the threads of a warp share out each lane's buyers.
         several = -(-buyers.shape[0] // SHORT)
         some = [buyers] if several > SUMS else jnp.array_split(buyers, several)
-        return sum(jnp.sum(few[None, :] <= edges[:, None], axis=1, dtype=whole) for few in some)
+        sums = [jnp.sum(few[None, :] <= edges[:, None], axis=1, dtype=whole) for few in some]
+        return sum(sums[1:], sums[0])
     # Short sums, each a pass of a loop: unrolled, XLA may fuse them into one that is no longer vectorised.
     rest = buyers.shape[0] % FUSED
     rows = buyers[rest:].reshape(-1, FUSED, *buyers.shape[1:])
