@@ -40,6 +40,23 @@ def test_a_locked_file_is_waited_for_with_a_word_and_given_up_with_a_sentence(tm
     assert study.tell(trial.id, 1.0) == "complete"
 
 
+def test_who_will_write_keeps_others_from_it_from_the_start_and_who_reads_does_not(tmp_path):
+    path = tmp_path / "a.db"
+    store = Study.create(path, "a", budget=12, **PLAIN)._log.database
+
+    def free(_):
+        with closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as other:
+            try:
+                other.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                return False
+            return True
+
+    assert not store.write(free)
+    assert store.read(free)  # what was said of the last transaction says nothing of the next
+    assert not store.write(free)
+
+
 @pytest.mark.parametrize("how", ["deleted", "replaced"])
 def test_a_file_that_is_gone_acknowledges_nothing(tmp_path, how):
     path = tmp_path / "a.db"

@@ -14,6 +14,7 @@ from sqlalchemy.pool import StaticPool
 
 from driftopt.study.errors import DatabaseRefused
 
+WRITES = "writes"  # in a connection's `info`: its next transaction will write
 _CONNECTED_WITHIN = 5  # seconds for one attempt
 
 
@@ -62,21 +63,22 @@ def sqlite(url: sa.URL, timeout: float) -> sa.Engine:
             cparams["uri"] = True
 
     def connected(dbapi_connection: Any, record: Any) -> None:
-        # SQLAlchemy's begin event opens transactions, not the driver's guess at when one is needed.
+        # `begin` opens transactions, not the driver's guess at when one is needed.
         dbapi_connection.isolation_level = None
         dbapi_connection.execute("PRAGMA synchronous=FULL")
         dbapi_connection.execute("PRAGMA foreign_keys=ON")
         first.extend([] if first or memory else [identity(path)])
         record.info["file"] = first[0] if first else None
 
-    def begun(connection: sa.Connection) -> None:
+    def begin(dbapi_connection: Any) -> None:
         # A write lock from the start: a read lock upgraded later could fail at once, whatever the timeout.
-        write = connection.get_execution_options().get("driftopt_write", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+        write = dbapi_connection.info.pop(WRITES, False)
+        dbapi_connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
 
     event.listen(engine, "do_connect", connecting)
     event.listen(engine, "connect", connected)
-    event.listen(engine, "begin", begun)
+    # Not SQLAlchemy's event of that name: with a listener to it, every statement looks for listeners to ten.
+    engine.dialect.do_begin = begin
     return engine
 
 

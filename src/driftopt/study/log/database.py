@@ -68,7 +68,8 @@ class Database:
 
     @contextmanager
     def _writing(self) -> Generator[sa.Connection]:
-        with self.engine.connect().execution_options(driftopt_write=True) as connection:
+        with self.engine.connect() as connection:
+            connection.info[connections.WRITES] = True
             transaction = connection.begin()
             try:
                 self._check_file(connection)
