@@ -221,7 +221,7 @@ class _Level:
             self.first += (value - self.first) / self.since
         self.late += max(0.35, 1 / self.since) * (value - self.late)
         error = np.sqrt(max(0.35 / 1.65, 1 / self.since) * measured / 4 + still / 8)
-        risen = self.late - self.first > (1.5 + np.log(at_x)) * error
+        risen = self.late - self.first > (2.5 + np.log(at_x)) * error
         lost = astray and at_x > 3 and self.since >= 3 and risen
         if lost:
             self.late, self.since = 0.0, 0
@@ -334,7 +334,7 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
         value = here if told <= 3 else expected + np.clip(said - expected, -allowed, allowed)
         jumps = centre and max_radius == np.inf  # a promised radius promises no jumps
         beyond = np.sum((x - x0) ** 2)
-        astray = beyond > 0 and 1 - (1 + np.sqrt(1 / (2 * d))) * wandered / beyond < 0.8
+        astray = beyond > 0 and 1 - (1 + np.sqrt(1 / (2 * d))) * wandered / beyond < 0.9
         # The walk begins again.
         measured = min(max(calm, quiet), loudest)
         if jumps and level.lost(value, at_x, slip, measured, max(still, quiet), astray):

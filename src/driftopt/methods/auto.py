@@ -28,7 +28,7 @@ noise alone (V below; κ' = 1 at x0), and β = 0.9 d/(d + 3)/(1 + (16 d/N)²).
 
 Two things more look at the walk as a whole. Where f is found to be a bowl (`auto_evenness.py`, 0 ≤ bowl ≤ 1),
 wide trials do not mislead: θ is e^(1.4 bowl) times as large, and p below is 14 (1/7)^bowl. And where values
-at x are surely higher than at the start (`auto_retreat.py`) and κ' < 0.8, the walk begins again there, with a
+at x are surely higher than at the start (`auto_retreat.py`) and κ' < 0.9, the walk begins again there, with a
 quarter of its radius and no more than the first guess: C, g, V, x̄ and K_late begin anew, and f there is taken
 to be what it was at the start. Not so where `max_radius` is promised: it promises small steps.
 
@@ -71,7 +71,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from driftopt.method import Method
-from driftopt.methods import auto_retreat, directions
+from driftopt.methods import directions
 from driftopt.methods.auto_evenness import Evenness
 from driftopt.methods.auto_retreat import Level
 from driftopt.pytree import module, static
@@ -95,7 +95,7 @@ FASTEST = 2.5  # and grows no faster than t^FASTEST, or somewhat faster in few d
 WIDER, LONGEST = 1.4, 2.0  # on a bowl θ is e^WIDER times as large, and the mean's weights grow as t^LONGEST
 BELIEF = 0.9  # of a step waits until the walk is longer than one of noise alone,
 LOW, PLENTY = 3.0, 16.0  # less in LOW dimensions, and where there are not PLENTY of pairs for each
-ASTRAY, ASTRAY_FORMERLY = 0.8, 0.5  # a walk of which less than that goes beyond noise alone can be lost,
+ASTRAY, ASTRAY_FORMERLY = 0.9, 0.5  # a walk of which less than that goes beyond noise alone can be lost,
 RETREAT = 0.25  # and goes back with so much of its radius
 SEVERAL = 2.5  # deviations that a value at x may be off for that
 OUTLIER, LEAST = 0.3, 1.5  # an answer counts for at most max(OUTLIER √N, LEAST) deviations
@@ -388,8 +388,7 @@ class Auto(Method):
         # A walk that has found a slope is not lost: where values rise all the same, the world has moved.
         astray = self._beyond_noise(state) < jnp.where(self._from_edition(6), ASTRAY, ASTRAY_FORMERLY)
         at_x, may_go_back = _at_centre(state.told), live & astray & self._from_edition(5)
-        errors = jnp.where(self._from_edition(6), auto_retreat.ERRORS, auto_retreat.FORMERLY)
-        level, lost = state.level.after(value, state.told, at_x, asked, at_late, noise, may_go_back, errors)
+        level, lost = state.level.after(value, state.told, at_x, asked, at_late, noise, may_go_back)
         # Where one of the first two answers was wild, the values at x begin with this pair.
         begun = Level(value, value, jnp.ones_like(level.since))
         level = Level(*(jnp.where(slip, one, other) for one, other in zip(begun, level, strict=True)))

@@ -3,9 +3,9 @@
 The value at x is asked for every now and then anyway. `first` is the mean of what the first two such pairs
 said, `late` a running mean of what n of them said, both since the start or since the walk last went back: in
 `late` each counts for r = 0.35, or 1/n where that is more. From the fourth pair at x on, and with n ≥ 3, a
-walk that has found no slope (κ' < 0.8 in `auto.py`; of one that has, the world has moved) is lost when
+walk that has found no slope (κ' < 0.9 in `auto.py`; of one that has, the world has moved) is lost when
 
-    late − first > (1.5 + log k) √(max(r/(2 − r), 1/n) s²/4 + s'²/8),    k pairs at x so far,
+    late − first > (2.5 + log k) √(max(r/(2 − r), 1/n) s²/4 + s'²/8),    k pairs at x so far,
 
 s² and s'² being mean squares of the difference of two answers at x: as measured, and the larger one that
 also reckons with how few there were. So a loud world must be far worse before anything happens, and the more
@@ -13,8 +13,8 @@ often it is looked at, the more so. After the first four pairs, what one says of
 from what was expected of it, v being the largest mean square of a difference that is known: one wild answer
 loses no walk, and where several come, they are no slips.
 
-Edition 5 had v in place of s², 2.5 in place of 1.5 and ½ in place of 0.8. Where noise grows with the radius,
-v is that of far trials and hides any rise at x: such walks were lost, and went on.
+Edition 5 had v in place of s² and ½ in place of 0.9. Where noise grows with the radius, v is that of far
+trials and hides any rise at x: such walks were lost, and went on.
 """
 
 from typing import NamedTuple
@@ -23,8 +23,7 @@ import jax.numpy as jnp
 from jax import Array
 
 LATELY = 0.35  # the weight of the last value at x in the running mean
-ERRORS, EACH = 1.5, 1.0  # standard errors that a rise must have, and more for the logarithm of the looks
-FORMERLY = 2.5  # and so many up to edition 5
+ERRORS, EACH = 2.5, 1.0  # standard errors that a rise must have, and more for the logarithm of the looks
 LEAST = 3  # values at x since the start, or since the last retreat
 
 
@@ -44,7 +43,6 @@ class Level(NamedTuple):
         at_late: Array,
         noise: Array,
         may_go_back: Array,
-        errors: Array,
     ) -> tuple["Level", Array]:
         """With the value that the pair after `told` others said of x, where it was `at_x`; and if x is lost.
 
@@ -56,7 +54,6 @@ class Level(NamedTuple):
             at_late: the mean square of the difference of two late answers at x.
             noise: the same, where it also reckons with how few there were.
             may_go_back: whether the walk can be lost at all; editions up to 4 cannot.
-            errors: standard errors that a rise must have at the first look, ERRORS.
         """
         since = self.since + jnp.where(at_x, 1, 0)
         mean = self.first + (value - self.first) / jnp.maximum(since, 1)
@@ -64,6 +61,6 @@ class Level(NamedTuple):
         share = jnp.maximum(LATELY, 1 / jnp.maximum(since, 1))
         late = jnp.where(at_x, self.late + share * (value - self.late), self.late)
         error = at_late / 4 * jnp.maximum(LATELY / (2 - LATELY), 1 / jnp.maximum(since, 1)) + noise / 8
-        bar = (errors + EACH * jnp.log(asked)) * jnp.sqrt(error)
+        bar = (ERRORS + EACH * jnp.log(asked)) * jnp.sqrt(error)
         lost = may_go_back & at_x & (since >= LEAST) & (told > 8) & (late - first > bar)
         return Level(first, jnp.where(lost, 0, late), jnp.where(lost, 0, since)), lost
