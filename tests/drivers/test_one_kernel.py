@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from driftopt.drivers import one_kernel
+from driftopt.drivers import compiler_options, one_kernel
 
 
 def shapes(*arrays):
@@ -62,10 +62,28 @@ def test_plain_and_small_programs_are_one_kernel_and_others_are_not():
 
 
 def test_a_version_that_cannot_compile_it_so_compiles_it_as_always(monkeypatch):
-    monkeypatch.setattr(one_kernel, "options", lambda *_, **__: {"no_such_option": 1})
+    def refuse(*_):
+        raise jax.errors.JaxRuntimeError("UNIMPLEMENTED: a small call")
+
+    monkeypatch.setattr(one_kernel, "compiled_with", refuse)
     x = np.ones(4, np.float32)
     program = one_kernel.compiled(loops, *shapes(x))
+    assert not kernels(program)
     np.testing.assert_allclose(program(*here(x)), jax.jit(loops)(x), rtol=1e-5)
+
+
+def test_options_that_this_version_does_not_know_are_left_out_and_what_fails_for_itself_is_said():
+    x = np.ones(4, np.float32)
+    lowered = jax.jit(loops).lower(*shapes(x))
+    program = compiler_options.compiled_with(lowered, compiler_options.QUICKER | {"no_such_option": 1})
+    np.testing.assert_allclose(program(*here(x)), jax.jit(loops)(x), rtol=1e-5)
+
+    class Failing:
+        def compile(self, **_):
+            raise jax.errors.JaxRuntimeError("INTERNAL: of its own")
+
+    with pytest.raises(jax.errors.JaxRuntimeError, match="of its own"):
+        compiler_options.compiled_with(Failing(), compiler_options.QUICKER)
 
 
 def test_without_a_client_of_its_own_the_usual_one_serves(monkeypatch):
@@ -126,7 +144,7 @@ def test_a_process_that_ends_waits_for_the_compiler():
     script = """
         import threading
         import numpy as np
-        from driftopt.drivers import one_kernel
+        from driftopt.drivers import compiler_options, one_kernel
 
         @one_kernel.Program
         def late(_, x):

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from driftopt.drivers import host, quick_host
+from driftopt.drivers import host, noise_ahead, quick_host
 from driftopt.runtime import executable_cache
 
 SHARED = 100  # programs that are written into one context of MLIR: what they hold is freed together
@@ -41,7 +41,7 @@ def share_contexts() -> None:
 def forget_programs() -> None:
     """JAX's, those of hosts, and those read from files."""
     jax.clear_caches()
-    host._drawing.cache_clear()
+    noise_ahead.drawing.cache_clear()
     hosts = (host._advance, host._init, host._recommend)
     for program in (*hosts, quick_host._first, quick_host._tell, quick_host._recommend):
         program.forget()

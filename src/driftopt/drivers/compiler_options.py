@@ -27,6 +27,19 @@ def options(backend: str, quick: bool) -> dict[str, Any]:
     return known(OPTIONS.get(backend, {}) | (QUICKER if quick else {}))
 
 
+def compiled_with(lowered: Any, asked: dict[str, Any]) -> Any:
+    """A lowered program compiled with these options, those of them that this version knows.
+
+    It is tried with all of them first: to look beforehand takes a compilation more, and JAX's own client.
+    """
+    try:
+        return lowered.compile(compiler_options=asked)
+    except jax.errors.JaxRuntimeError:
+        if (fewer := known(asked)) == asked:
+            raise
+        return lowered.compile(compiler_options=fewer)
+
+
 def known(asked: dict[str, Any]) -> dict[str, Any]:
     """Those of the options that this version of XLA has: they come and go."""
     if _known(tuple(asked.items())):  # at once, for each look is a small compilation

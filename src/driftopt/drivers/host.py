@@ -3,7 +3,7 @@
 What `minimize` and `Study` share: both hold a live oracle, ask for a few points and tell their values.
 """
 
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import jax
@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from driftopt.drivers import one_kernel
-from driftopt.drivers.compiler_options import QUICKER, known
+from driftopt.drivers.noise_ahead import drawing
 from driftopt.method import Method
 from driftopt.rng.seeds import method_key
-from driftopt.runtime.code_of_others import code_behind, traced_for
+from driftopt.runtime.code_of_others import code_behind
 from driftopt.runtime.forks import refuse_after_fork
 
 
@@ -66,20 +66,6 @@ def told_soundly(method: Method, state: Any, values: Any, noise: Any) -> tuple[A
 
 AHEAD = 256  # iterations whose random numbers are drawn at once
 NUMBERS = 1 << 22  # an upper limit on random numbers in that window: fewer iterations where one needs many
-
-
-def _draw(method: Method, key: Any, first: Any, dim: int, ahead: int) -> Any:
-    """The noise of iterations first … first + ahead: one more than is told, for the query that follows."""
-    return jax.vmap(lambda told: method.noise(key, told, dim))(first + jnp.arange(ahead + 1))
-
-
-@cache
-def _drawing(code: str) -> Any:
-    """`_draw` compiled, for each code behind a method.
-
-    The older emitters give the same bits, and take two thirds of the time to compile.
-    """
-    return jax.jit(traced_for(code, _draw), static_argnames=("dim", "ahead"), compiler_options=known(QUICKER))
 
 
 def _affordable(window: Any) -> int:
@@ -209,10 +195,10 @@ class Host:
         self._noise = self._window(self.ahead)
 
     def _window(self, ahead: int, shapes: bool = False) -> Any:
-        """The noise of the iterations ahead; its shapes alone, whose trace JAX keeps for the draw itself."""
-        program = _drawing(self._code)
+        """The noise of the iterations ahead; its shapes alone, whose trace the draw itself uses."""
+        program = drawing(self._code)
         arguments = (self.method, self._key, np.int32(self.told), self._dim, ahead)
-        return program.eval_shape(*arguments) if shapes else program(*arguments)
+        return program.shapes(*arguments) if shapes else program(*arguments)
 
     def _begin(self) -> None:
         """Ask for the first points."""

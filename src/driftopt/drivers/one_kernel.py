@@ -5,7 +5,7 @@ detour: each kernel takes a millisecond and more to compile, and handing them to
 arithmetic. Where every operation is plain and small, two things help (measured on a tell of `auto`: compiled
 in a quarter of the time, and in 100 dimensions run in a fifth):
 
-- the whole program is marked as a small call, which XLA emits as a single kernel;
+- the whole program is marked as a small call, which XLA emits as a single kernel, in pieces (`pieces.py`);
 - it lives on a CPU client of its own that runs what it is given at once, in the calling thread. JAX's own
   hands every program of more than 1,000 operations to another thread.
 
@@ -24,7 +24,8 @@ from typing import Any
 import jax
 from jax.sharding import SingleDeviceSharding
 
-from driftopt.drivers.compiler_options import options
+from driftopt.drivers.compiler_options import OPTIONS, compiled_with
+from driftopt.drivers.pieces import in_pieces
 from driftopt.runtime import jax_settings
 
 LARGEST = 4096  # numbers in an array: XLA gives larger ones to several threads, which one kernel cannot
@@ -97,39 +98,42 @@ class Program:
         """What is compiled for such arguments, for calls that cannot afford to look for it."""
         if jax.config.jax_disable_jit:  # pyright: ignore[reportAttributeAccessIssue]
             return partial(self._fun, static)
-        form = _form(static, arrays)
+        wanted = form(static, arrays)
         try:
-            return self._promise(form, static, arrays).result()
+            return self._promise(wanted, static, arrays).result()
         except BaseException:
-            self._compiled.pop(form, None)  # whatever went wrong may go well the next time
+            self._compiled.pop(wanted, None)  # whatever went wrong may go well the next time
             raise
 
     def prepare(self, static: Any, *arrays: Any) -> None:
         """Begin to compile for arguments like these, in another thread; a call waits for it."""
         if not jax.config.jax_disable_jit:  # pyright: ignore[reportAttributeAccessIssue]
-            self._promise(_form(static, arrays), static, arrays)
+            self._promise(form(static, arrays), static, arrays)
 
     def forget(self) -> None:
         """Give the memory of all compiled programs back."""
         self._compiled.clear()
 
-    def _promise(self, form: Any, static: Any, arrays: tuple[Any, ...]) -> Future[Any]:
-        if form not in self._compiled:
-            self._compiled[form] = promise(partial(self._fun, static), *arrays, as_one=self._as_one(static))
-        return self._compiled[form]
+    def _promise(self, wanted: Any, static: Any, arrays: tuple[Any, ...]) -> Future[Any]:
+        if wanted not in self._compiled:
+            self._compiled[wanted] = promise(partial(self._fun, static), *arrays, as_one=self._as_one(static))
+        return self._compiled[wanted]
 
 
-def _form(static: Any, arrays: tuple[Any, ...]) -> Any:
+def form(static: Any, arrays: tuple[Any, ...]) -> Any:
+    """What a compiled program depends on: the first argument, and the shapes of the others."""
     leaves, structure = jax.tree.flatten(arrays)
     return static, structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+
+
+def shape(leaf: Any) -> Any:
+    """The shape of an array at `place()`."""
+    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=place())
 
 
 def promise(fun: Callable[..., Any], *arguments: Any, as_one: bool = True) -> Future[Any]:
     """`fun` compiled for arguments of these shapes, in double precision, in another thread."""
     promised = Future[Any]()
-
-    def shape(leaf: Any) -> Any:
-        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=place())
 
     def fulfil() -> None:
         try:
@@ -148,14 +152,14 @@ def compiled(fun: Callable[..., Any], *shapes: Any, as_one: bool = True) -> Any:
     if as_one and _plain((lowered := _as_one(fun).lower(*shapes)).as_text()):
         # A version of XLA that cannot do it compiles it in the usual way.
         with suppress(jax.errors.JaxRuntimeError):
-            return lowered.compile(compiler_options=options("cpu", quick=False))
+            return compiled_with(lowered, OPTIONS["cpu"])
     return jax.jit(fun).lower(*shapes).compile()
 
 
 def _as_one(fun: Callable[..., Any]) -> Any:
     from jax.experimental.xla_metadata import set_xla_metadata
 
-    whole = jax.jit(fun, inline=False)
+    whole = jax.jit(in_pieces(fun), inline=False)
 
     def called(*arguments: Any) -> Any:
         # The mark is on the call alone: as a context it would be on every call within, and those that stay

@@ -1,0 +1,81 @@
+"""The random numbers of a method's next iterations, drawn many at once: whole numbers by NumPy, then XLA."""
+
+from concurrent.futures import Future
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from driftopt.drivers import one_kernel
+from driftopt.drivers.compiler_options import QUICKER, compiled_with
+from driftopt.drivers.whole_numbers import Split
+from driftopt.method import Method
+from driftopt.runtime.code_of_others import traced_for
+
+
+def draw(method: Method, key: Any, first: Any, dim: int, ahead: int) -> Any:
+    """The noise of iterations first … first + ahead: one more than is told, for the query that follows."""
+    return jax.vmap(lambda told: method.noise(key, told, dim))(first + jnp.arange(ahead + 1))
+
+
+BEGUN = 3  # windows after which a run is long enough for its whole numbers to be worth a program
+
+
+class _Window:
+    """The noise of one method's structure, in windows of one length."""
+
+    def __init__(self, traced: Any, shapes: Any):
+        self.shapes, self._split, self._drawn = shapes, Split(traced, given=2), 0
+        self._rest: Any = None
+        self._whole: Future[Any] | None = None
+
+    def draw(self, method: Method, key: Any, first: Any) -> Any:
+        whole, others = self._whole_numbers(key, first), jax.tree.leaves(method)
+        if self._rest is None:
+            # The older emitters give the same bits, and take two thirds of the time to compile.
+            lowered = jax.jit(self._split.rest).lower(*map(one_kernel.shape, [*others, *whole]))
+            self._rest = compiled_with(lowered, QUICKER)
+        return jax.tree.unflatten(jax.tree.structure(self.shapes), self._rest(*others, *whole))
+
+    def _whole_numbers(self, key: Any, first: Any) -> Any:
+        """By NumPy, until the program for them is there, which begins to be made once a run is long.
+
+        They are exact, so that it does not matter to any number who computes them.
+        """
+        if self._whole is not None and self._whole.done():
+            return self._whole.result()(key, first)
+        self._drawn += 1
+        if self._drawn == BEGUN:
+            self._whole = one_kernel.promise(self._split.whole_compiled, key, first, as_one=False)
+        return self._split.whole(key, first)
+
+
+class Drawing:
+    """`draw` for methods with this code behind them, traced and compiled once for each structure and shape."""
+
+    def __init__(self, code: str):
+        self._draw, self._windows = traced_for(code, draw), dict[Any, _Window]()
+
+    def shapes(self, method: Method, key: Any, first: Any, dim: int, ahead: int) -> Any:
+        """The shapes of the noise; whoever draws it then finds it traced."""
+        return self._window(method, key, first, dim, ahead).shapes
+
+    def __call__(self, method: Method, key: Any, first: Any, dim: int, ahead: int) -> Any:
+        if jax.config.jax_disable_jit:  # pyright: ignore[reportAttributeAccessIssue]
+            return self._draw(method, key, first, dim, ahead)
+        return self._window(method, key, first, dim, ahead).draw(method, key, first)
+
+    def _window(self, method: Method, key: Any, first: Any, dim: int, ahead: int) -> _Window:
+        arguments = (method, key, first)
+        form = one_kernel.form((dim, ahead), arguments)
+        if form not in self._windows:
+            program = jax.make_jaxpr(self._draw, static_argnums=(3, 4), return_shape=True)
+            self._windows[form] = _Window(*program(*arguments, dim, ahead))
+        return self._windows[form]
+
+
+@cache
+def drawing(code: str) -> Drawing:
+    """The one for this code."""
+    return Drawing(code)

@@ -1,0 +1,51 @@
+"""A program in pieces computes what it computes whole; and it is cut, loops included."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from driftopt.drivers import one_kernel
+from driftopt.drivers.pieces import in_pieces
+
+
+def chain(x, shift):
+    """Some forty operations, whose first results are needed to the last."""
+    first, y = jnp.sum(x * x), x
+    for turn in range(10):
+        y = jnp.where(y > turn, y - shift, y / (1 + first))
+    return {"y": y, "first": first, "same": x, "three": 3}
+
+
+def repeated(x, times):
+    """`chain` in a loop, as many times as is only known when it runs."""
+    return jax.lax.fori_loop(0, times, lambda i, y: chain(y, x[i])["y"], x * 2) + times
+
+
+def calls(fun, *arguments):
+    return jax.jit(in_pieces(fun, largest=8)).lower(*arguments).as_text().count('inlineable = "false"')
+
+
+@pytest.mark.parametrize("largest", [1, 8, 1000])
+def test_the_numbers_are_those_of_the_whole(largest):
+    x, shift = np.linspace(-3, 12, 7, dtype=np.float32), np.float32(0.3)
+    whole, cut = (jax.jit(fun)(x, shift) for fun in (chain, in_pieces(chain, largest)))
+    jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, rtol=1e-6), whole, cut)
+    whole, cut = (jax.jit(fun)(x, 5) for fun in (repeated, in_pieces(repeated, largest)))
+    np.testing.assert_allclose(whole, cut, rtol=1e-6)
+
+
+def test_long_programs_are_cut_within_loops_too_and_short_ones_are_left_alone():
+    x, shift = np.ones(3, np.float32), np.float32(0.3)
+    assert calls(chain, x, shift) > 2
+    assert calls(repeated, x, 5) > 2
+    assert calls(lambda x, shift: x * 2 + shift, x, shift) == 0
+
+
+def test_a_program_of_several_pieces_is_one_kernel_still():
+    x, shift = np.linspace(-3, 12, 7), np.float64(0.3)
+    shapes = [jax.ShapeDtypeStruct(a.shape, np.float32, sharding=one_kernel.place()) for a in (x, shift)]
+    program = one_kernel.compiled(in_pieces(chain, largest=8), *shapes)
+    assert program.as_text().count(" call(") > 3
+    found = program(*(jax.device_put(a.astype(np.float32), one_kernel.place()) for a in (x, shift)))
+    np.testing.assert_allclose(found["y"], chain(x.astype(np.float32), np.float32(0.3))["y"], rtol=1e-5)
