@@ -3,7 +3,7 @@
 What `minimize` and `Study` share: both hold a live oracle, ask for a few points and tell their values.
 """
 
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import jax
@@ -91,22 +91,31 @@ def own(code: str) -> bool:
 def _advance(
     code: str, method: Method, state: Any, diverged: Any, noise: Any, values: Any, first: Any, stop: Any
 ) -> Any:
-    """Tell rows first … stop − 1 of `values`, then ask; compiled anew for another `code` behind the method.
+    """Tell rows first … stop − 1 of `values`; compiled anew for another `code` behind the method.
 
     One program for a single tell and for a replay: the loop's body is compiled once, so a state rebuilt from
-    a log is the state that wrote it, bit for bit.
+    a log is the state that wrote it, bit for bit. The points that it asks for are never used: `_ask` makes
+    them, for whoever asks without telling too. Without them XLA ends the process over numbers that a method
+    hands on as they came (see `own`).
     """
-
-    def at(index: Any) -> Any:
-        return jax.tree.map(lambda leaf: leaf[index], noise)
 
     def tell(index: Any, run: Any) -> Any:
         state, diverged = run
-        state, taken = told_soundly(method, state, values[index], at(index))
+        state, taken = told_soundly(method, state, values[index], _row(noise, index))
         return state, diverged | ~taken
 
     state, diverged = jax.lax.fori_loop(first, stop, tell, (state, diverged))
-    return state, diverged, method.ask(state, at(stop))
+    return state, diverged, method.ask(state, _row(noise, stop))
+
+
+@partial(one_kernel.Program, as_one=own)
+def _ask(code: str, method: Method, state: Any, noise: Any, index: Any) -> Any:
+    """The points of the iteration whose noise is row `index`."""
+    return method.ask(state, _row(noise, index))
+
+
+def _row(noise: Any, index: Any) -> Any:
+    return jax.tree.map(lambda leaf: leaf[index], noise)
 
 
 @partial(one_kernel.Program, as_one=own)
@@ -124,26 +133,26 @@ class Host:
 
     Every number in it is finite, always: an answer that would make one overflow moves nothing, and sets
     `diverged`.
+
+    The state, the noise and the points are made when they are first needed: each is a program to compile, and
+    whoever asks for the first decision of a study, or tells its last value, needs few of them.
     """
 
     def __init__(self, method: Method, x0: np.ndarray, seed: int):
         refuse_after_fork()
-        self._dim = len(x0)
+        self._x0, self._dim = np.asarray(x0, np.float64), len(x0)
+        self.told, self._diverged = 0, np.bool_(False)
+        self._state: Any = None
+        self._drawn: Any = None  # the noise of the present window
+        self._asked: Any = None  # the points of the iteration now open
         with jax.enable_x64(True):
             self.method = with_precision(method, jnp.float64, one_kernel.place())
             self._code = code_behind(self.method)
             self._key = method_key(seed, one_kernel.place())
-            self.state = _init(self._code, self.method, self._key, np.asarray(x0, np.float64))
-            self.told, self._diverged = 0, np.bool_(False)
             self.repeats = int(np.asarray(self.method.batch))  # fresh samples to average at each point
-            window = self._window(AHEAD, shapes=True)
-            self.ahead = _affordable(window)
-            self._noise = jax.tree.map(partial(_cut, self.ahead + 1), window)
-            self._values = np.zeros((self.ahead, method.points(self._dim)))
-            self._prepare()
-            self._refill()
             self._begin()
-        if not np.isfinite(self._points).all() or not np.abs(self._points).max() <= 2 * farthest(np.float64):
+        points = self.points
+        if not np.isfinite(points).all() or not np.abs(points).max() <= 2 * farthest(np.float64):
             raise ValueError(
                 f"x0 and radius must be below {farthest(np.float64):.1g}, so that trials can be made around "
                 f"x0; got x0={x0!r}"
@@ -155,9 +164,27 @@ class Host:
         return bool(self._diverged)
 
     @property
+    def state(self) -> Any:
+        """The method's state."""
+        if self._state is None:
+            with jax.enable_x64(True):
+                self._state = _init(self._code, self.method, self._key, self._x0)
+        return self._state
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        self._state = state
+
+    @property
     def points(self) -> np.ndarray:
         """The (p, d) points of the iteration now open."""
-        return np.asarray(self._points)
+        if self._asked is None:
+            self._asked = self._first_points() if self._state is None else None
+        if self._asked is None:
+            with jax.enable_x64(True):
+                index = np.int32(self.told % self.ahead)
+                self._asked = _ask(self._code, self.method, self.state, self._noise, index)
+        return np.asarray(self._asked)
 
     def tell(self, values: Any) -> None:
         """Close the iteration with the (p,) mean values."""
@@ -175,34 +202,73 @@ class Host:
                 done += stop - first
                 self.told += stop - first
                 if stop == self.ahead:
-                    self._refill()
+                    self._drawn = None
 
     def recommend(self) -> np.ndarray:
         """The decision to report."""
         with jax.enable_x64(True):
             return np.asarray(_recommend(self._code, self.method, self.state))
 
+    def _begin(self) -> None:
+        """What is done before anything is asked for: here nothing."""
+
+    def _first_points(self) -> np.ndarray | None:
+        """The points before anything is told, where they are all x0 itself: no program is needed for them."""
+        at_x0 = self.method.at_iterate(np.zeros(1, int), self._dim)[0]
+        return np.tile(self._x0, (len(at_x0), 1)) if at_x0.all() else None
+
+    @cached_property
+    def ahead(self) -> int:
+        """How many iterations' random numbers are drawn at once."""
+        with jax.enable_x64(True):
+            return _affordable(self._window(AHEAD, shapes=True))
+
+    @cached_property
+    def _values(self) -> np.ndarray:
+        """The values told in the present window."""
+        return np.zeros((self.ahead, self.method.points(self._dim)))
+
+    @property
+    def _noise(self) -> Any:
+        if self._drawn is None:
+            with jax.enable_x64(True):
+                self._refill()
+        return self._drawn
+
+    def _state_shapes(self) -> Any:
+        """The shapes of a state, without a program that makes one."""
+        with jax.enable_x64(True):
+            return jax.eval_shape(
+                lambda method, *begun: method.init(*begun), self.method, self._key, self._x0
+            )
+
+    def _noise_shapes(self) -> Any:
+        """The shapes of a window of noise."""
+        window = self._window(AHEAD, shapes=True)
+        return jax.tree.map(partial(_cut, self.ahead + 1), window)
+
     def _prepare(self) -> None:
         """Begin to compile, in another thread, while this one compiles and draws the first noise."""
-        _advance.prepare(*self._arguments(0, 0))
+        _advance.prepare(*self._arguments(self._noise_shapes(), 0, 0))
 
-    def _arguments(self, first: int, stop: int) -> tuple[Any, ...]:
+    def _arguments(self, noise: Any, first: int, stop: int) -> tuple[Any, ...]:
         # A copy, because the program may still be reading it when the next tell writes.
         values, rows = self._values.copy(), (np.int32(first), np.int32(stop))
-        return (self._code, self.method, self.state, self._diverged, self._noise, values, *rows)
+        return (self._code, self.method, self.state, self._diverged, noise, values, *rows)
 
     def _refill(self) -> None:
-        self._noise = self._window(self.ahead)
+        self._drawn = self._window(self.ahead)
 
     def _window(self, ahead: int, shapes: bool = False) -> Any:
-        """The noise of the iterations ahead; its shapes alone, whose trace the draw itself uses."""
+        """The noise of the present window; its shapes alone, whose trace the draw itself uses."""
         program = drawing(self._code)
-        arguments = (self.method, self._key, np.int32(self.told), self._dim, ahead)
+        first = 0 if shapes else self.told - self.told % ahead
+        arguments = (self.method, self._key, np.int32(first), self._dim, ahead)
         return program.shapes(*arguments) if shapes else program(*arguments)
 
-    def _begin(self) -> None:
-        """Ask for the first points."""
-        self._run(0, 0)
-
     def _run(self, first: int, stop: int) -> None:
-        self.state, self._diverged, self._points = _advance(*self._arguments(first, stop))
+        """Tell the values of these rows of the window."""
+        if self._drawn is None:
+            self._prepare()
+        self.state, self._diverged, _ = _advance(*self._arguments(self._noise, first, stop))
+        self._asked = None

@@ -32,9 +32,9 @@ def _computed(closed: Any, arguments: Sequence[Any], largest: int) -> list[Any]:
     values |= zip(program.invars, arguments, strict=True)
     groups = list(_groups(program.eqns, largest))
     wanted = [{atom for atom in program.outvars if not isinstance(atom, core.Literal)}]
-    for group in reversed(groups[1:]):
+    for group in reversed(groups):
         wanted.append(wanted[-1] | {atom for equation in group for atom in _variables(equation)})
-    for group, later in zip(groups, reversed(wanted), strict=True):
+    for group, later in zip(groups, wanted[-2::-1], strict=True):
         if _is_loop(group[0]):
             (loop,) = group
             values |= zip(loop.outvars, _looped(loop, values, largest), strict=True)

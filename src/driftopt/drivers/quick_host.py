@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from driftopt.drivers import one_kernel
-from driftopt.drivers.host import Host, own
+from driftopt.drivers.host import AHEAD, Host, own
 from driftopt.method import Method
 from driftopt.rng.seeds import wrapped
 
@@ -24,19 +24,10 @@ class QuickHost(Host):
     The arithmetic is Host's, compiled another way: equal to rounding, not to the bit, so studies use Host.
     """
 
-    def __init__(self, method: Method, x0: np.ndarray, seed: int):
-        super().__init__(method, x0, seed)
-        self._letter = _Letter((2, self._row_form.size), self._values.shape[1])
-        self._diverged = False
-
     @property
     def points(self) -> np.ndarray:
         """The (p, d) points of the iteration now open."""
         return self._numbers[-self._size :].reshape(self._shape)
-
-    @property
-    def diverged(self) -> bool:
-        return self._diverged
 
     def tell(self, values: Any) -> None:
         place = self.told % self.ahead
@@ -58,39 +49,41 @@ class QuickHost(Host):
     def _recommend(self) -> Callable[..., Any]:
         return _recommend.ready(self._forms, self._packed)
 
-    def _prepare(self) -> None:
-        """Compile in another thread, while this one compiles and draws the first window of noise."""
-        count = self._values.shape[1]
+    def _begin(self) -> None:
+        """Make the first points; other threads compile meanwhile what they do not need."""
+        count = self.method.points(self._dim)
         points = jax.ShapeDtypeStruct((count, self._dim), jnp.float64)
         values = jax.ShapeDtypeStruct((count,), jnp.float64)
-        noise = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), self._noise)
+        noise = jax.tree.map(_one_row, self._window(AHEAD, shapes=True))
+        state = self._state_shapes()
         self._shape, self._size = points.shape, points.size
-        self._row_form = _form((values, noise))
-        self._forms = _Forms(_form((self.method, self.state, points)), self._row_form, self._code)
-        packed, rows = np.empty(self._forms.packed.size), np.empty((2, self._row_form.size))
-        _first.prepare(self._forms, packed, rows)
+        row = _form((values, noise))
+        self._forms = _Forms(_form((self.method, state, points)), row, self._code)
+        packed, rows = np.empty(self._forms.packed.size), np.empty((2, row.size))
         _tell.prepare(self._forms, packed, rows)
+        beginning = (self.method, self._key, self._x0, rows[0])
+        _first.prepare(self._forms, *beginning)
         _recommend.prepare(self._forms, packed)
+        self._letter = _Letter(rows.shape, count)
+        self._refill()
+        self._tell = _tell.ready(self._forms, packed, rows)
+        self._packed = _first(self._forms, *beginning[:3], self._rows[0].copy())
+        self._numbers = np.asarray(self._packed)
 
     def _refill(self) -> None:
         super()._refill()
         rows = self.ahead + 1
-        tree = (np.zeros((rows, self._values.shape[1])), self._noise)
+        tree = (np.zeros((rows, self.method.points(self._dim))), self._drawn)
         self._rows = np.concatenate([leaf.reshape(rows, -1) for leaf in _numbers(tree)], axis=1)
-
-    def _begin(self) -> None:
-        unknown = np.zeros(self._size)  # the points
-        packed = np.concatenate([*(leaf.ravel() for leaf in _numbers((self.method, self.state))), unknown])
-        rows = self._rows[:2].copy()
-        self._tell = _tell.ready(self._forms, packed, rows)
-        self._packed = _first(self._forms, packed, rows)
-        self._numbers = np.asarray(self._packed)
-        self._points = self.points
 
 
 def quick_host(method: Method, x0: np.ndarray, seed: int) -> Host:
     """The quick one, unless `jax.disable_jit` asks to see every operation."""
     return (Host if jax.config.jax_disable_jit else QuickHost)(method, x0, seed)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _one_row(leaf: Any) -> Any:
+    return jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype)
 
 
 class _Letter:
@@ -194,10 +187,10 @@ class _Forms(NamedTuple):
 
 
 @partial(one_kernel.Program, as_one=lambda forms: own(forms.code))
-def _first(forms: _Forms, packed: Any, rows: Any) -> Any:
-    """The first points."""
-    method, state, _ = _unpack(forms.packed, packed)
-    _, now = _unpack(forms.row, rows[0])
+def _first(forms: _Forms, method: Method, key: Any, x0: Any, row: Any) -> Any:
+    """The state before the first query, and its points."""
+    state = method.init(key, x0)
+    _, now = _unpack(forms.row, row)
     return _pack((method, state, method.ask(state, now)))
 
 

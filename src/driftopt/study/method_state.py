@@ -28,6 +28,14 @@ def _words(leaf: Any) -> np.ndarray:
     return np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
 
 
+def _shape_of_words(leaf: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    """The type and shape of `_words` of such a leaf."""
+    if not _is_key(leaf):
+        return np.dtype(leaf.dtype), leaf.shape
+    words = jax.eval_shape(jax.random.key_data, leaf)
+    return np.dtype(words.dtype), words.shape
+
+
 def _from_words(words: np.ndarray, like: Any) -> Any:
     array = one_kernel.put(words)
     return jax.random.wrap_key_data(array, impl=jax.random.key_impl(like)) if _is_key(like) else array
@@ -86,32 +94,38 @@ class MethodState(Host):
         Raises:
             ValueError: it is not of this method.
         """
-        leaves, structure = jax.tree.flatten(self.state)
+        leaves, structure = jax.tree.flatten(self._state_shapes())
+        if any(_is_key(leaf) and leaf.dtype != self._key.dtype for leaf in leaves):
+            leaves = jax.tree.leaves(self.state)  # keys of another generator: only a key says which
         kept = [np.asarray(words) for words in data["state"]]
-        like = [_words(leaf) for leaf in (*leaves, self._key)]
-        if [(a.dtype, a.shape) for a in (*kept, data["key"])] != [(a.dtype, a.shape) for a in like]:
+        like = [_shape_of_words(leaf) for leaf in (*leaves, self._key)]
+        if [(a.dtype, a.shape) for a in (*kept, data["key"])] != like:
             raise ValueError("these are not the numbers of this method's state")
         if data["budget"] is not None:
             self._plan_for(data["budget"])
         with jax.enable_x64(True):
-            pairs = zip(kept, leaves, strict=True)
+            likes = [
+                self._key if _is_key(leaf) and leaf.dtype == self._key.dtype else leaf for leaf in leaves
+            ]
+            pairs = zip(kept, likes, strict=True)
             self.state = jax.tree.unflatten(structure, [_from_words(words, leaf) for words, leaf in pairs])
             self._key = _from_words(data["key"], self._key)
         self.told, self._diverged = data["told"], np.bool_(data["diverged"])
         self._draw, self.taken, self.before = data["draw"], data["taken"], data["before"]
-        self._draw_window()
+        self._drawn = self._asked = None
 
     def _planned(self, budget: int) -> Method:
         return methods.get(self._name, **self._params).for_budget(budget)
 
     def _plan_for(self, budget: int) -> None:
         """Go on from here with a plan for another budget."""
-        within, self._budget = self.told % self.ahead, budget
+        self._budget = budget
         if "budget" in self._params:
             self._params = self._params | {"budget": budget}
+        self.state = self.state  # which the plan before has begun
         with jax.enable_x64(True):
             self.method = with_precision(self._planned(budget), jax.numpy.float64, one_kernel.place())
-            self._run(within, within)
+        self._asked = None
 
     def redraw(self) -> None:
         """Other random numbers from here on; the iterate and the count stay."""
@@ -120,18 +134,9 @@ class MethodState(Host):
             return jax.random.fold_in(leaf, _REDRAW) if _is_key(leaf) else leaf
 
         with jax.enable_x64(True):
-            self._key = other(self._key)
             self.state = jax.tree.map(other, self.state)  # for a method that draws from its state's key
-        self._draw_window()
-
-    def _draw_window(self) -> None:
-        """The numbers drawn ahead, from the present key, and the points: the window begins where it began."""
-        within = self.told % self.ahead
-        with jax.enable_x64(True):
-            self.told -= within
-            self._refill()
-            self.told += within
-            self._run(within, within)
+            self._key = other(self._key)
+        self._drawn = self._asked = None
 
     @property
     def iterate(self) -> np.ndarray:

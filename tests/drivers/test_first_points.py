@@ -1,0 +1,41 @@
+"""What a host makes without a program: the first points, where a method asks at the start itself."""
+
+import jax
+import numpy as np
+
+from driftopt import Study, methods
+from driftopt.drivers import host as host_module
+from driftopt.drivers.host import Host
+from support.programs import compilations
+
+START = np.array([0.25, -3.0, 1e-9])
+
+
+def test_first_points_at_the_start_are_those_that_the_method_asks_for(method):
+    """And where it asks elsewhere first, nothing is left out."""
+    host = Host(method, START, 5)
+    found = host.points
+    with jax.enable_x64(True):
+        state = host_module._init("", host.method, host._key, START)
+        asked = host_module._ask("", host.method, state, host._noise, np.int32(0))
+    np.testing.assert_array_equal(found, asked)
+
+
+def test_the_first_decision_of_a_study_compiles_nothing():
+    study = Study.create("sqlite://", "a", x0=START, radius=0.3, budget=100)
+    trials = []
+    assert compilations(lambda: trials.append(study.ask())) == 0
+    np.testing.assert_array_equal(trials[0].x, START)
+
+
+def test_a_host_that_was_asked_nothing_tells_as_one_that_was():
+    """State, noise and points are made when they are needed, in whatever order that is."""
+    method = methods.get("auto", radius=0.3, budget=100)
+    answers = np.random.default_rng(2).normal(size=(30, 2))
+    asked, plain = (Host(method, START, 5) for _ in range(2))
+    for row in answers:
+        assert asked.points.shape == (2, 3)
+        asked.tell(row)
+    plain.replay(answers)
+    np.testing.assert_array_equal(asked.points, plain.points)
+    np.testing.assert_array_equal(asked.recommend(), plain.recommend())
