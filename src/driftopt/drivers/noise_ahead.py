@@ -52,7 +52,7 @@ class _Window:
 
 
 class Drawing:
-    """`draw` for methods with this code behind them, traced and compiled once for each structure and shape."""
+    """`draw` for methods with this code behind them, traced and compiled once for each structure."""
 
     def __init__(self, code: str):
         self._draw, self._windows = traced_for(code, draw), dict[Any, _Window]()

@@ -90,6 +90,7 @@ class Program:
     def __init__(self, fun: Callable[..., Any], as_one: Callable[[Any], bool] = lambda static: True):
         self._fun, self._as_one = fun, as_one  # for which first arguments it may be one kernel
         self._compiled: dict[Any, Future[Any]] = {}
+        self._shapes: dict[Any, Any] = {}
 
     def __call__(self, static: Any, *arrays: Any) -> Any:
         return self.ready(static, *arrays)(*arrays)
@@ -110,9 +111,17 @@ class Program:
         if not jax.config.jax_disable_jit:  # pyright: ignore[reportAttributeAccessIssue]
             self._promise(form(static, arrays), static, arrays)
 
+    def shapes(self, static: Any, *arrays: Any) -> Any:
+        """The shapes of what comes out for such arguments: nothing is compiled for them."""
+        wanted = form(static, arrays)
+        if wanted not in self._shapes:
+            self._shapes[wanted] = jax.eval_shape(partial(self._fun, static), *arrays)
+        return self._shapes[wanted]
+
     def forget(self) -> None:
         """Give the memory of all compiled programs back."""
         self._compiled.clear()
+        self._shapes.clear()
 
     def _promise(self, wanted: Any, static: Any, arrays: tuple[Any, ...]) -> Future[Any]:
         if wanted not in self._compiled:

@@ -1,4 +1,4 @@
-"""The whole numbers of a program, computed by NumPy: exact everywhere, and nothing of them is left to compile.
+"""The whole numbers of a program, computed by NumPy: exact everywhere, and none of them left to compile.
 
 A method's noise is whole numbers first: counters, keys, the hashes of Threefry, of which each is 150
 operations for XLA to compile. They come out the same whoever computes them. What depends on rounding stays

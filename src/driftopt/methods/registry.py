@@ -16,7 +16,6 @@ from driftopt.methods.auto import EDITION, Auto
 from driftopt.methods.auto_1 import Auto1
 from driftopt.methods.entry import EXAMPLES, Entry, written
 from driftopt.methods.estimators import Coordinate, Estimator, OnePoint, Residual, TwoPoint
-from driftopt.methods.field import FIELD
 from driftopt.methods.learners import OGD, AdaGradNorm
 from driftopt.methods.o2nc import O2NC
 from driftopt.methods.sgd import SGD
@@ -175,8 +174,14 @@ _REGISTRY: dict[str, Entry] = {
     "zo-sgd": Entry(
         _directed("sphere", "random-block"), "mini-batch two-point SGD on f_δ, a random iterate", _DIRECTED
     ),
-    **FIELD,
 }
+
+
+def _own() -> dict[str, Entry]:
+    """All of driftopt's methods; those of the field load here, for whoever names another than the first."""
+    from driftopt.methods.field import FIELD
+
+    return {**_REGISTRY, **FIELD}
 
 
 GROUP = f"{plugins.OWN}.methods"  # of entry points
@@ -205,7 +210,7 @@ def register(
         ValueError: where the name is driftopt's own or an installed package's.
     """
     checks.plain_name("name", name)
-    if name in _REGISTRY or name in _plugins():
+    if name in _own() or name in _plugins():
         raise ValueError(
             f"{name!r} is a method of {entry(name).provider} already; choose another name for yours"
         )
@@ -221,7 +226,7 @@ def register(
 
 def names() -> tuple[str, ...]:
     """Every method's name: driftopt's own, those of installed packages, those registered meanwhile."""
-    return (*_REGISTRY, *_plugins(), *_REGISTERED)
+    return (*_own(), *_plugins(), *_REGISTERED)
 
 
 def entry(name: str, provider: str | None = None) -> Entry:
@@ -241,7 +246,7 @@ def entry(name: str, provider: str | None = None) -> Entry:
     if provider is not None and not isinstance(provider, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(f"provider must be the name of a package, or None; got {checks.brief(provider)}")
     # What is driftopt's own is found without looking at what else is installed.
-    line = _REGISTRY.get(name) or _REGISTERED.get(name) or _plugins().get(name)
+    line = _REGISTRY.get(name) or _own().get(name) or _REGISTERED.get(name) or _plugins().get(name)
     if line is not None:
         return line
     if (why := plugins.loaded(GROUP, _accepted).left_out.get(name)) is not None:
@@ -310,6 +315,6 @@ def _plugins() -> dict[str, Entry]:
 
 def _accepted(plugin: plugins.Plugin) -> Entry:
     checks.plain_name("its name", plugin.name)
-    if plugin.name in _REGISTRY:
+    if plugin.name in _own():
         raise ValueError("driftopt has a method of that name itself")
     return written(plugin.value, plugin.provider)
