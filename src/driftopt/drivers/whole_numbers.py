@@ -152,7 +152,7 @@ def _needed(steps: Sequence[_Step], wanted: Sequence[int]) -> list[_Step]:
 
 
 def _is_key(kind: Any) -> bool:
-    return jax.dtypes.issubdtype(kind.dtype, jax.dtypes.prng_key)
+    return jnp.issubdtype(kind.dtype, jax.dtypes.prng_key)
 
 
 def _whole(kind: Any, keys: bool = True) -> bool:
