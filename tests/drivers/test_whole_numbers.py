@@ -8,7 +8,7 @@ from jax import lax
 
 from driftopt.drivers import noise_ahead, one_kernel
 from driftopt.drivers.host import with_precision
-from driftopt.drivers.whole_numbers import EXACT, Split
+from driftopt.drivers.whole_numbers import EXACT, SplitProgram
 from driftopt.rng.seeds import method_key
 from driftopt.rng.threefry import HASH
 
@@ -16,7 +16,7 @@ HASHES = (HASH.name, "random_bits", "random_fold_in", "random_split", "threefry2
 
 
 def split(fun, *arguments):
-    return Split(jax.make_jaxpr(fun)(*arguments), given=len(arguments))
+    return SplitProgram(jax.make_jaxpr(fun)(*arguments), given=len(arguments))
 
 
 def by_parts(fun, *arguments):
@@ -146,7 +146,7 @@ def test_noise_in_two_parts_is_the_noise_in_one(method, dim):
         held = with_precision(method, jnp.float64, one_kernel.place())
         arguments = (held, method_key(3, one_kernel.place()), np.int32(40))
         traced = jax.make_jaxpr(noise_ahead.draw, static_argnums=(3, 4))(*arguments, dim, 9)
-        parts = Split(traced, given=2)
+        parts = SplitProgram(traced, given=2)
         whole = parts.whole(*arguments[1:])
         for ours, theirs in zip(whole, jax.jit(parts.whole_compiled)(*arguments[1:]), strict=True):
             np.testing.assert_array_equal(ours, theirs)

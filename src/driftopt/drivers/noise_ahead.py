@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from driftopt.drivers import one_kernel
 from driftopt.drivers.compiler_options import QUICKER, compiled_with
-from driftopt.drivers.whole_numbers import Split
+from driftopt.drivers.whole_numbers import SplitProgram
 from driftopt.method import Method
 from driftopt.runtime.code_of_others import traced_for
 
@@ -22,11 +22,11 @@ def draw(method: Method, key: Any, first: Any, dim: int, ahead: int) -> Any:
 BEGUN = 3  # windows after which a run is long enough for its whole numbers to be worth a program
 
 
-class _Window:
+class _NoiseWindow:
     """The noise of one method's structure, in windows of one length."""
 
     def __init__(self, traced: Any, shapes: Any):
-        self.shapes, self._split, self._drawn = shapes, Split(traced, given=2), 0
+        self.shapes, self._split, self._drawn = shapes, SplitProgram(traced, given=2), 0
         self._rest: Any = None
         self._whole: Future[Any] | None = None
 
@@ -55,7 +55,7 @@ class Drawing:
     """`draw` for methods with this code behind them, traced and compiled once for each structure."""
 
     def __init__(self, code: str):
-        self._draw, self._windows = traced_for(code, draw), dict[Any, _Window]()
+        self._draw, self._windows = traced_for(code, draw), dict[Any, _NoiseWindow]()
 
     def shapes(self, method: Method, key: Any, first: Any, dim: int, ahead: int) -> Any:
         """The shapes of the noise; whoever draws it then finds it traced."""
@@ -66,12 +66,12 @@ class Drawing:
             return self._draw(method, key, first, dim, ahead)
         return self._window(method, key, first, dim, ahead).draw(method, key, first)
 
-    def _window(self, method: Method, key: Any, first: Any, dim: int, ahead: int) -> _Window:
+    def _window(self, method: Method, key: Any, first: Any, dim: int, ahead: int) -> _NoiseWindow:
         arguments = (method, key, first)
         form = one_kernel.form((dim, ahead), arguments)
         if form not in self._windows:
             program = jax.make_jaxpr(self._draw, static_argnums=(3, 4), return_shape=True)
-            self._windows[form] = _Window(*program(*arguments, dim, ahead))
+            self._windows[form] = _NoiseWindow(*program(*arguments, dim, ahead))
         return self._windows[form]
 
 

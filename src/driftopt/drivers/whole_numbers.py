@@ -21,7 +21,7 @@ from driftopt.rng.seeds import wrapped
 CALLS = ("jit", "pjit")  # operations that are calls of a traced function, by their names in JAX's versions
 
 
-class _Step(NamedTuple):
+class _Operation(NamedTuple):
     """One operation; values are known by their numbers."""
 
     operation: Any  # an equation of JAX
@@ -29,7 +29,7 @@ class _Step(NamedTuple):
     outputs: tuple[int, ...]
 
 
-class Split:
+class SplitProgram:
     """A traced program in two parts: its whole numbers, which NumPy can compute, and the rest, for XLA.
 
     Args:
@@ -45,7 +45,7 @@ class Split:
         self._others, self._given = arguments[: len(arguments) - given], arguments[len(arguments) - given :]
         fixed = set(self._constants)  # what comes of constants alone: each part has it
         known = fixed | {number for number in self._given if _whole(self._kinds[number])}
-        self._ours, self._theirs = list[_Step](), list[_Step]()
+        self._ours, self._theirs = list[_Operation](), list[_Operation]()
         for step in steps:
             exact = self._exact(step)
             if exact and known.issuperset(step.inputs):
@@ -92,7 +92,7 @@ class Split:
         self._compute(self._theirs, values)
         return [jnp.asarray(values[number]) for number in self._outputs]
 
-    def _compute(self, steps: Sequence[_Step], values: dict[int, Any]) -> None:
+    def _compute(self, steps: Sequence[_Operation], values: dict[int, Any]) -> None:
         """Do JAX's operations on the values that are there, and write down what comes."""
         for operation, inputs, outputs in steps:
             pairs = zip(operation.invars, inputs, strict=True)
@@ -115,9 +115,9 @@ class Split:
         self._constants[number] = np.asarray(value, kind.dtype) if _whole(kind, keys=False) else value
         return number
 
-    def _flatten(self, closed: Any, arguments: Sequence[int]) -> tuple[list[_Step], list[int]]:
+    def _flatten(self, closed: Any, arguments: Sequence[int]) -> tuple[list[_Operation], list[int]]:
         """All operations, those within calls too, and the numbers of the outputs."""
-        program, numbers, steps = closed.jaxpr, dict[Any, int](), list[_Step]()
+        program, numbers, steps = closed.jaxpr, dict[Any, int](), list[_Operation]()
         for variable, value in zip(program.constvars, closed.consts, strict=True):
             numbers[variable] = self._constant(value, variable.aval)
         numbers |= zip(program.invars, arguments, strict=True)
@@ -132,18 +132,18 @@ class Split:
                 steps += within
             else:
                 outputs = [self._new(variable.aval) for variable in equation.outvars]
-                steps.append(_Step(equation, inputs, tuple(outputs)))
+                steps.append(_Operation(equation, inputs, tuple(outputs)))
             numbers |= zip(equation.outvars, outputs, strict=True)
         return steps, [number(atom) for atom in program.outvars]
 
-    def _exact(self, step: _Step) -> bool:
+    def _exact(self, step: _Operation) -> bool:
         kinds = [self._kinds[number] for number in (*step.inputs, *step.outputs)]
         return step.operation.primitive.name in EXACT and all(map(_whole, kinds))
 
 
-def _needed(steps: Sequence[_Step], wanted: Sequence[int]) -> list[_Step]:
+def _needed(steps: Sequence[_Operation], wanted: Sequence[int]) -> list[_Operation]:
     """Those of the steps that lead to what is wanted."""
-    needed, kept = set(wanted), list[_Step]()
+    needed, kept = set(wanted), list[_Operation]()
     for step in reversed(steps):
         if needed.intersection(step.outputs) or step.operation.effects:
             needed.update(step.inputs)
