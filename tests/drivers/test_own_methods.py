@@ -52,6 +52,22 @@ class Stay(driftopt.Method):
 
 
 @module
+class Beside(Stay):
+    """Its iterate begins beside the start, and that is where it asks."""
+
+    def init(self, key, x0):
+        return State(key, jnp.int32(0), x0 + 1)
+
+    def at_iterate(self, counts, dim):
+        return np.ones((len(counts), 1), bool)
+
+
+@pytest.mark.parametrize("kind", [Host, QuickHost])
+def test_the_first_points_are_those_asked_for_where_the_iterate_begins_elsewhere(kind):
+    np.testing.assert_array_equal(kind(Beside(), np.array(START), 5).points, np.array([START]) + 1)
+
+
+@module
 class Keyed(Stay):
     """Draws from the key in its state, and goes on to another one."""
 

@@ -213,7 +213,12 @@ class Host:
         """What is done before anything is asked for: here nothing."""
 
     def _first_points(self) -> np.ndarray | None:
-        """The points before anything is told, where they are all x0 itself: no program is needed for them."""
+        """The points before anything is told, where they are all x0 itself: no program is needed for them.
+
+        The iterate of a method of others may begin elsewhere, so that one is asked.
+        """
+        if not own(self._code):
+            return None
         at_x0 = self.method.at_iterate(np.zeros(1, int), self._dim)[0]
         return np.tile(self._x0, (len(at_x0), 1)) if at_x0.all() else None
 

@@ -15,10 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core
 
+from driftopt.drivers.plain_operations import CALLS
 from driftopt.rng import threefry
 from driftopt.rng.seeds import wrapped
-
-CALLS = ("jit", "pjit")  # operations that are calls of a traced function, by their names in JAX's versions
 
 
 class _Operation(NamedTuple):
