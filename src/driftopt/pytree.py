@@ -9,6 +9,8 @@ Methods and problems of your own are classes under `module`:
 """
 
 import dataclasses
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform
 
 import jax
@@ -27,7 +29,44 @@ def static(**kwargs: Any) -> Any:
 @dataclass_transform(frozen_default=True, field_specifiers=(static, dataclasses.field))
 def module(cls: type[T]) -> type[T]:
     """Decorate a class as a frozen dataclass whose non-static fields are pytree leaves."""
-    return jax.tree_util.register_dataclass(dataclasses.dataclass(frozen=True)(cls))
+    kind = dataclasses.dataclass(frozen=True)(cls)
+    _register(kind)
+    return kind
+
+
+def _register(kind: type) -> None:
+    """Tell JAX what the numbers of a class are, and what is static.
+
+    Not by `jax.tree_util.register_dataclass`: two classes of the same static values and as many numbers are
+    then one structure to JAX (0.10 at least), told apart by their hashes alone. Of those a cache of compiled
+    programs looks at a few bits, so that now and then a method got the program of another one.
+    """
+    given = [field for field in dataclasses.fields(kind) if field.init]
+    numbers = tuple(field.name for field in given if not field.metadata.get("static"))
+    fixed = tuple(field.name for field in given if field.metadata.get("static"))
+    keys = tuple(map(jax.tree_util.GetAttrKey, numbers))
+
+    leaves_of, static_values_of = _values_of(numbers), _values_of(fixed)
+
+    def flatten(thing: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return leaves_of(thing), static_values_of(thing)
+
+    def flatten_with_keys(thing: Any) -> tuple[tuple[tuple[Any, Any], ...], tuple[Any, ...]]:
+        leaves, static_values = flatten(thing)
+        return tuple(zip(keys, leaves, strict=True)), static_values
+
+    def unflatten(static_values: tuple[Any, ...], leaves: Any) -> Any:
+        return kind(**dict(zip(numbers, leaves, strict=True)), **dict(zip(fixed, static_values, strict=True)))
+
+    jax.tree_util.register_pytree_with_keys(kind, flatten_with_keys, unflatten, flatten)
+
+
+def _values_of(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """Read these attributes, as quickly as Python can: every call of a compiled program does."""
+    if not names:
+        return lambda thing: ()
+    read = attrgetter(*names)
+    return read if len(names) > 1 else lambda thing: (read(thing),)
 
 
 def check_decorated(thing: Any) -> None:

@@ -17,9 +17,8 @@ def share_contexts() -> None:
     """Let JAX write many programs into one context of MLIR in place of one each.
 
     To make one takes 3 ms, a fifth of what a single operation takes to compile, and 1.1 MB as long as the
-    program lives: nine tenths of all that it holds. Only the main thread's are shared: JAX lets no thread
-    wait for another within a context, and two that write into one at once now and then get each other's
-    operations, so that a program computes something else.
+    program lives: nine tenths of all that it holds. Only the main thread's are shared: JAX itself never
+    has two threads write into one context, so nothing promises that they may.
     """
     try:
         from jax._src.interpreters import mlir
