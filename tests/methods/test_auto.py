@@ -181,6 +181,7 @@ RARE_BRANCHES = {
     "slip": off([0], -1000),
     "misled": lambda points, rng, pair: rough(points, rng, pair) + 40 * (pair >= 20),
     "disbelieved": off([46, 47]),  # both of a pair at x, and none around it
+    "in the tail": lambda points, rng, pair: rng.standard_t(2, len(points)),
     "anew": off([0, 4]),  # pair 3 says too that answers differ so much, pair 4 that they do not at x
 }
 

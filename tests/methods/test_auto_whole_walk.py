@@ -67,6 +67,14 @@ def test_where_losses_are_smaller_and_less_rare_the_end_is_below_the_start():
     assert now.mean() < -4 * now.std() / 20 < 0
 
 
+def test_single_answers_of_a_heavy_tail_do_not_lead_the_walk():
+    """Edition 5 took steps as long as answers were high."""
+    mean, world = rare_losses(0.2, 1)
+    before, now = (mean(walks(world, jnp.zeros(10), 400, 800, edition=edition)[0]) for edition in (5, 6))
+    gain = before - now  # on the same random numbers
+    assert gain.mean() > 5 * gain.std() / np.sqrt(len(gain))
+
+
 def louder_afar(points, key, t, run):
     """Best at 0; one answer in five costs what it is away, so that far trials are many times louder."""
     one, two = jax.random.split(key)

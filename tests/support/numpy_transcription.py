@@ -320,7 +320,9 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
             evident = max(1 - (1 + np.sqrt(1 / (2 * d))) * wandered / beyond, 0) if beyond > 0 else 1.0
             stride *= 1 - 0.9 * d / (d + 3) / (1 + (16 * d / n) ** 2) * (1 - evident)
             step = delta / np.sqrt(n) * (1 + 0.8 * np.clip(-excess, 0, 1)) * stride / np.sqrt(unit)
-            x = x - step * clipped * u
+            tail = max(2.5, n / 350) * np.sqrt(unit)
+            seen_branches["in the tail"] += abs(clipped) > tail
+            x = x - step * np.clip(clipped, -tail, tail) * u
             fell += step * (clipped**2 - max(still, around)) / (2 * asked_delta)
             gained, last = 0.0, m  # the next pair of this iteration was asked at the same place
             curved = max(cost - np.sqrt(still / t), 0) / width**2

@@ -7,7 +7,7 @@ With N = budget // 2 pairs of queries, pair t = 1 … N, τ = t/N, and δ = radi
     w    how many times louder the noise is at distance δ than at x, at least 1; q = s²/v, the share of noise
     C    what trials cost: the mean value around x less the value at x
 
-    x  ← x − λ (a/√v) u,       λ = δ/√N · (1 + 0.8 (1 − C/θ)₊) · stride(τ, d, q)
+    x  ← x − λ [a/√v] u,       λ = δ/√N · (1 + 0.8 (1 − C/θ)₊) · stride(τ, d, q)
     δ  ← δ · exp(−τ^0.45 E/(t + 1)),  δ ≤ max_radius, at most twice what it was
 
 A wide radius sees slopes through the noise, but blurs f by about C. It is worth its cost while C is below
@@ -25,6 +25,9 @@ end a little shorter than in the middle, and are shorter where noise is all ther
 
 The last factor waits for evidence: κ' = (1 − (1 + √(1/2d)) V/|x − x0|²)₊ is what the walk has beyond one of
 noise alone (V below; κ' = 1 at x0), and β = 0.9 d/(d + 3)/(1 + (16 d/N)²).
+[a/√v] is a/√v, but no more than max(2.5, N/350) either way: where answers are heavy-tailed, single ones would
+lead the walk astray, and it takes many pairs for the tails to average out to what they have to tell. C, g and
+V know the whole answer.
 
 Two things more look at the walk as a whole. Where f is found to be a bowl (`auto_evenness.py`, 0 ≤ bowl ≤ 1),
 wide trials do not mislead: θ is e^(1.4 bowl) times as large, and p below is 14 (1/7)^bowl. And where values
@@ -46,7 +49,8 @@ from it, and C begins anew then.
 In edition 3 a difference was measured by a single other one, which is small by chance in one run of five; in
 edition 2 all were averaged. Edition 4 had no κ' and no bowl, never began again, and grew as fast as E says:
 where answers are heavy-tailed, its trials ran away before it had seen what they cost. Edition 5 began again
-only if κ' < ½ and values at x had risen by what is much for trials, which are louder than x.
+only if κ' < ½ and values at x had risen by what is much for trials, which are louder than x, and its steps
+were as long as answers were high.
 
 The decision reported is x0 + κ (x̄ − x0), where x̄ is the mean of the x_t with weights that grow as t^p,
 p = 14. While pairs are few for the dimension, a walk of noise alone looks like one that has found something,
@@ -99,6 +103,7 @@ ASTRAY, ASTRAY_FORMERLY = 0.9, 0.5  # a walk of which less than that goes beyond
 RETREAT = 0.25  # and goes back with so much of its radius
 SEVERAL = 2.5  # deviations that a value at x may be off for that
 OUTLIER, LEAST = 0.3, 1.5  # an answer counts for at most max(OUTLIER √N, LEAST) deviations
+SHORT, TAIL = 2.5, 350.0  # and moves x as one of max(SHORT, N/TAIL) deviations does, at most
 WILD = 20.0  # a value at x that is so many deviations away from all that is known of it is not believed
 APART, APART_AT_X = 12.0, 5.0  # of two answers that differ so many times more than any before, one is wild,
 RARE = 400.0  # or RARE times where one difference is known, and √RARE where two are
@@ -320,7 +325,8 @@ class Auto(Method):
         step = next_radius / jnp.sqrt(pairs) * (1 + BOOST * jnp.clip(-excess, 0, 1)) * stride
         step = jnp.where(live & ~centre & ~ignored, step / deviation, 0)
         gained = step * (difference**2 - jnp.maximum(still, around)) / (2 * asked_radius)
-        x = state.x - step * difference * direction
+        tail = jnp.where(self._from_edition(6), jnp.maximum(SHORT, pairs / TAIL), jnp.inf) * deviation
+        x = state.x - step * jnp.clip(difference, -tail, tail) * direction
         # A bowl pulls what noise has walked back again: f's curvature is 2C/δ², as far as C is sure.
         curved = jnp.maximum(cost - unsure, 0) / jnp.where(width > 0, width, 1)
         pull = jnp.where(step > 0, jnp.minimum(4 * step * present * curved / dim, 1), 0)
