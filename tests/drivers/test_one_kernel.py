@@ -157,3 +157,26 @@ def test_a_process_that_ends_waits_for_the_compiler():
     """
     ended = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout, ended.stderr) == (7, "traced\n", "")
+
+
+def test_of_many_programs_those_used_longest_ago_are_forgotten(monkeypatch):
+    monkeypatch.setattr(one_kernel, "KEPT", 3)
+    kept, made = {}, []
+
+    def get(name):
+        return one_kernel.remembered(kept, name, lambda: made.append(name) or name)
+
+    for name in "abcabd":  # c was used longest ago when d comes
+        assert get(name) == name
+    assert (made, [*kept]) == ([*"abcd"], [*"abd"])
+    get("c")
+    assert made == [*"abcdc"]
+
+
+def test_a_program_that_was_forgotten_is_made_again(monkeypatch):
+    monkeypatch.setattr(one_kernel, "KEPT", 2)
+    double = one_kernel.Program(lambda static, x: 2 * x)
+    with jax.enable_x64(True):
+        for size in (1, 2, 3, 1):
+            np.testing.assert_array_equal(double("", one_kernel.put(np.arange(size))), 2 * np.arange(size))
+    assert len(double._compiled) == 2

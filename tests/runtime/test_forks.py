@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 ENTRIES = {
     "minimize": "driftopt.minimize(noisy, [0.0], budget=2, radius=0.1, rng=0)",
     "Study.ask": "study.ask()",
@@ -56,6 +58,46 @@ for name, use in {entries!r}.items():
         os._exit(0)
     print(name, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 """
+
+
+ONLY_USE = """
+import os, signal, warnings
+warnings.simplefilter("ignore")
+import driftopt
+from driftopt.runtime.forks import ForkedProcess
+
+{use}
+pid = os.fork()
+if pid == 0:
+    signal.alarm(60)
+    try:
+        driftopt.minimize(lambda x: 1.0, [0.0, 0.0], budget=4, radius=0.1, rng=0)
+    except ForkedProcess:
+        os._exit(3)
+    os._exit(0)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+STUDY = """
+study = driftopt.Study.create({url!r}, "a", x0=[1.0], radius=0.1, budget=8, rng=0)
+for value in (1.0, 2.0):
+    study.tell(study.ask().id, value)
+study.ask()
+"""
+
+
+@pytest.mark.parametrize("use", ["minimize", "study"])
+def test_so_does_a_child_of_a_process_that_only_asked_and_told(tmp_path, use):
+    """Such a process has started a client of JAX, but none that JAX's own list of backends has."""
+    minimize = "driftopt.minimize(lambda x: 1.0, [0.0], budget=4, radius=0.1, rng=0)"
+    before = {"minimize": minimize, "study": STUDY.format(url=str(tmp_path / "a.db"))}[use]
+    done = subprocess.run(
+        [sys.executable, "-c", ONLY_USE.format(use=before)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180,
+    )
+    assert done.stdout.split() == ["3"], done.stderr
 
 
 def test_every_entry_that_uses_jax_says_so_in_a_forked_child(tmp_path):

@@ -43,7 +43,7 @@ class _NoiseWindow:
 
         They are exact, so that it does not matter to any number who computes them.
         """
-        if self._whole is not None and self._whole.done():
+        if self._whole is not None and self._whole.done() and self._whole.exception() is None:
             return self._whole.result()(key, first)
         self._drawn += 1
         if self._drawn == BEGUN:
@@ -69,10 +69,12 @@ class Drawing:
     def _window(self, method: Method, key: Any, first: Any, dim: int, ahead: int) -> _NoiseWindow:
         arguments = (method, key, first)
         form = one_kernel.form((dim, ahead), arguments)
-        if form not in self._windows:
+
+        def begun() -> _NoiseWindow:
             program = jax.make_jaxpr(self._draw, static_argnums=(3, 4), return_shape=True)
-            self._windows[form] = _NoiseWindow(*program(*arguments, dim, ahead))
-        return self._windows[form]
+            return _NoiseWindow(*program(*arguments, dim, ahead))
+
+        return one_kernel.remembered(self._windows, form, begun)
 
 
 @cache

@@ -19,15 +19,18 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 from jax.sharding import SingleDeviceSharding
 
 from driftopt.drivers.compiler_options import OPTIONS, compiled_with
 from driftopt.drivers.pieces import in_pieces
-from driftopt.runtime import jax_settings
+from driftopt.runtime import forks, jax_settings
 
+T = TypeVar("T")
+
+KEPT = 64  # programs of one kind for other shapes: a service may meet studies of any number of dimensions
 LARGEST = 4096  # numbers in an array: XLA gives larger ones to several threads, which one kernel cannot
 # What a kernel cannot hold, by the names of StableHLO, which do not change with JAX's versions: libraries'
 # products, factorisations and sorts, and what reaches for numbers here and there.
@@ -70,6 +73,7 @@ def _place() -> SingleDeviceSharding:
     try:
         from jaxlib import xla_client
 
+        forks.note_own_client()
         device = xla_client.make_cpu_client(asynchronous=False).local_devices()[0]
     except (ImportError, AttributeError, TypeError, RuntimeError):
         device = jax.local_devices(backend="cpu")[0]
@@ -113,10 +117,8 @@ class Program:
 
     def shapes(self, static: Any, *arrays: Any) -> Any:
         """The shapes of what comes out for such arguments: nothing is compiled for them."""
-        wanted = form(static, arrays)
-        if wanted not in self._shapes:
-            self._shapes[wanted] = jax.eval_shape(partial(self._fun, static), *arrays)
-        return self._shapes[wanted]
+        compute = partial(jax.eval_shape, partial(self._fun, static), *arrays)
+        return remembered(self._shapes, form(static, arrays), compute)
 
     def forget(self) -> None:
         """Give the memory of all compiled programs back."""
@@ -124,9 +126,21 @@ class Program:
         self._shapes.clear()
 
     def _promise(self, wanted: Any, static: Any, arrays: tuple[Any, ...]) -> Future[Any]:
-        if wanted not in self._compiled:
-            self._compiled[wanted] = promise(partial(self._fun, static), *arrays, as_one=self._as_one(static))
-        return self._compiled[wanted]
+        begin = partial(promise, partial(self._fun, static), *arrays, as_one=self._as_one(static))
+        return remembered(self._compiled, wanted, begin)
+
+
+def remembered(kept: dict[Any, T], wanted: Any, make: Callable[[], T]) -> T:
+    """kept[wanted], made where it is missing; of more than KEPT the one used longest ago is forgotten."""
+    with _REMEMBERING:
+        found = kept.pop(wanted) if wanted in kept else make()
+        kept[wanted] = found  # the last one now
+        while len(kept) > KEPT:
+            del kept[next(iter(kept))]
+        return found
+
+
+_REMEMBERING = threading.RLock()  # not a plain one: what is traced may itself minimise
 
 
 def form(static: Any, arrays: tuple[Any, ...]) -> Any:

@@ -7,6 +7,7 @@ import os
 import sys
 
 _inherited = False  # JAX had started in the process that this one was forked from
+_own_client = False  # a client of JAX was started beside those that JAX knows of
 
 
 class ForkedProcess(RuntimeError):
@@ -23,11 +24,17 @@ def refuse_after_fork() -> None:
         )
 
 
+def note_own_client() -> None:
+    """A client of JAX has been started that its list of backends does not have: it too has threads."""
+    global _own_client
+    _own_client = True
+
+
 def _in_child() -> None:
     global _inherited
     bridge = sys.modules.get("jax._src.xla_bridge")
     started = getattr(bridge, "backends_are_initialized", None)
-    _inherited = _inherited or (started is not None and started())
+    _inherited = _inherited or _own_client or (started is not None and started())
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
