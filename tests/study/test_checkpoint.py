@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from driftopt import methods
+from driftopt.drivers import host
 from driftopt.study import BudgetSpent, DamagedLog, NothingToAsk, Study, checkpoint, delete, exact_json
 from driftopt.study.log import Checkpoint, Reader, database, statements
 from driftopt.study.log.schema import checkpoints
@@ -368,3 +369,38 @@ def test_damage_after_the_checkpoint_is_found_at_once(url):
 
 def _row(connection):
     return connection.dialect.identifier_preparer.quote("row")
+
+
+def interrupted_once(monkeypatch, program):
+    """Let Ctrl-C come while this program of the host runs, once."""
+    real = getattr(host, program)
+
+    class Interrupt:
+        prepare = real.prepare
+
+        def __call__(self, *arguments):
+            monkeypatch.setattr(host, program, real)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(host, program, Interrupt())
+
+
+@pytest.mark.parametrize("program", ["_ask", "_advance"])
+@pytest.mark.parametrize("checkpoints", [False, True], ids=["by its log", "from a checkpoint"])
+def test_after_an_interruption_answers_are_told_once_each(monkeypatch, program, checkpoints):
+    """Another worker has gone on; whoever asks then is stopped while it follows, and asks again."""
+    study = Study.create("sqlite://", "a", budget=64, **PLAIN)
+    for _ in range(5):
+        study.tell(study.ask().id, 1.0)
+    one = session(study, checkpoints=False)
+    one.state()  # which knows the first answers
+    for _ in range(22):
+        trial = study.ask()
+        study.tell(trial.id, bowl(trial))
+    one = session(study) if checkpoints else one
+    one.follow()
+    interrupted_once(monkeypatch, program)
+    with pytest.raises(KeyboardInterrupt):
+        one.state()
+    one.follow()
+    assert known(one) == known(session(study, checkpoints=False))

@@ -86,10 +86,16 @@ class Session:
         from driftopt.runtime.forks import refuse_after_fork
 
         refuse_after_fork()
-        if self._state is None or self._restarts != self.progress.restarts:
-            self._state = self._resume() or self._replay(self.progress)
-            self._restarts = self.progress.restarts
-        self._state.follow(self.progress.steps, self.progress.steps_before)
+        try:
+            if self._state is None or self._restarts != self.progress.restarts:
+                self._state = self._resume() or self._replay(self.progress)
+                self._restarts = self.progress.restarts
+            self._state.follow(self.progress.steps, self.progress.steps_before)
+        except BaseException:
+            # Whoever interrupts it leaves it somewhere between two steps: the log is read from its begin.
+            self._state = None
+            self.begin_anew()
+            raise
         if self._checkpoints and self.progress.rows - self._kept_at >= checkpoint.EVERY:
             checkpoint.keep(self.log, self.progress, self._state.as_data())
             self._kept_at = self.progress.rows  # if the database was busy, the next will do
