@@ -66,10 +66,14 @@ ONE = {
 }
 
 
+@pytest.mark.parametrize("axes", [0, 2], ids=["as it is", "mapped twice"])
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64])
 @pytest.mark.parametrize("name", [*TWO, *SHIFTS, *ONE])
-def test_each_operation_gives_xlas_bits(name, dtype):
-    """On the numbers where they might part: zero, the ends of the range, all signs, both in all pairs."""
+def test_each_operation_gives_xlas_bits(name, dtype, axes):
+    """On the numbers where they might part: zero, the ends of the range, all signs, both in all pairs.
+
+    Iterations are drawn side by side, so that every array has axes more than the method gave it.
+    """
     ends = [np.iinfo(dtype).min, np.iinfo(dtype).max]
     signed = [-1, -2, -7, -100] if dtype != np.uint32 else [3, 5]
     some = np.array([0, 1, 2, 7, 100, 31, *ends, *signed], dtype)
@@ -80,6 +84,9 @@ def test_each_operation_gives_xlas_bits(name, dtype):
             other = np.abs(some[:6]) % 40 if name in SHIFTS else some
             fun, pairs = {**TWO, **SHIFTS}[name], np.meshgrid(some, other)
             arguments = tuple(one.ravel().astype(dtype) for one in pairs)
+        for size in range(2, 2 + axes):
+            arguments = tuple(np.stack([np.roll(one, k, -1) for k in range(size)]) for one in arguments)
+            fun = jax.vmap(fun)
         found, left = by_parts(fun, *arguments)
         expected = jax.tree.leaves(jax.jit(fun)(*arguments))
     assert left == 0
@@ -107,6 +114,18 @@ def test_keys_and_their_numbers_are_the_generators():
         expected = jax.tree.leaves(jax.jit(drawn)(key, count))
     assert left == 0
     for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_key_that_is_a_constant_serves_as_one_that_is_given():
+    constant = method_key(11)
+
+    def noise(count):
+        return jax.random.bits(jax.random.fold_in(constant, count), (3,)), 0.5 * count
+
+    found, left = by_parts(noise, np.int32(4))
+    assert left > 0  # the product
+    for ours, theirs in zip(found, jax.jit(noise)(np.int32(4)), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 

@@ -62,9 +62,10 @@ class SplitProgram:
 
     def whole(self, *given: Any) -> list[np.ndarray]:
         """The whole numbers that the rest needs, by NumPy; keys as their two words."""
-        values = {number: np.asarray(value) for number, value in self._constants.items()}
+        constants = {one: value for one, value in self._constants.items() if _whole(self._kinds[one])}
+        values = {number: self._in_numpy(number, value) for number, value in constants.items()}
         for number, value in zip(self._given, given, strict=True):
-            values[number] = packed(jax.random.key_data(value)) if self._is_key(number) else value
+            values[number] = self._in_numpy(number, value) if self._is_key(number) else value
         with np.errstate(all="ignore"):  # whole numbers wrap around, as XLA's do
             for operation, inputs, (output,) in self._ours:
                 found = EXACT[operation.primitive.name](*(values[one] for one in inputs), **operation.params)
@@ -104,6 +105,9 @@ class SplitProgram:
 
     def _is_key(self, number: int) -> bool:
         return _is_key(self._kinds[number])
+
+    def _in_numpy(self, number: int, value: Any) -> np.ndarray:
+        return packed(jax.random.key_data(value)) if self._is_key(number) else np.asarray(value)
 
     def _new(self, kind: Any) -> int:
         self._kinds.append(kind)
@@ -216,6 +220,10 @@ def _slice(
     return x[tuple(map(slice, start_indices, limit_indices, steps))]
 
 
+def _reshaped(x: np.ndarray, *, new_sizes: Sequence[int], dimensions: Any = None, **_: Any) -> np.ndarray:
+    return (x if dimensions is None else x.transpose(dimensions)).reshape(new_sizes)
+
+
 def _select(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
     return np.choose(np.broadcast_to(which, cases[0].shape).astype(np.intp), cases)
 
@@ -280,7 +288,7 @@ EXACT: dict[str, Callable[..., Any]] = {
     "random_bits": _bits,
     "random_split": lambda keys, *, shape: packed(np.stack(_counted(keys, shape), axis=-1)),
     "random_wrap": lambda words, **_: packed(words),
-    "reshape": lambda x, *, new_sizes, dimensions=None, **_: x.transpose(dimensions).reshape(new_sizes),
+    "reshape": _reshaped,
     "slice": _slice,
     "squeeze": lambda x, *, dimensions: np.squeeze(x, tuple(dimensions)),
     "transpose": lambda x, *, permutation: x.transpose(permutation),
