@@ -60,6 +60,15 @@ def test_the_structures_of_all_methods_problems_and_their_parts_differ():
         )
 
 
+def test_a_field_that_jax_would_lose_is_refused():
+    class Derived:
+        size: int = static(default=1)
+        twice: int = dataclasses.field(init=False, default=2)
+
+    with pytest.raises(TypeError, match=r"Derived\.twice is a field with init=False"):
+        module(Derived)
+
+
 @module
 class Pair:
     first: jax.Array

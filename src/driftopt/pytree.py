@@ -41,7 +41,12 @@ def _register(kind: type) -> None:
     then one structure to JAX (0.10 at least), told apart by their hashes alone. Of those a cache of compiled
     programs looks at a few bits, so that now and then a method got the program of another one.
     """
-    given = [field for field in dataclasses.fields(kind) if field.init]
+    given = dataclasses.fields(kind)
+    if derived := [field.name for field in given if not field.init]:
+        raise TypeError(
+            f"{kind.__name__}.{derived[0]} is a field with init=False, which JAX would lose: compute it in a "
+            "property, or make it an argument"
+        )
     numbers = tuple(field.name for field in given if not field.metadata.get("static"))
     fixed = tuple(field.name for field in given if field.metadata.get("static"))
     keys = tuple(map(jax.tree_util.GetAttrKey, numbers))

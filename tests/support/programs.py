@@ -44,7 +44,7 @@ def forget_programs() -> None:
     """JAX's, those of hosts, and those read from files."""
     jax.clear_caches()
     noise_ahead.drawing.cache_clear()
-    hosts = (host._advance, host._init, host._recommend)
+    hosts = (host._advance, host._ask, host._init, host._recommend)
     for program in (*hosts, quick_host._first, quick_host._tell, quick_host._recommend):
         program.forget()
     executable_cache._loaded.clear()
