@@ -263,7 +263,7 @@ def test_a_study_goes_on_with_the_edition_of_its_rule_which_old_ones_did_not_wri
     ends = set[bytes]()
     for name, params in (("new", None), ("before", {"edition": 3}), ("old", {"edition": 2})):
         study = Study.create(tmp_path / "study.db", name, params=params, **plain)
-        assert study.spec.params["edition"] == (6 if params is None else params["edition"])
+        assert study.spec.params["edition"] == (7 if params is None else params["edition"])
         for turn in range(20):
             trial = study.ask()
             study.tell(trial.id, 999_999.0 if turn in (0, 8) else bowl(trial))

@@ -50,7 +50,7 @@ In edition 3 a difference was measured by a single other one, which is small by 
 edition 2 all were averaged. Edition 4 had no κ' and no bowl, never began again, and grew as fast as E says:
 where answers are heavy-tailed, its trials ran away before it had seen what they cost. Edition 5 began again
 only if κ' < ½ and values at x had risen by what is much for trials, which are louder than x, and its steps
-were as long as answers were high.
+were as long as answers were high, as those of edition 6 were, which began again sooner if κ' < 0.8.
 
 The decision reported is x0 + κ (x̄ − x0), where x̄ is the mean of the x_t with weights that grow as t^p,
 p = 14. While pairs are few for the dimension, a walk of noise alone looks like one that has found something,
@@ -75,7 +75,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from driftopt.method import Method
-from driftopt.methods import directions
+from driftopt.methods import auto_retreat, directions
 from driftopt.methods.auto_evenness import Evenness
 from driftopt.methods.auto_retreat import Level
 from driftopt.pytree import module, static
@@ -99,7 +99,8 @@ FASTEST = 2.5  # and grows no faster than t^FASTEST, or somewhat faster in few d
 WIDER, LONGEST = 1.4, 2.0  # on a bowl θ is e^WIDER times as large, and the mean's weights grow as t^LONGEST
 BELIEF = 0.9  # of a step waits until the walk is longer than one of noise alone,
 LOW, PLENTY = 3.0, 16.0  # less in LOW dimensions, and where there are not PLENTY of pairs for each
-ASTRAY, ASTRAY_FORMERLY = 0.9, 0.5  # a walk of which less than that goes beyond noise alone can be lost,
+ASTRAY = 0.9  # a walk of which less than that goes beyond noise alone can be lost,
+ASTRAY_6, ASTRAY_5 = 0.8, 0.5  # in editions 6 and 5
 RETREAT = 0.25  # and goes back with so much of its radius
 SEVERAL = 2.5  # deviations that a value at x may be off for that
 OUTLIER, LEAST = 0.3, 1.5  # an answer counts for at most max(OUTLIER √N, LEAST) deviations
@@ -111,7 +112,7 @@ FIRST = 3.0  # the first two are, if they differ so many times more than those o
 NEAR = 4.0  # and if the mean of the two is off by half their difference, to a NEARth of it
 AGAIN = 8.0  # a wild difference counts as √AGAIN usual ones, so that what comes again is soon believed
 SLIP = 4.0  # edition 3's measure of all this
-EDITION = 6  # of the rule
+EDITION = 7  # of the rule
 POWER = 14.0  # of the weights of the mean
 FEW, ENOUGH = 4.0, 20.0  # pairs for each dimension: up to FEW all doubt counts, from ENOUGH on none
 FEW_MORE, ENOUGH_MORE = 8.0, 16.0  # and so many more in MANY dimensions
@@ -325,7 +326,7 @@ class Auto(Method):
         step = next_radius / jnp.sqrt(pairs) * (1 + BOOST * jnp.clip(-excess, 0, 1)) * stride
         step = jnp.where(live & ~centre & ~ignored, step / deviation, 0)
         gained = step * (difference**2 - jnp.maximum(still, around)) / (2 * asked_radius)
-        tail = jnp.where(self._from_edition(6), jnp.maximum(SHORT, pairs / TAIL), jnp.inf) * deviation
+        tail = jnp.where(self._from_edition(7), jnp.maximum(SHORT, pairs / TAIL), jnp.inf) * deviation
         x = state.x - step * jnp.clip(difference, -tail, tail) * direction
         # A bowl pulls what noise has walked back again: f's curvature is 2C/δ², as far as C is sure.
         curved = jnp.maximum(cost - unsure, 0) / jnp.where(width > 0, width, 1)
@@ -392,9 +393,11 @@ class Auto(Method):
         if self.max_radius is not None:
             return after
         # A walk that has found a slope is not lost: where values rise all the same, the world has moved.
-        astray = self._beyond_noise(state) < jnp.where(self._from_edition(6), ASTRAY, ASTRAY_FORMERLY)
+        most = jnp.where(self._from_edition(6), jnp.where(self._from_edition(7), ASTRAY, ASTRAY_6), ASTRAY_5)
+        astray = self._beyond_noise(state) < most
         at_x, may_go_back = _at_centre(state.told), live & astray & self._from_edition(5)
-        level, lost = state.level.after(value, state.told, at_x, asked, at_late, noise, may_go_back)
+        errors = jnp.where(jnp.asarray(self.edition) == 6, auto_retreat.ERRORS_6, auto_retreat.ERRORS)
+        level, lost = state.level.after(value, state.told, at_x, asked, at_late, noise, may_go_back, errors)
         # Where one of the first two answers was wild, the values at x begin with this pair.
         begun = Level(value, value, jnp.ones_like(level.since))
         level = Level(*(jnp.where(slip, one, other) for one, other in zip(begun, level, strict=True)))

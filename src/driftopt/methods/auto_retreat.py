@@ -13,8 +13,9 @@ often it is looked at, the more so. After the first four pairs, what one says of
 from what was expected of it, v being the largest mean square of a difference that is known: one wild answer
 loses no walk, and where several come, they are no slips.
 
-Edition 5 had v in place of s² and ½ in place of 0.9. Where noise grows with the radius, v is that of far
-trials and hides any rise at x: such walks were lost, and went on.
+Edition 6 had 1.5 in place of 2.5 and 0.8 in place of 0.9, edition 5 v in place of s² and ½ in place of 0.9.
+Where noise grows with the radius, v is that of far trials and hides any rise at x: such walks were lost, and
+went on.
 """
 
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from jax import Array
 
 LATELY = 0.35  # the weight of the last value at x in the running mean
 ERRORS, EACH = 2.5, 1.0  # standard errors that a rise must have, and more for the logarithm of the looks
+ERRORS_6 = 1.5  # in edition 6, which sent one tidy walk in forty back
 LEAST = 3  # values at x since the start, or since the last retreat
 
 
@@ -43,6 +45,7 @@ class Level(NamedTuple):
         at_late: Array,
         noise: Array,
         may_go_back: Array,
+        errors: Array,
     ) -> tuple["Level", Array]:
         """With the value that the pair after `told` others said of x, where it was `at_x`; and if x is lost.
 
@@ -54,6 +57,7 @@ class Level(NamedTuple):
             at_late: the mean square of the difference of two late answers at x.
             noise: the same, where it also reckons with how few there were.
             may_go_back: whether the walk can be lost at all; editions up to 4 cannot.
+            errors: standard errors that a rise must have at the first look, ERRORS.
         """
         since = self.since + jnp.where(at_x, 1, 0)
         mean = self.first + (value - self.first) / jnp.maximum(since, 1)
@@ -61,6 +65,6 @@ class Level(NamedTuple):
         share = jnp.maximum(LATELY, 1 / jnp.maximum(since, 1))
         late = jnp.where(at_x, self.late + share * (value - self.late), self.late)
         error = at_late / 4 * jnp.maximum(LATELY / (2 - LATELY), 1 / jnp.maximum(since, 1)) + noise / 8
-        bar = (ERRORS + EACH * jnp.log(asked)) * jnp.sqrt(error)
+        bar = (errors + EACH * jnp.log(asked)) * jnp.sqrt(error)
         lost = may_go_back & at_x & (since >= LEAST) & (told > 8) & (late - first > bar)
         return Level(first, jnp.where(lost, 0, late), jnp.where(lost, 0, since)), lost
