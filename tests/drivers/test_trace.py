@@ -1,6 +1,7 @@
 """What runs leave behind: frames with the right rows, short lines, pictures, and grids as well as arrays."""
 
 import builtins
+import copy
 import pickle
 
 import numpy as np
@@ -108,6 +109,24 @@ def test_the_picture_has_a_panel_for_every_instance(instances):
     rows = {1: 1, 3: 1, 4: 2, 7: 3}[instances]
     assert len(figure.axes) == rows * min(instances, 3)
     np.testing.assert_allclose(figure.get_size_inches(), (6 * min(instances, 3), 4 * rows))
+
+
+def test_the_result_of_minimize_is_scipys_for_whoever_has_loaded_it():
+    from scipy.optimize import OptimizeResult
+
+    result = driftopt.minimize(lambda x: float(x @ x), [1.0], budget=8, radius=0.1, rng=0)
+    plain = OptimizeResult(result)
+    for other in (result, pickle.loads(pickle.dumps(result)), copy.copy(result), copy.deepcopy(result)):
+        assert isinstance(other, OptimizeResult)
+        assert isinstance(other, driftopt.MinimizeResult)
+        assert (other.nfev, other["nfev"], dir(other)) == (8, 8, dir(plain))
+        other.nfev = 9
+        assert other["nfev"] == 9
+        del other.nfev
+        assert "nfev" not in other
+        with pytest.raises(AttributeError, match="nfev"):
+            _ = other.nfev
+    assert plain.nfev == 8
 
 
 def test_the_result_of_minimize_prints_short_and_travels():

@@ -1,11 +1,8 @@
 """One run of `minimize`: the function called, every query counted, every value kept as it comes."""
 
-import sys
 from collections.abc import Sequence
 from functools import cached_property
-from importlib import import_module
 from math import isfinite
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,13 +18,13 @@ from driftopt.drivers.host import Host
 from driftopt.drivers.late_queries import late_queries
 from driftopt.drivers.observed_host import ObservedHost, Watched
 from driftopt.drivers.recorded_function import RecordedFunction
+from driftopt.drivers.result import MinimizeResult
 from driftopt.oracle import Formula
 from driftopt.space import Space
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
-RESULT = "driftopt.drivers.result"
 MESSAGES = {
     0: "The budget is spent.",
     1: "The function failed.",
@@ -74,9 +71,6 @@ class FunctionRun:
         self._points, self._values = np.empty((0, space.dim)), np.empty(0)  # behind the first `spent`: room
         self.final: np.ndarray | None = None
         self.recorded: RecordedFunction | None = None  # what came beside the values, where anything does
-        if RESULT not in sys.modules:
-            # SciPy takes as long to load as JAX, for one class alone: let it, while programs compile.
-            Thread(target=import_module, args=(RESULT,)).start()
 
     def iterate(self) -> int:
         """One iteration; returns the queries it cost."""
@@ -152,14 +146,10 @@ class FunctionRun:
 
     def so_far(self) -> "OptimizeResult":
         """What a callback is shown after an iteration."""
-        from scipy.optimize import OptimizeResult
-
-        return OptimizeResult(x=self.x, fun=self.latest, nfev=self.spent, nit=self.host.told)
+        return MinimizeResult(x=self.x, fun=self.latest, nfev=self.spent, nit=self.host.told)
 
     def result(self, status: int) -> "OptimizeResult":
         """Everything so far in SciPy's form."""
-        from driftopt.drivers.result import MinimizeResult  # begun to load by __init__
-
         where, basis = self._known()
         values = self._values[where]
         history = {

@@ -1,17 +1,21 @@
-"""What `minimize` returns: SciPy's result, printed short."""
+"""What `minimize` returns: SciPy's result, printed short, and made without SciPy, which is slow to load."""
 
-from typing import Any
+import sys
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import OptimizeResult
 
-from driftopt.report import formats
-from driftopt.report.numbers import significant
-from driftopt.report.table import Row, Table, cells
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
+else:
+    OptimizeResult = dict
 
 
 class MinimizeResult(OptimizeResult):
     """SciPy's OptimizeResult: a dictionary whose items are attributes too. The history is not printed.
+
+    It is an instance of that class for whoever has loaded SciPy, and asks.
 
     Attributes:
         x (np.ndarray): the decision to use.
@@ -32,6 +36,31 @@ class MinimizeResult(OptimizeResult):
         control (object): what taking control out has done, with `relative_to_control`.
     """
 
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        try:
+            del self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __dir__(self) -> list[str]:
+        return list(self)
+
+    @property  # what `isinstance` asks beside the type itself
+    def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return _known_to_scipy() if "scipy.optimize" in sys.modules else MinimizeResult
+
+    def __reduce__(self) -> Any:
+        return MinimizeResult, (dict(self),)
+
     def __repr__(self) -> str:
         width = max(len(name) for name in self)
         return "\n".join(f"{name:>{width}}: {text}" for name, text in self._lines().items())
@@ -39,6 +68,9 @@ class MinimizeResult(OptimizeResult):
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
+        from driftopt.report import formats
+        from driftopt.report.table import Row, Table, cells
+
         rows = [Row(name, cells([text])) for name, text in self._lines().items()]
         return formats.html(Table("minimize", ("", "value"), rows, words=(0, 1)))
 
@@ -46,7 +78,16 @@ class MinimizeResult(OptimizeResult):
         return {name: _text(name, value) for name, value in self.items()}
 
 
+@cache
+def _known_to_scipy() -> type:
+    from scipy.optimize import OptimizeResult
+
+    return type("MinimizeResult", (MinimizeResult, OptimizeResult), {"__module__": __name__})
+
+
 def _text(name: str, value: Any) -> str:
+    from driftopt.report.numbers import significant
+
     if name == "history":
         return f"{len(value['value']):,} queries: x, value, iteration"
     if isinstance(value, dict):
