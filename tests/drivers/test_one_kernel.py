@@ -108,6 +108,45 @@ def test_threads_that_come_at_once_find_one_place(monkeypatch):
     assert all(each is places[0] for each in places)
 
 
+def test_what_is_prepared_at_once_is_traced_by_this_thread_and_compiled_by_another(monkeypatch):
+    threads, compiled_with = [], one_kernel.compiled_with
+
+    def noted(*arguments):
+        threads.append(threading.current_thread())
+        return compiled_with(*arguments)
+
+    @one_kernel.Program
+    def doubled(factor, x):
+        threads.append(threading.current_thread())
+        return factor * x
+
+    monkeypatch.setattr(one_kernel, "compiled_with", noted)
+    doubled.prepare(2, np.arange(3.0), at_once=True)
+    assert threads[0] is threading.current_thread()
+    with jax.enable_x64(True):
+        np.testing.assert_array_equal(doubled(2, np.arange(3.0)), [0, 2, 4])
+    traced, compiled = threads  # and nothing twice
+    assert compiled is not traced
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_what_fails_at_once_fails_for_whoever_waits_and_is_tried_again(error):
+    trials = []
+
+    @one_kernel.Program
+    def doubled(factor, x):
+        trials.append(factor)
+        if len(trials) == 1:
+            raise error("just now")
+        return factor * x
+
+    with jax.enable_x64(True):
+        doubled.prepare(2, np.arange(3.0), at_once=True)
+        with pytest.raises(error, match="just now"):
+            doubled(2, np.arange(3.0))
+        np.testing.assert_array_equal(doubled(2, np.arange(3.0)), [0, 2, 4])
+
+
 def test_what_failed_to_compile_is_tried_again():
     """A failure that passes, as of memory, must not stay for the rest of the process."""
     trials = []

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from driftopt.drivers import one_kernel
+from driftopt.drivers.first_state import first_state
 from driftopt.drivers.noise_ahead import drawing
 from driftopt.method import Method
 from driftopt.rng.seeds import method_key
@@ -68,14 +69,9 @@ AHEAD = 256  # iterations whose random numbers are drawn at once
 NUMBERS = 1 << 22  # an upper limit on random numbers in that window: fewer iterations where one needs many
 
 
-def _affordable(window: Any) -> int:
-    numbers = sum(leaf.size for leaf in jax.tree.leaves(window)) // (AHEAD + 1)
+def _affordable(row: Any) -> int:
+    numbers = sum(leaf.size for leaf in jax.tree.leaves(row))
     return max(1, min(AHEAD, NUMBERS // max(1, numbers)))
-
-
-def _cut(rows: int, leaf: Any) -> Any:
-    """The shape of the first rows of an array."""
-    return jax.ShapeDtypeStruct((rows, *leaf.shape[1:]), leaf.dtype)
 
 
 def own(code: str) -> bool:
@@ -168,7 +164,9 @@ class Host:
         """The method's state."""
         if self._state is None:
             with jax.enable_x64(True):
-                self._state = _init(self._code, self.method, self._key, self._x0)
+                self._state = self._first_state()
+                if self._state is None:
+                    self._state = _init(self._code, self.method, self._key, self._x0)
         return self._state
 
     @state.setter
@@ -226,7 +224,7 @@ class Host:
     def ahead(self) -> int:
         """How many iterations' random numbers are drawn at once."""
         with jax.enable_x64(True):
-            return _affordable(self._window(AHEAD, shapes=True))
+            return _affordable(self._noise_row())
 
     @cached_property
     def _values(self) -> np.ndarray:
@@ -243,14 +241,23 @@ class Host:
     def _state_shapes(self) -> Any:
         """The shapes of a state, without a program that makes one."""
         with jax.enable_x64(True):
-            return jax.eval_shape(
-                lambda method, *begun: method.init(*begun), self.method, self._key, self._x0
-            )
+            return first_state(self._code, self.method, self._key, self._x0).shapes
+
+    def _first_state(self) -> Any:
+        """The state before anything is told, where no program is needed for it; else None."""
+        arguments = (self.method, self._key, self._x0)
+        return first_state(self._code, *arguments).of(*arguments) if own(self._code) else None
+
+    def _noise_row(self) -> Any:
+        """The shapes of one iteration's noise."""
+        return drawing(self._code).row(self.method, self._key, self._dim)
 
     def _noise_shapes(self) -> Any:
         """The shapes of a window of noise."""
-        window = self._window(AHEAD, shapes=True)
-        return jax.tree.map(partial(_cut, self.ahead + 1), window)
+        rows = self.ahead + 1
+        return jax.tree.map(
+            lambda leaf: jax.ShapeDtypeStruct((rows, *leaf.shape), leaf.dtype), self._noise_row()
+        )
 
     def _prepare(self) -> None:
         """Begin to compile, in another thread, while this one compiles and draws the first noise."""
@@ -262,14 +269,9 @@ class Host:
         return (self._code, self.method, self.state, self._diverged, noise, values, *rows)
 
     def _refill(self) -> None:
-        self._drawn = self._window(self.ahead)
-
-    def _window(self, ahead: int, shapes: bool = False) -> Any:
-        """The noise of the present window; its shapes alone, whose trace the draw itself uses."""
-        program = drawing(self._code)
-        first = 0 if shapes else self.told - self.told % ahead
-        arguments = (self.method, self._key, np.int32(first), self._dim, ahead)
-        return program.shapes(*arguments) if shapes else program(*arguments)
+        """Draw the noise of the present window."""
+        first = np.int32(self.told - self.told % self.ahead)
+        self._drawn = drawing(self._code)(self.method, self._key, first, self._dim, self.ahead)
 
     def _run(self, first: int, stop: int) -> None:
         """Tell the values of these rows of the window."""

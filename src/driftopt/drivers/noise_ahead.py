@@ -1,11 +1,12 @@
 """The random numbers of a method's next iterations, drawn many at once: whole numbers by NumPy, then XLA."""
 
 from concurrent.futures import Future
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from driftopt.drivers import one_kernel
 from driftopt.drivers.compiler_options import QUICKER, compiled_with
@@ -26,7 +27,8 @@ class _NoiseWindow:
     """The noise of one method's structure, in windows of one length."""
 
     def __init__(self, traced: Any, shapes: Any):
-        self.shapes, self._split, self._drawn = shapes, SplitProgram(traced, given=2), 0
+        self._structure, self._split = jax.tree.structure(shapes), SplitProgram(traced, given=2)
+        self._drawn = 0
         self._rest: Any = None
         self._whole: Future[Any] | None = None
 
@@ -36,7 +38,7 @@ class _NoiseWindow:
             # The older emitters give the same bits, and take two thirds of the time to compile.
             lowered = jax.jit(self._split.rest).lower(*map(one_kernel.shape, [*others, *whole]))
             self._rest = compiled_with(lowered, QUICKER)
-        return jax.tree.unflatten(jax.tree.structure(self.shapes), self._rest(*others, *whole))
+        return jax.tree.unflatten(self._structure, self._rest(*others, *whole))
 
     def _whole_numbers(self, key: Any, first: Any) -> Any:
         """By NumPy, until the program for them is there, which begins to be made once a run is long.
@@ -56,10 +58,13 @@ class Drawing:
 
     def __init__(self, code: str):
         self._draw, self._windows = traced_for(code, draw), dict[Any, _NoiseWindow]()
+        self._rows = dict[Any, Any]()
 
-    def shapes(self, method: Method, key: Any, first: Any, dim: int, ahead: int) -> Any:
-        """The shapes of the noise; whoever draws it then finds it traced."""
-        return self._window(method, key, first, dim, ahead).shapes
+    def row(self, method: Method, key: Any, dim: int) -> Any:
+        """The shapes of one iteration's noise."""
+        form = one_kernel.form(dim, (method, key))
+        noise = partial(jax.eval_shape, lambda method, key, told: method.noise(key, told, dim))
+        return one_kernel.remembered(self._rows, form, partial(noise, method, key, np.int32(0)))
 
     def __call__(self, method: Method, key: Any, first: Any, dim: int, ahead: int) -> Any:
         if jax.config.jax_disable_jit:  # pyright: ignore[reportAttributeAccessIssue]

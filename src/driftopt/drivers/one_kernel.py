@@ -110,10 +110,14 @@ class Program:
             self._compiled.pop(wanted, None)  # whatever went wrong may go well the next time
             raise
 
-    def prepare(self, static: Any, *arrays: Any) -> None:
-        """Begin to compile for arguments like these, in another thread; a call waits for it."""
+    def prepare(self, static: Any, *arrays: Any, at_once: bool = False) -> None:
+        """Begin to compile for arguments like these, in another thread; a call waits for it.
+
+        `at_once`: this thread traces and lowers it, which is Python's work and would be slower beside other
+        such work; the other one has what is the compiler's.
+        """
         if not jax.config.jax_disable_jit:  # pyright: ignore[reportAttributeAccessIssue]
-            self._promise(form(static, arrays), static, arrays)
+            self._promise(form(static, arrays), static, arrays, at_once)
 
     def shapes(self, static: Any, *arrays: Any) -> Any:
         """The shapes of what comes out for such arguments: nothing is compiled for them."""
@@ -125,9 +129,21 @@ class Program:
         self._compiled.clear()
         self._shapes.clear()
 
-    def _promise(self, wanted: Any, static: Any, arrays: tuple[Any, ...]) -> Future[Any]:
-        begin = partial(promise, partial(self._fun, static), *arrays, as_one=self._as_one(static))
-        return remembered(self._compiled, wanted, begin)
+    def _promise(
+        self, wanted: Any, static: Any, arrays: tuple[Any, ...], at_once: bool = False
+    ) -> Future[Any]:
+        begun = list[Future[Any]]()
+
+        def begin() -> Future[Any]:
+            begun.append(Future())
+            return begun[0]
+
+        promised = remembered(self._compiled, wanted, begin)
+        if begun:  # out of the lock of all that is remembered
+            fulfil(
+                promised, partial(self._fun, static), *arrays, as_one=self._as_one(static), at_once=at_once
+            )
+        return promised
 
 
 def remembered(kept: dict[Any, T], wanted: Any, make: Callable[[], T]) -> T:
@@ -157,26 +173,57 @@ def shape(leaf: Any) -> Any:
 def promise(fun: Callable[..., Any], *arguments: Any, as_one: bool = True) -> Future[Any]:
     """`fun` compiled for arguments of these shapes, in double precision, in another thread."""
     promised = Future[Any]()
+    fulfil(promised, fun, *arguments, as_one=as_one)
+    return promised
 
-    def fulfil() -> None:
+
+def fulfil(
+    promised: Future[Any], fun: Callable[..., Any], *arguments: Any, as_one: bool, at_once: bool = False
+) -> None:
+    """Keep a promise of `fun` compiled in another thread; `at_once`, this one lowers it before."""
+
+    def attempt(work: Callable[[], T]) -> T | None:
         try:
             with jax.enable_x64(True):
-                promised.set_result(compiled(fun, *jax.tree.map(shape, arguments), as_one=as_one))
+                return work()
         except BaseException as error:  # whoever waits gets it
             promised.set_exception(error)
 
+    def lower() -> Callable[[], Any]:
+        return lowered(fun, *jax.tree.map(shape, arguments), as_one=as_one)
+
+    def finish(compile_: Callable[[], Any]) -> None:
+        if (program := attempt(compile_)) is not None:
+            promised.set_result(program)
+
     # Not a daemon: one that is stopped within the compiler, as the interpreter ends, takes the process down.
-    threading.Thread(target=fulfil).start()
-    return promised
+    if not at_once:
+        threading.Thread(target=finish, args=(lambda: lower()(),)).start()
+    elif (compile_ := attempt(lower)) is not None:
+        threading.Thread(target=finish, args=(compile_,)).start()
 
 
 def compiled(fun: Callable[..., Any], *shapes: Any, as_one: bool = True) -> Any:
     """The compiled program of `fun` for arguments of these shapes, all of them at `place()`."""
-    if as_one and _plain((lowered := _as_one(fun).lower(*shapes)).as_text()):
+    return lowered(fun, *shapes, as_one=as_one)()
+
+
+def lowered(fun: Callable[..., Any], *shapes: Any, as_one: bool = True) -> Callable[[], Any]:
+    """The same but for the compiler's part, which is left to a call of what comes back."""
+
+    def as_always() -> Any:
+        return jax.jit(fun).lower(*shapes).compile()
+
+    if not as_one or not _plain((program := _as_one(fun).lower(*shapes)).as_text()):
+        return as_always
+
+    def compile_() -> Any:
         # A version of XLA that cannot do it compiles it in the usual way.
         with suppress(jax.errors.JaxRuntimeError):
-            return compiled_with(lowered, OPTIONS["cpu"])
-    return jax.jit(fun).lower(*shapes).compile()
+            return compiled_with(program, OPTIONS["cpu"])
+        return as_always()
+
+    return compile_
 
 
 def _as_one(fun: Callable[..., Any]) -> Any:

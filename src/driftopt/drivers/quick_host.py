@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from driftopt.drivers import one_kernel
-from driftopt.drivers.host import AHEAD, Host, own
+from driftopt.drivers.host import Host, own
 from driftopt.method import Method
 from driftopt.rng.seeds import wrapped
 
@@ -54,21 +54,32 @@ class QuickHost(Host):
         count = self.method.points(self._dim)
         points = jax.ShapeDtypeStruct((count, self._dim), jnp.float64)
         values = jax.ShapeDtypeStruct((count,), jnp.float64)
-        noise = jax.tree.map(_one_row, self._window(AHEAD, shapes=True))
         state = self._state_shapes()
         self._shape, self._size = points.shape, points.size
-        row = _form((values, noise))
+        row = _form((values, self._noise_row()))
         self._forms = _Forms(_form((self.method, state, points)), row, self._code)
         packed, rows = np.empty(self._forms.packed.size), np.empty((2, row.size))
-        _tell.prepare(self._forms, packed, rows)
-        beginning = (self.method, self._key, self._x0, rows[0])
-        _first.prepare(self._forms, *beginning)
+        _tell.prepare(self._forms, packed, rows, at_once=True)  # it compiles longest: all else meanwhile
+        beginning = (self.method, self._key, self._x0)
+        begun = self._begun()
+        if begun is None:
+            _first.prepare(self._forms, *beginning, rows[0])
         _recommend.prepare(self._forms, packed)
         self._letter = _Letter(rows.shape, count)
         self._refill()
+        if begun is None:
+            begun = _first(self._forms, *beginning, self._rows[0].copy())
+        self._packed, self._numbers = begun, np.asarray(begun)
         self._tell = _tell.ready(self._forms, packed, rows)
-        self._packed = _first(self._forms, *beginning[:3], self._rows[0].copy())
-        self._numbers = np.asarray(self._packed)
+
+    def _begun(self) -> Any:
+        """The state before anything is told and the points that it asks for, where no program is needed."""
+        points = self._first_points()
+        state = None if points is None else self._first_state()
+        if state is None:
+            return None
+        numbers = [leaf.reshape(-1) for leaf in _numbers((self.method, state, points))]
+        return one_kernel.put(np.concatenate(numbers))
 
     def _refill(self) -> None:
         super()._refill()
@@ -80,10 +91,6 @@ class QuickHost(Host):
 def quick_host(method: Method, x0: np.ndarray, seed: int) -> Host:
     """The quick one, unless `jax.disable_jit` asks to see every operation."""
     return (Host if jax.config.jax_disable_jit else QuickHost)(method, x0, seed)  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def _one_row(leaf: Any) -> Any:
-    return jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype)
 
 
 class _Letter:
