@@ -21,14 +21,16 @@ def draw(method: Method, key: Any, first: Any, dim: int, ahead: int) -> Any:
 
 
 BEGUN = 3  # windows after which a run is long enough for its whole numbers to be worth a program
+OFTEN = 16  # or windows of short runs: a program that is made beside a short run makes it wait
 
 
 class _NoiseWindow:
     """The noise of one method's structure, in windows of one length."""
 
-    def __init__(self, traced: Any, shapes: Any):
+    def __init__(self, traced: Any, shapes: Any, ahead: int):
         self._structure, self._split = jax.tree.structure(shapes), SplitProgram(traced, given=2)
-        self._drawn = 0
+        self._ahead, self._next = ahead, -1
+        self._drawn = self._in_a_row = 0  # windows in all, and of the run that goes on
         self._rest: Any = None
         self._whole: Future[Any] | None = None
 
@@ -43,12 +45,15 @@ class _NoiseWindow:
     def _whole_numbers(self, key: Any, first: Any) -> Any:
         """By NumPy, until the program for them is there, which begins to be made once a run is long.
 
+        The windows of a long run follow one another; a study that is taken up again begins anywhere.
+
         They are exact, so that it does not matter to any number who computes them.
         """
         if self._whole is not None and self._whole.done() and self._whole.exception() is None:
             return self._whole.result()(key, first)
-        self._drawn += 1
-        if self._drawn == BEGUN:
+        self._in_a_row = self._in_a_row + 1 if int(first) == self._next else 1
+        self._drawn, self._next = self._drawn + 1, int(first) + self._ahead
+        if self._whole is None and (self._in_a_row >= BEGUN or self._drawn >= OFTEN):
             self._whole = one_kernel.promise(self._split.whole_compiled, key, first, as_one=False)
         return self._split.whole(key, first)
 
@@ -77,7 +82,7 @@ class Drawing:
 
         def begun() -> _NoiseWindow:
             program = jax.make_jaxpr(self._draw, static_argnums=(3, 4), return_shape=True)
-            return _NoiseWindow(*program(*arguments, dim, ahead))
+            return _NoiseWindow(*program(*arguments, dim, ahead), ahead)
 
         return one_kernel.remembered(self._windows, form, begun)
 
