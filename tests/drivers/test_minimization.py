@@ -7,6 +7,7 @@ import pytest
 import scipy.optimize
 
 import driftopt
+from driftopt.drivers import function_run
 from driftopt.space import Space
 
 
@@ -165,6 +166,24 @@ def test_callbacks_in_both_styles_and_a_clean_stop():
     points = []
     driftopt.minimize(noisy_bowl(), [0.0], budget=10, radius=0.1, rng=0, callback=points.append)
     assert [p.shape for p in points] == [(1,)] * 5
+
+
+def test_a_run_has_room_for_its_history_whatever_its_length(monkeypatch):
+    """Where not all of it fits at once more room is made, and what the function is shown is its own."""
+    seen, runs = [], []
+
+    def fun(x):
+        seen.append(x.copy())
+        x[:] = np.nan
+        return float(seen[-1] @ seen[-1])
+
+    for room in (1 << 21, 40):
+        monkeypatch.setattr(function_run, "ROOM", room)
+        seen.clear()
+        runs.append(driftopt.minimize(fun, [1.0, 2.0], budget=203, radius=0.1, rng=0))
+        np.testing.assert_array_equal(runs[-1].history["x"], seen)
+    assert runs[0].nfev == 202
+    np.testing.assert_array_equal(runs[0].history["value"], runs[1].history["value"])
 
 
 @pytest.mark.parametrize("style", ["whole", "point"])

@@ -25,6 +25,7 @@ from driftopt.space import Space
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
+ROOM = 1 << 21  # numbers for which there is room at once where the budget needs as many: 16 MiB
 MESSAGES = {
     0: "The budget is spent.",
     1: "The function failed.",
@@ -62,6 +63,7 @@ class FunctionRun:
     host: Host | ObservedHost
     begun: np.ndarray  # where the method's walk began
     params: dict[str, Any]
+    budget: int = 0  # queries that will be made, as far as is known
 
     def __init__(self, fun: Any, args: Any, space: Space, answers: Answers, vectorized: bool, settle: int):
         self.space, self._answers, self._memory = space, answers, answers.begin()
@@ -74,7 +76,7 @@ class FunctionRun:
 
     def iterate(self) -> int:
         """One iteration; returns the queries it cost."""
-        host = self.host
+        host, before = self.host, self.spent
         points = self.space.deploy(host.points, (self.params["seed"], host.told))
         if (straight := self._straight) is not None:  # the common case first, every twenty microseconds
             straight.tell(self._each(points))
@@ -93,7 +95,7 @@ class FunctionRun:
                 "the step or leave it out, or give values in larger units",
                 self.result(3),
             )
-        return self.spent - self._ends[-2]
+        return self.spent - before
 
     @cached_property
     def _straight(self) -> Host | None:
@@ -153,8 +155,8 @@ class FunctionRun:
         where, basis = self._known()
         values = self._values[where]
         history = {
-            "x": self._points[: self.spent].copy(),
-            "value": self._values[: self.spent].copy(),
+            "x": self._kept(self._points),
+            "value": self._kept(self._values),
             "iteration": np.searchsorted(self._ends[1:], np.arange(self.spent), side="right"),
         }
         more: dict[str, Any] = {}
@@ -181,6 +183,10 @@ class FunctionRun:
             params=self.params,
             history=history,
         )
+
+    def _kept(self, rows: np.ndarray) -> np.ndarray:
+        """Those of the queries that were made: all of them where there is no room left."""
+        return rows if len(rows) == self.spent else rows[: self.spent].copy()
 
     def _known(self) -> tuple[np.ndarray, str]:
         """The queries that say most about f at x, chosen by when they were asked, not by what they gave."""
@@ -213,9 +219,9 @@ class FunctionRun:
             self.spent += len(points)
             return values
         fun, args = self._fun, self._args
-        for i, point in enumerate(points):
+        for i, point in enumerate(points.copy()):  # rows that the function may keep and change
             try:
-                answer = fun(point.copy(), *args)
+                answer = fun(point, *args)
             except Exception as error:
                 raise self._raised(error) from error
             # The common case first: this line runs for every query.
@@ -228,7 +234,8 @@ class FunctionRun:
         """Write the points down and give where their values go: both count once `spent` passes them."""
         end = self.spent + len(points)
         if end > len(self._values):
-            more = max(end, 1024)  # at least as much again, so that a long run seldom moves its history
+            # Room for all of a short run; later as much again, so that a long one seldom moves its history.
+            more = max(end, min(self.budget, ROOM // self.space.dim))
             self._points = np.concatenate([self._points, np.empty((more, self.space.dim))])
             self._values = np.concatenate([self._values, np.empty(more)])
         self._points[self.spent : end] = points

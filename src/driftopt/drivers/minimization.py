@@ -161,6 +161,7 @@ def minimize(
     iterations = affordable(chosen, space.dim, queries // settle).iterations
     seed = as_seed(rng)
     sizes = {key: given for key, given in space.given.items() if key == "units"}
+    run.budget = total
     run.params = {**_described(method), **numbers, **sizes, "seed": seed}
     run.begun = space.begin(float(np.asarray(chosen.radius)))
     if more:

@@ -27,18 +27,20 @@ class QuickHost(Host):
     @property
     def points(self) -> np.ndarray:
         """The (p, d) points of the iteration now open."""
-        return self._numbers[-self._size :].reshape(self._shape)
+        return self._numbers[self._before :].reshape(self._shape)
 
     def tell(self, values: Any) -> None:
         place = self.told % self.ahead
         after = self._tell(self._packed, self._letter.write(self._rows[place : place + 2], values))
         numbers = np.asarray(after)  # waits until the letter is read
-        if _finite(numbers):
+        # The sum of their squares is quick, and not finite where one of them is not, or where it overflows;
+        # `dot` would be quicker, but warns of that.
+        if math.isfinite(np.vdot(numbers, numbers)) or np.isfinite(numbers).all():
             self._packed, self._numbers = after, numbers
         else:
             self._diverged = True  # and all is as it was
         self.told += 1
-        if self.told % self.ahead == 0:
+        if place + 1 == self.ahead:
             with jax.enable_x64(True):
                 self._refill()
 
@@ -55,10 +57,11 @@ class QuickHost(Host):
         points = jax.ShapeDtypeStruct((count, self._dim), jnp.float64)
         values = jax.ShapeDtypeStruct((count,), jnp.float64)
         state = self._state_shapes()
-        self._shape, self._size = points.shape, points.size
+        self._shape = points.shape
         row = _form((values, self._noise_row()))
         self._forms = _Forms(_form((self.method, state, points)), row, self._code)
         packed, rows = np.empty(self._forms.packed.size), np.empty((2, row.size))
+        self._before = packed.size - points.size  # what is packed before the points
         _tell.prepare(self._forms, packed, rows, at_once=True)  # it compiles longest: all else meanwhile
         beginning = (self.method, self._key, self._x0)
         begun = self._begun()
@@ -70,7 +73,7 @@ class QuickHost(Host):
         if begun is None:
             begun = _first(self._forms, *beginning, self._rows[0].copy())
         self._packed, self._numbers = begun, np.asarray(begun)
-        self._tell = _tell.ready(self._forms, packed, rows)
+        self._tell = one_kernel.called_once(_tell.ready(self._forms, packed, rows), begun, rows)
 
     def _begun(self) -> Any:
         """The state before anything is told and the points that it asks for, where no program is needed."""
@@ -178,11 +181,6 @@ def _pack(tree: Any) -> Any:
         packed = jax.lax.dynamic_update_slice(packed, leaf.reshape(-1).astype(packed.dtype), (at,))
         at += leaf.size
     return packed
-
-
-def _finite(numbers: np.ndarray) -> bool:
-    """Whether all are. The sum of their squares is quick, and not finite where one is not or it overflows."""
-    return math.isfinite(np.vdot(numbers, numbers)) or bool(np.isfinite(numbers).all())
 
 
 class _Forms(NamedTuple):
