@@ -6,8 +6,8 @@ import numpy as np
 
 from driftopt import Study, methods
 from driftopt.drivers import host as host_module
+from driftopt.drivers.first_state import unrounded
 from driftopt.drivers.host import Host
-from driftopt.drivers.whole_numbers import unrounded
 from support.programs import compilations
 
 START = np.array([0.25, -3.0, 1e-9])

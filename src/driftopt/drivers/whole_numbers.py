@@ -144,37 +144,6 @@ class SplitProgram:
         return step.operation.primitive.name in EXACT and all(map(_whole, kinds))
 
 
-def unrounded(traced: Any, arguments: Sequence[Any]) -> list[Any] | None:
-    """The outputs of a traced program by NumPy, or None where an operation in it may round, or needs a key.
-
-    What is only moved, compared, added once or chosen comes out the same whoever does it: no product is
-    there that a compiler could join with a sum.
-    """
-    program = traced.jaxpr
-    values = dict(zip(program.constvars, traced.consts, strict=True))
-    values |= zip(program.invars, arguments, strict=True)
-    for equation in program.eqns:
-        atoms, name = equation.invars, equation.primitive.name
-        inputs = [atom.val if isinstance(atom, core.Literal) else values[atom] for atom in atoms]
-        if name in CALLS:
-            found = unrounded(equation.params["jaxpr"], inputs)
-        elif name in EXACT and _unrounded(name, [one.aval for one in (*atoms, *equation.outvars)]):
-            operands = (np.asarray(one, atom.aval.dtype) for one, atom in zip(inputs, atoms, strict=True))
-            found = [np.asarray(EXACT[name](*operands, **equation.params))]
-        else:
-            found = None
-        if found is None:
-            return None
-        values |= zip(equation.outvars, found, strict=True)
-    return [atom.val if isinstance(atom, core.Literal) else values[atom] for atom in program.outvars]
-
-
-def _unrounded(name: str, kinds: Sequence[Any]) -> bool:
-    if any(map(_is_key, kinds)):
-        return False
-    return name in MOVING or all(map(_whole, kinds))
-
-
 def _needed(steps: Sequence[_Operation], wanted: Sequence[int]) -> list[_Operation]:
     """Those of the steps that lead to what is wanted."""
     needed, kept = set(wanted), list[_Operation]()
@@ -324,10 +293,3 @@ EXACT: dict[str, Callable[..., Any]] = {
     "squeeze": lambda x, *, dimensions: np.squeeze(x, tuple(dimensions)),
     "transpose": lambda x, *, permutation: x.transpose(permutation),
 }
-# Those of them that do to real numbers what NumPy does, to the last bit.
-MOVING = frozenset(
-    {
-        *("add", "sub", "neg", "max", "min", "eq", "ne", "lt", "le", "gt", "ge", "select_n"),
-        *("broadcast_in_dim", "concatenate", "reshape", "slice", "squeeze", "transpose"),
-    }
-)
