@@ -33,6 +33,7 @@ from driftopt import methods
 from driftopt.drivers import compiler_options
 from driftopt.oracle import Sight
 from driftopt.runtime import executable_cache, jax_settings
+from support.hashes import hash_in_c
 from support.order import by_subject
 from support.programs import forget_programs, share_contexts
 from support.quick_loop import LONG_FILES, below, mark_long
@@ -41,6 +42,7 @@ from support.statements import share_statements
 jax.config.update("jax_num_cpu_devices", 2)
 jax_settings.write_entries_whole()  # or a worker finds half of what another one is just keeping
 share_contexts()
+hash_in_c(Path(os.environ["XDG_CACHE_HOME"]))
 share_statements()
 # The loops say themselves how hard to optimise: here as little as the rest. Commands that tests start as
 # processes optimise as always.
