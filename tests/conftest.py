@@ -37,13 +37,14 @@ from support.hashes import hash_in_c
 from support.order import by_subject
 from support.programs import forget_programs, share_contexts
 from support.quick_loop import LONG_FILES, below, mark_long
-from support.statements import share_statements
+from support.statements import leave_it_to_the_system, share_statements
 
 jax.config.update("jax_num_cpu_devices", 2)
 jax_settings.write_entries_whole()  # or a worker finds half of what another one is just keeping
 share_contexts()
 hash_in_c(Path(os.environ["XDG_CACHE_HOME"]))
 share_statements()
+leave_it_to_the_system()
 # The loops say themselves how hard to optimise: here as little as the rest. Commands that tests start as
 # processes optimise as always.
 compiler_options.OPTIONS["cpu"]["xla_backend_optimization_level"] = 0

@@ -11,9 +11,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from driftopt.study import DatabaseRefused, Study
 from driftopt.study.log import database
+from support.statements import FLUSHING
 from support.study_worlds import PLAIN, bowl, drive
 
 
@@ -38,6 +40,14 @@ def test_a_locked_file_is_waited_for_with_a_word_and_given_up_with_a_sentence(tm
     assert "waiting for sqlite:///" in caplog.text
     assert study.trials()[0].state == "pending"
     assert study.tell(trial.id, 1.0) == "complete"
+
+
+def test_every_commit_reaches_the_disk_before_it_is_answered(tmp_path):
+    """Here alone: the other tests leave it to the system (`support/statements.py`)."""
+    engine = FLUSHING(sa.make_url(f"sqlite:///{tmp_path / 'study.db'}"), 1.0)
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
+    engine.dispose()
 
 
 def test_who_will_write_keeps_others_from_it_from_the_start_and_who_reads_does_not(tmp_path):

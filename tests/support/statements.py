@@ -1,8 +1,12 @@
-"""SQL compiled once for all databases of a worker: each test opens some, and each would compile it anew."""
+"""SQL made cheaper: compiled once for all databases of a worker, and not flushed to the disk."""
 
 from typing import Any
 
 import sqlalchemy as sa
+
+from driftopt.study.log import connections
+
+FLUSHING = connections.sqlite  # as everybody has it
 
 
 class Statements(dict[Any, Any]):
@@ -24,3 +28,18 @@ def share_statements() -> None:
         self._compiled_cache = shared
 
     sa.Engine.__init__ = made
+
+
+def leave_it_to_the_system() -> None:
+    """Let the system decide when what SQLite wrote reaches the disk, as for the tests' PostgreSQL server.
+
+    To wait for it takes some milliseconds for each of ten thousands of commits, and holds against a loss of
+    power alone: what a killed process has committed is there either way. Processes that tests start flush.
+    """
+
+    def unflushed(url: sa.URL, timeout: float) -> sa.Engine:
+        engine = FLUSHING(url, timeout)
+        sa.event.listen(engine, "connect", lambda opened, _: opened.execute("PRAGMA synchronous=OFF"))
+        return engine
+
+    connections.sqlite = unflushed
