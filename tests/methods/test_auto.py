@@ -20,7 +20,6 @@ from driftopt.runtime.code_of_others import code_named
 from driftopt.study import Study
 from support.bowl import Bowl, bowl
 from support.numpy_transcription import TRANSCRIPTIONS
-from support.optimised import optimised
 
 
 def told(method, x0, oracle, pairs, seed=0):
@@ -107,7 +106,7 @@ def gains(edition, budget=128):
     cells = [(wrong, place) for wrong in range(4) for place in WILD_PLACES if place < budget]
     wrong, place = (jnp.array(column) for column in zip(*cells, strict=True))
     each = jax.vmap(jax.vmap(gain, (0, 0, None, None)), (None, None, 0, 0))
-    means = np.asarray(optimised(each)(jnp.arange(shops), fair, wrong, place)).mean(1)
+    means = np.asarray(jax.jit(each)(jnp.arange(shops), fair, wrong, place)).mean(1)
     return dict(zip(cells, means, strict=True))
 
 
@@ -239,7 +238,7 @@ def tidy_ends(edition):
         last, _ = jax.lax.scan(week, method.init(jax.random.key(run), jnp.zeros(3)), jnp.arange(64))
         return method.recommend(last)
 
-    return np.asarray(optimised(jax.vmap(end))(jnp.arange(2000)))
+    return np.asarray(jax.jit(jax.vmap(end))(jnp.arange(2000)))
 
 
 @pytest.mark.parametrize(("edition", "least", "most"), [(auto.EDITION, 0.001, 0.02), (3, 0.1, 1)])
