@@ -85,8 +85,8 @@ class OneByOne(auto.Auto):
 
 
 def test_counting_the_fall_pair_by_pair_fails_that_test():
-    """The planted twin."""
-    assert not trials_cost_nothing(4, OneByOne)
+    """The planted twin: of two at once already, whose program compiles in half the time of four."""
+    assert not trials_cost_nothing(2, OneByOne)
 
 
 def test_trials_at_most_double_from_one_iteration_to_the_next_and_keep_the_promise():
