@@ -31,6 +31,7 @@ LONG_FILES = (
     "drivers/test_trace.py",
     "methods/test_auto.py",
     "methods/test_auto_parallel.py",
+    "methods/test_auto_whole_walk.py",
     "methods/test_estimators.py",
     "methods/test_field_answers.py",
     "paper/test_reproduction.py",
