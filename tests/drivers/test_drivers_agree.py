@@ -141,6 +141,19 @@ def test_a_method_without_noise_runs_on_every_host(kind):
     np.testing.assert_allclose(host.recommend(), 1, atol=0.25)
 
 
+@pytest.mark.parametrize("kind", [Host, QuickHost])
+def test_points_are_the_callers_own(method, kind):
+    """The function that is shown them may keep and change them."""
+    host = kind(method, np.ones(3), 3)
+    kept = list[np.ndarray]()
+    for turn in range(8):
+        first = host.points
+        kept.append(first.copy())
+        first[:] = np.nan
+        np.testing.assert_array_equal(host.points, kept[-1])
+        host.tell(np.linspace(turn, 1, len(first)))
+
+
 def test_asking_twice_is_asking_once(method):
     """Nothing moves until an answer is told: a crashed asker may ask again."""
     host = Host(method, np.ones(3), 3)

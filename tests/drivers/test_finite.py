@@ -29,7 +29,7 @@ def numbers(host):
     leaves = [
         np.asarray(leaf) for leaf in jax.tree.leaves(host.state) if jnp.issubdtype(leaf.dtype, jnp.floating)
     ]
-    packed = [host._numbers] if isinstance(host, QuickHost) else leaves
+    packed = [host._seen.numbers] if isinstance(host, QuickHost) else leaves
     return np.concatenate([np.ravel(a) for a in (*packed, host.points, host.recommend())])
 
 

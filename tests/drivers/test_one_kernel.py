@@ -5,7 +5,7 @@ import sys
 import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -127,16 +127,6 @@ def test_what_is_prepared_at_once_is_traced_by_this_thread_and_compiled_by_anoth
         np.testing.assert_array_equal(doubled(2, np.arange(3.0)), [0, 2, 4])
     traced, compiled = threads  # and nothing twice
     assert compiled is not traced
-
-
-def test_a_program_called_once_gives_what_it_gave():
-    x = np.arange(3, dtype=np.float32)
-    program = one_kernel.compiled(lambda x: x + 1, *shapes(x))
-    quick = one_kernel.called_once(program, *here(x))
-    assert quick is not program  # this version of JAX has the way past the frame
-    np.testing.assert_array_equal(quick(*here(x)), x + 1)
-    plain = partial(np.add, 1)  # and where there is none, the program itself serves
-    assert one_kernel.called_once(plain, x) is plain
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])

@@ -90,6 +90,19 @@ class Coordinate(Stay):
 
 
 @module
+class Handed(Stay):
+    """Its noise is a key, from which it draws itself."""
+
+    def noise(self, key, count, dim):
+        return {"key": jax.random.fold_in(key, count), "shift": jax.random.uniform(key, (dim,), jnp.float32)}
+
+    def ask(self, state, noise=None):
+        drawn = self.drawn(state, noise)
+        assert jnp.issubdtype(drawn["key"].dtype, jax.dtypes.prng_key)  # and not its bare words
+        return state.x[None] + drawn["shift"] + jax.random.normal(drawn["key"], state.x.shape, jnp.float32)
+
+
+@module
 class Planned(Stay):
     """Ends as far from its start as the budget it was planned for."""
 
@@ -133,6 +146,12 @@ def test_the_key_in_the_state_is_the_runs_own():
     assert len(np.unique(slow[:, 0])) == 3, "and moves on as `tell` says"
     other = points_of(QuickHost(Keyed(), np.array(START), 4))
     assert not np.isclose(quick, other).any()
+
+
+def test_noise_may_be_a_key():
+    slow, quick = (points_of(kind(Handed(), np.array(START), 3)) for kind in (Host, QuickHost))
+    np.testing.assert_allclose(slow, quick, rtol=1e-12)
+    assert len(np.unique(slow[:, 0])) == 3
 
 
 def test_an_iteration_drawn_anew_has_other_points_whichever_key_they_come_from(study):

@@ -175,14 +175,14 @@ class Host:
 
     @property
     def points(self) -> np.ndarray:
-        """The (p, d) points of the iteration now open."""
+        """The (p, d) points of the iteration now open, in an array of the caller's own."""
         if self._asked is None:
             self._asked = self._first_points() if self._state is None else None
         if self._asked is None:
             with jax.enable_x64(True):
                 index = np.int32(self.told % self.ahead)
                 self._asked = _ask(self._code, self.method, self.state, self._noise, index)
-        return np.asarray(self._asked)
+        return np.array(self._asked)
 
     def tell(self, values: Any) -> None:
         """Close the iteration with the (p,) mean values."""

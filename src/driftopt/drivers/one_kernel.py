@@ -226,12 +226,6 @@ def lowered(fun: Callable[..., Any], *shapes: Any, as_one: bool = True) -> Calla
     return compile_
 
 
-def called_once(program: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
-    """A compiled program without JAX's frame of Python around it: the first call makes the way past that."""
-    program(*arguments)
-    return getattr(program, "_call", None) or program
-
-
 def _as_one(fun: Callable[..., Any]) -> Any:
     from jax.experimental.xla_metadata import set_xla_metadata
 

@@ -1,7 +1,8 @@
-"""A host for Python functions that cost microseconds: state and noise packed into few small arrays."""
+"""A host for Python functions that cost microseconds: its state packed into one small array."""
 
 import math
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from driftopt.drivers import one_kernel
 from driftopt.drivers.host import Host, own
+from driftopt.drivers.quick_calls import Views, called_once
 from driftopt.method import Method
 from driftopt.rng.seeds import wrapped
 
@@ -18,25 +20,26 @@ from driftopt.rng.seeds import wrapped
 class QuickHost(Host):
     """A host for functions that cost microseconds: a tell is one kernel, one small array in and one out.
 
-    The window of noise stays with NumPy. Each tell takes two rows of it along, the values written into the
-    first: this iteration's noise, and the next one's for the points that follow.
+    The window of noise stays where it was drawn. Beside it each tell takes a letter: the values, and which
+    rows of the window are this iteration's noise and the next one's, for the points that follow.
 
     The arithmetic is Host's, compiled another way: equal to rounding, not to the bit, so studies use Host.
     """
 
     @property
     def points(self) -> np.ndarray:
-        """The (p, d) points of the iteration now open."""
-        return self._numbers[self._before :].reshape(self._shape)
+        """The (p, d) points of the iteration now open, in an array of the caller's own."""
+        return self._seen.points.copy()
 
     def tell(self, values: Any) -> None:
         place = self.told % self.ahead
-        after = self._tell(self._packed, self._letter.write(self._rows[place : place + 2], values))
-        numbers = np.asarray(after)  # waits until the letter is read
+        after = self._tell(self._packed, self._letter.write(values, place), *self._leaves)
+        seen = self._views.of(after)
+        numbers = seen.numbers
         # The sum of their squares is quick, and not finite where one of them is not, or where it overflows;
         # `dot` would be quicker, but warns of that.
         if math.isfinite(np.vdot(numbers, numbers)) or np.isfinite(numbers).all():
-            self._packed, self._numbers = after, numbers
+            self._packed, self._seen = after, seen
         else:
             self._diverged = True  # and all is as it was
         self.told += 1
@@ -55,25 +58,28 @@ class QuickHost(Host):
         """Make the first points; other threads compile meanwhile what they do not need."""
         count = self.method.points(self._dim)
         points = jax.ShapeDtypeStruct((count, self._dim), jnp.float64)
-        values = jax.ShapeDtypeStruct((count,), jnp.float64)
-        state = self._state_shapes()
-        self._shape = points.shape
-        row = _form((values, self._noise_row()))
-        self._forms = _Forms(_form((self.method, state, points)), row, self._code)
-        packed, rows = np.empty(self._forms.packed.size), np.empty((2, row.size))
-        self._before = packed.size - points.size  # what is packed before the points
-        _tell.prepare(self._forms, packed, rows, at_once=True)  # it compiles longest: all else meanwhile
+        state, noise = self._state_shapes(), self._noise_row()
+        keys = tuple(map(_is_key, jax.tree.leaves(noise)))
+        self._forms = _Forms(_form((self.method, state, points)), jax.tree.structure(noise), keys, self._code)
+        packed, letter = np.empty(self._forms.packed.size), np.empty(count + 1)
+        window = _bare(self._noise_shapes())
+        # It compiles longest: all else is done meanwhile.
+        _tell.prepare(self._forms, packed, letter, *window, at_once=True)
         beginning = (self.method, self._key, self._x0)
         begun = self._begun()
         if begun is None:
-            _first.prepare(self._forms, *beginning, rows[0])
+            _first.prepare(self._forms, *beginning, *window)
         _recommend.prepare(self._forms, packed)
-        self._letter = _Letter(rows.shape, count)
+        self._letter, before = _Letter(count), packed.size - points.size
+        self._views = Views(
+            packed.size, lambda numbers: _Seen(numbers, numbers[before:].reshape(points.shape))
+        )
         self._refill()
         if begun is None:
-            begun = _first(self._forms, *beginning, self._rows[0].copy())
-        self._packed, self._numbers = begun, np.asarray(begun)
-        self._tell = one_kernel.called_once(_tell.ready(self._forms, packed, rows), begun, rows)
+            begun = _first(self._forms, *beginning, *self._leaves)
+        self._packed, self._seen = begun, self._views.of(begun)
+        ready = _tell.ready(self._forms, packed, letter, *window)
+        self._tell = called_once(ready, begun, self._letter.write(np.zeros(count), 0), *self._leaves)
 
     def _begun(self) -> Any:
         """The state before anything is told and the points that it asks for, where no program is needed."""
@@ -86,9 +92,14 @@ class QuickHost(Host):
 
     def _refill(self) -> None:
         super()._refill()
-        rows = self.ahead + 1
-        tree = (np.zeros((rows, self.method.points(self._dim))), self._drawn)
-        self._rows = np.concatenate([leaf.reshape(rows, -1) for leaf in _numbers(tree)], axis=1)
+        self._leaves = _bare(self._drawn)
+
+
+class _Seen(NamedTuple):
+    """What a tell gave: all its numbers, and the points among them."""
+
+    numbers: np.ndarray
+    points: np.ndarray
 
 
 def quick_host(method: Method, x0: np.ndarray, seed: int) -> Host:
@@ -97,25 +108,28 @@ def quick_host(method: Method, x0: np.ndarray, seed: int) -> Host:
 
 
 class _Letter:
-    """A small array that NumPy writes and a program reads.
+    """A small array that Python writes and a program reads: the values, and the row of the window.
 
     Both see the same memory where JAX lets them, so a call makes and copies nothing: handing in a NumPy array
-    costs as much as running the program. What is next written waits until this is read.
+    costs as much as running the program. It is written anew when the program has read it.
     """
 
-    def __init__(self, shape: tuple[int, int], values: int):
-        size, line = 8 * math.prod(shape), 64  # JAX shares what begins with a cache line
+    def __init__(self, count: int):
+        size, line = 8 * (count + 1), 64  # JAX shares what begins with a cache line
         room = np.empty(size + line, np.uint8)
         first = -room.ctypes.data % line
-        self._ours = room[first : first + size].view(np.float64).reshape(shape)
-        self._values = self._ours[0, :values]
+        self._ours: Any = room[first : first + size].view(np.float64)
+        self._written, self._count = memoryview(self._ours), count  # quicker to write to than by NumPy
+        self._values = self._written[:count]
         self._theirs = self._put(may_alias=True)
         self._shared = self._theirs.unsafe_buffer_pointer() == self._ours.ctypes.data
 
-    def write(self, rows: np.ndarray, values: Any) -> Any:
-        """What to hand to the program: the rows, and the values in the room at the head of the first."""
-        self._ours[...] = rows
-        self._values[...] = values
+    def write(self, values: Any, row: int) -> Any:
+        """What to hand to the program."""
+        if not isinstance(values, array):
+            values = np.asarray(values, np.float64).reshape(self._count)
+        self._values[:] = values
+        self._written[self._count] = row
         return self._theirs if self._shared else self._put(may_alias=False)
 
     def _put(self, may_alias: bool) -> Any:
@@ -184,28 +198,49 @@ def _pack(tree: Any) -> Any:
 
 
 class _Forms(NamedTuple):
-    """What the programs are made for: a packed state, a row of values and noise, the code of the method."""
+    """What the programs are made for: a packed state, the structure of the noise and which of its leaves are
+    keys, the code of the method.
+    """
 
     packed: _Form
-    row: _Form
+    noise: Any
+    keys: tuple[bool, ...]
     code: str
 
 
+def _bare(noise: Any) -> list[Any]:
+    """The leaves of a window of noise, or of its shapes; of keys their words."""
+
+    def bare(leaf: Any) -> Any:
+        if not _is_key(leaf):
+            return leaf
+        known = isinstance(leaf, jax.Array)
+        return jax.random.key_data(leaf) if known else jax.eval_shape(jax.random.key_data, leaf)
+
+    return [bare(leaf) for leaf in jax.tree.leaves(noise)]
+
+
+def _row(forms: _Forms, window: Sequence[Any], index: Any) -> Any:
+    """One iteration's noise."""
+    leaves = [jax.lax.dynamic_index_in_dim(leaf, index, keepdims=False) for leaf in window]
+    pairs = zip(leaves, forms.keys, strict=True)
+    return jax.tree.unflatten(forms.noise, [wrapped(leaf) if key else leaf for leaf, key in pairs])
+
+
 @partial(one_kernel.Program, as_one=lambda forms: own(forms.code))
-def _first(forms: _Forms, method: Method, key: Any, x0: Any, row: Any) -> Any:
+def _first(forms: _Forms, method: Method, key: Any, x0: Any, *window: Any) -> Any:
     """The state before the first query, and its points."""
     state = method.init(key, x0)
-    _, now = _unpack(forms.row, row)
-    return _pack((method, state, method.ask(state, now)))
+    return _pack((method, state, method.ask(state, _row(forms, window, 0))))
 
 
 @partial(one_kernel.Program, as_one=lambda forms: own(forms.code))
-def _tell(forms: _Forms, packed: Any, rows: Any) -> Any:
+def _tell(forms: _Forms, packed: Any, letter: Any, *window: Any) -> Any:
     """An iteration's values in, and the points of the next."""
     method, state, _ = _unpack(forms.packed, packed)
-    (values, now), (_, then) = (_unpack(forms.row, row) for row in rows)
-    state = method.tell(state, values, now)
-    return _pack((method, state, method.ask(state, then)))
+    now = letter[-1].astype(jnp.int32)
+    state = method.tell(state, letter[:-1], _row(forms, window, now))
+    return _pack((method, state, method.ask(state, _row(forms, window, now + 1))))
 
 
 @partial(one_kernel.Program, as_one=lambda forms: own(forms.code))
