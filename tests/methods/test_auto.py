@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import driftopt
 from driftopt import methods
 from driftopt.drivers.host import Host
-from driftopt.methods import auto, directions
+from driftopt.methods import auto, auto_doubt, directions
 from driftopt.pytree import module
 from driftopt.rng.seeds import as_key
 from driftopt.runtime.code_of_others import code_named
@@ -463,8 +463,8 @@ def test_a_walk_of_noise_alone_is_hardly_reported(monkeypatch):
     walk = methods.get("auto", radius=0.1)
     _, humble = above_the_start(walk)
     for pairs in ("FEW", "FEW_MORE", "ENOUGH_MORE"):
-        monkeypatch.setattr(auto, pairs, 0.0)
-    monkeypatch.setattr(auto, "ENOUGH", 1e-9)
+        monkeypatch.setattr(auto_doubt, pairs, 0.0)
+    monkeypatch.setattr(auto_doubt, "ENOUGH", 1e-9)
     with code_named("planted"):
         z, bold = above_the_start(walk)
     assert z > 6

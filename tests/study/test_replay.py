@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from driftopt import methods
 from driftopt.drivers.host import Host
 from driftopt.drivers.simulation import simulate
+from driftopt.methods.auto import EDITION
 from driftopt.problem import Problem
 from driftopt.pytree import module
 from driftopt.rng.seeds import as_key, query_key, run_keys
@@ -263,7 +264,7 @@ def test_a_study_goes_on_with_the_edition_of_its_rule_which_old_ones_did_not_wri
     ends = set[bytes]()
     for name, params in (("new", None), ("before", {"edition": 3}), ("old", {"edition": 2})):
         study = Study.create(tmp_path / "study.db", name, params=params, **plain)
-        assert study.spec.params["edition"] == (7 if params is None else params["edition"])
+        assert study.spec.params["edition"] == (EDITION if params is None else params["edition"])
         for turn in range(20):
             trial = study.ask()
             study.tell(trial.id, 999_999.0 if turn in (0, 8) else bowl(trial))

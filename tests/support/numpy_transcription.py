@@ -228,6 +228,24 @@ class _Level:
         return lost
 
 
+def _believed(walk, n, told, lambdas, three, calm, rough, at_x, rise, seen):
+    """κ, by the rules at the head of methods/auto_doubt.py; `rise`: how far values at x have risen."""
+    d, v = len(walk), _scale(three, min(told, n))
+    b = np.clip((20 + 16 * min(d / 10, 1) - n / d) / (16 + 8 * min(d / 10, 1)), 0, 1)
+    if not walk.any() or b == 0:
+        return 1.0
+    still = v + at_x / (at_x + 0.7) * (min(calm, v) - v) if v > 0 else 1.0
+    changes = min(rough, v)
+    loud = np.clip((changes / v - 0.5) / 0.4, 0, 1)
+    noise = still * (max(changes, still) / still) ** loud * np.clip(max(three) / (2 * v), 1, 2)
+    beyond = np.clip(1 - b * (1 + np.sqrt(1 / (2 * d))) * noise * lambdas / np.sum(walk**2), 0, 1)
+    risen = np.clip((rise / np.sqrt(3 * still / 8) - 0.5) / 1.5, 0, 1)
+    seen["louder at trials"] += loud > 0
+    seen["heavy tails"] += max(three) > 2 * v
+    seen["risen"] += risen > 0
+    return beyond * (1 - b * d / (d + 3) * risen)
+
+
 def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
     """The rules at the head of methods/auto.py, pair by pair, with plain numbers."""
     n, d = max(1, budget // (2 * directions) * directions), len(x0)
@@ -235,7 +253,7 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
     x = mean = np.array(x0)
     delta, three, calm, rough = min(radius, max_radius), [0.0, 0.0, 0.0], 0.0, 0.0
     quiet = 0.0  # calm over all pairs at x
-    here = fallen = last = gained = cost = fall = width = wandered = 0.0
+    here = fallen = last = gained = cost = fall = width = wandered = lambdas = 0.0
     bowl, level, seen_branches = _Bowl(), _Level(), Counter()
     at_x, points, iterates = 0, [], [x]
     lines, pairs = np.reshape(noise, (-1, d)), np.reshape(values, (-1, 2))
@@ -319,38 +337,39 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
             beyond = np.sum((x - x0) ** 2)
             evident = max(1 - (1 + np.sqrt(1 / (2 * d))) * wandered / beyond, 0) if beyond > 0 else 1.0
             stride *= 1 - 0.9 * d / (d + 3) / (1 + (16 * d / n) ** 2) * (1 - evident)
-            step = delta / np.sqrt(n) * (1 + 0.8 * np.clip(-excess, 0, 1)) * stride / np.sqrt(unit)
+            boost = 0.8 + 1 / (1 + (n / (6 * d)) ** 2)
+            step = delta / np.sqrt(n) * (1 + boost * np.clip(-excess, 0, 1)) * stride / np.sqrt(unit)
             tail = max(2.5, n / 350) * np.sqrt(unit)
             seen_branches["in the tail"] += abs(clipped) > tail
             x = x - step * np.clip(clipped, -tail, tail) * u
             fell += step * (clipped**2 - max(still, around)) / (2 * asked_delta)
             gained, last = 0.0, m  # the next pair of this iteration was asked at the same place
             curved = max(cost - np.sqrt(still / t), 0) / width**2
-            wandered *= (1 - min(4 * step * before * curved / d, 1)) ** 2
-            wandered += (step * clipped) ** 2 * max(still, around) / unit
+            stays = (1 - min(4 * step * before * curved / d, 1)) ** 2
+            wandered = stays * wandered + (step * clipped) ** 2 * max(still, around) / unit
+            lambdas = stays * lambdas + step**2
         power = 14 * (1 / 7) ** bowl.bowl
         mean = mean + (power + 1) / (t + power) * (x - mean)
 
         loudest = max(still, around, v)
         allowed = 2.5 * np.sqrt(loudest)
         value = here if told <= 3 else expected + np.clip(said - expected, -allowed, allowed)
-        jumps = centre and max_radius == np.inf  # a promised radius promises no jumps
         beyond = np.sum((x - x0) ** 2)
         astray = beyond > 0 and 1 - (1 + np.sqrt(1 / (2 * d))) * wandered / beyond < 0.9
+        astray = astray and max_radius == np.inf  # a promised radius promises no jumps
         # The walk begins again.
         measured = min(max(calm, quiet), loudest)
-        if jumps and level.lost(value, at_x, slip, measured, max(still, quiet), astray):
+        if centre and level.lost(value, at_x, slip, measured, max(still, quiet), astray):
             x, mean, delta = np.array(x0), np.array(x0), min(delta / 4, radius)
-            here, cost, fall, wandered, fell = level.first, 0.0, 0.0, 0.0, 0.0
+            here, cost, fall, fell, wandered, lambdas = level.first, 0.0, 0.0, 0.0, 0.0, 0.0
             bowl.late[0] = 0.0
             seen_branches["lost"] += 1
         if ends:
             fallen, gained = fallen + fell, gained + fell
             iterates.append(x)
-    e = min(d / 10, 1)
-    doubt, far = np.clip((20 + 16 * e - n / d) / (16 + 8 * e), 0, 1), np.sum((mean - x0) ** 2)
-    evident = np.clip(1 - doubt * (1 + np.sqrt(2 / d)) * wandered / far, 0, 1) if far > 0 else 1.0
-    report = x0 + evident * (mean - x0)
+    rise = here - level.first if level.since >= 2 else 0.0
+    kappa = _believed(mean - x0, n, len(pairs), lambdas, three, calm, rough, at_x, rise, seen_branches)
+    report = x0 + kappa * (mean - x0)
     # XLA's own powers and exponentials agree with NumPy's to a few units of the last place.
     return Run(np.array(points), np.array(iterates), report, 1e-11, {**seen_branches, "bowl": bowl.bowl})
 

@@ -7,7 +7,7 @@ With N = budget // 2 pairs of queries, pair t = 1 … N, τ = t/N, and δ = radi
     w    how many times louder the noise is at distance δ than at x, at least 1; q = s²/v, the share of noise
     C    what trials cost: the mean value around x less the value at x
 
-    x  ← x − λ [a/√v] u,       λ = δ/√N · (1 + 0.8 (1 − C/θ)₊) · stride(τ, d, q)
+    x  ← x − λ [a/√v] u,       λ = δ/√N · (1 + (0.8 + 1/(1 + (N/6d)²)) (1 − C/θ)₊) · stride(τ, d, q)
     δ  ← δ · exp(−τ^0.45 E/(t + 1)),  δ ≤ max_radius, at most twice what it was
 
 A wide radius sees slopes through the noise, but blurs f by about C. It is worth its cost while C is below
@@ -50,14 +50,12 @@ In edition 3 a difference was measured by a single other one, which is small by 
 edition 2 all were averaged. Edition 4 had no κ' and no bowl, never began again, and grew as fast as E says:
 where answers are heavy-tailed, its trials ran away before it had seen what they cost. Edition 5 began again
 only if κ' < ½ and values at x had risen by what is much for trials, which are louder than x, and its steps
-were as long as answers were high, as those of edition 6 were, which began again sooner if κ' < 0.8.
+were as long as answers were high, as those of edition 6 were, which began again sooner if κ' < 0.8. Up to
+edition 7 the 1/(1 + (N/6d)²) was missing.
 
 The decision reported is x0 + κ (x̄ − x0), where x̄ is the mean of the x_t with weights that grow as t^p,
-p = 14. While pairs are few for the dimension, a walk of noise alone looks like one that has found something,
-and its end is worse than the start. It would be about √V away, V = Σ q |step|², so no more is reported than
-what goes beyond that and a standard deviation more:
-
-    κ = (1 − b (1 + √(2/d)) V/|x̄ − x0|²)₊,   b = 1 for N ≤ (4 + 8e)d, then falling, 0 from N = (20 + 16e)d on
+p = 14, and κ what is left of the walk after all doubt (`auto_doubt.py`): 1 where pairs are many for the
+dimension. In κ' each step counts as noise for what was known when it was made, V = Σ q |step|².
 
 With several `directions` so many pairs are asked around one x, to be deployed at once, and taken in one after
 the other: each moves x, and x̄ counts every such x. What they say of f is said of where they were asked.
@@ -75,13 +73,15 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from driftopt.method import Method
-from driftopt.methods import auto_retreat, directions
+from driftopt.methods import auto_doubt, auto_retreat, directions
 from driftopt.methods.auto_evenness import Evenness
 from driftopt.methods.auto_retreat import Level
+from driftopt.methods.auto_spread import PRIOR, Spread, bounded, median
 from driftopt.pytree import module, static
 
 CENTRE = 8  # every so many pairs one is asked at x itself
-BOOST = 0.8  # longer steps where trials cost nothing yet
+BOOST = 0.8  # longer steps where trials cost nothing yet,
+EARLY, SIX = 1.0, 6.0  # and longer still where there are not SIX pairs for each dimension
 SIGNAL = 0.75  # and where a is more than noise
 RAMP, FADE = 0.13, 0.2  # steps grow as τ/(τ + RAMP) and fall as τ^-FADE
 HUMBLE = 6.0  # shorter steps where noise is all there is and pairs are few for the dimension
@@ -90,7 +90,6 @@ SLOPE = 0.9  # θ's share of the fall
 RECENT = 4.0  # running means of C and the fall look back over about t/RECENT pairs
 ROUGH = 11.0  # and that of the noise around x over t/ROUGH
 MEMORY = 110.0  # and those of squares over N/MEMORY at the least
-PRIOR = 0.7  # pairs at x that v stands in for, while there are few
 CLEAR, SLOWLY = 9.0, 300.0  # the power of ŵ, and after how many pairs at x it is half of that
 DOUBT = 3.0  # standard errors by which trials must be louder than x before that counts
 GROWTH, NOISY_GROWTH, SHRINKAGE = 5.5, 4.0, 1.4
@@ -112,24 +111,8 @@ FIRST = 3.0  # the first two are, if they differ so many times more than those o
 NEAR = 4.0  # and if the mean of the two is off by half their difference, to a NEARth of it
 AGAIN = 8.0  # a wild difference counts as √AGAIN usual ones, so that what comes again is soon believed
 SLIP = 4.0  # edition 3's measure of all this
-EDITION = 7  # of the rule
+EDITION = 8  # of the rule
 POWER = 14.0  # of the weights of the mean
-FEW, ENOUGH = 4.0, 20.0  # pairs for each dimension: up to FEW all doubt counts, from ENOUGH on none
-FEW_MORE, ENOUGH_MORE = 8.0, 16.0  # and so many more in MANY dimensions
-MANY = 10.0
-
-
-class Spread(NamedTuple):
-    """Running mean squares: of a, in three that are fed in turn; of late pairs at x; of changes of m; of all
-    pairs at x.
-    """
-
-    first: Array
-    second: Array
-    third: Array
-    still: Array
-    rough: Array
-    quiet: Array
 
 
 class State(NamedTuple):
@@ -138,7 +121,8 @@ class State(NamedTuple):
     x: Array
     begun: Array  # x0
     mean: Array
-    drift: Array  # √V: how far noise alone would have walked
+    drift: Array  # how far noise alone would have walked, as each step was judged when it was made
+    per_unit: Array  # √Σ λ²: how far noise of 1 alone would have walked
     radius: Array  # δ
     spread: Spread
     here: Array  # the value at x, when last asked
@@ -189,7 +173,7 @@ class Auto(Method):
         peak = min(RAMP * (1 - FADE) / FADE, 1.0)
         stride = peak ** (1 - FADE) / (peak + RAMP) * (dim / 10) ** 0.125 * (1 + SIGNAL)
         deviations = np.maximum(OUTLIER * np.sqrt(pairs), LEAST)
-        step = np.asarray(self.max_radius) / np.sqrt(pairs) * (1 + BOOST) * stride
+        step = np.asarray(self.max_radius) / np.sqrt(pairs) * (1 + BOOST + _early(pairs, dim)) * stride
         return self.directions * step * deviations
 
     def init(self, key: Array, x0: Array) -> State:
@@ -203,6 +187,7 @@ class Auto(Method):
             x0,
             x0,
             x0,
+            zero,
             zero,
             self._allowed(zero + self.radius),
             spread,
@@ -260,16 +245,13 @@ class Auto(Method):
         pairs, count = self._pairs(state), (state.told + 1).astype(state.x.dtype)
         centre, radius, live = _at_centre(state.told), state.radius, count <= pairs
         elapsed = jnp.minimum(count / pairs, 1)
-        asked = jnp.floor(count / CENTRE) + 1 + jnp.where(count >= 4, 1, 0)  # pairs at x so far
+        asked = _asked_at_x(count)
         wild, slip = self._wild(state, values, asked), self._slipped(state, values)
         middle = self._middle(state, values, wild)
         ignored = wild & ~centre
 
         squares = self._squares(state, values[0] - values[1], slip, wild)
-        square = _median(*squares)
-        square = jnp.where(
-            (square > 0) & (count > 2), square, jnp.maximum(jnp.maximum(*squares[:2]), squares[2])
-        )
+        square = Spread(*squares, *state.spread[3:]).usual(count)
         unit = jnp.where(square > 0, square, 1)
         deviation = jnp.sqrt(unit)
         bound = self._limit(state) * deviation
@@ -279,9 +261,11 @@ class Auto(Method):
         quiet = self._at_x(state, state.spread.quiet, 1 / asked, difference, slip, wild)
         rough = jnp.where(ignored, state.spread.rough, self._around(state, middle, square))
         spread = Spread(*squares, calm, rough, quiet)
+        # What is recommended depends on them, and answers beyond the budget change nothing.
+        counts = live | ~self._from_edition(8)
+        kept = (jnp.where(counts, new, old) for new, old in zip(spread, state.spread, strict=True))
 
-        trust = asked / (asked + PRIOR)
-        still = jnp.where(square > 0, square + trust * (jnp.minimum(spread.still, square) - square), 1)
+        still = spread.at_x(square, asked)
         around = jnp.minimum(spread.rough, square)
         louder = jnp.where(around > square / 2, jnp.maximum(around / still, 1), 1)
         share = still / unit
@@ -311,7 +295,7 @@ class Auto(Method):
         excess = cost * present / worth - 1
         shrink = SHRINKAGE * jnp.clip(excess, 0, 3)
         grow = (GROWTH + NOISY_GROWTH * share) * jnp.clip(excess, -1, 0)
-        fastest = jnp.where(self._from_edition(5), FASTEST * max(MANY / dim, 1) ** 0.5, jnp.inf)
+        fastest = jnp.where(self._from_edition(5), FASTEST * max(auto_doubt.MANY / dim, 1) ** 0.5, jnp.inf)
         change = jnp.exp(-jnp.maximum(elapsed**PACE * (shrink + grow), -fastest) / (count + 1))
         next_radius = jnp.where(live & ~centre & ~ignored, radius * change, radius)
         # Where trials became longer, a wild pair may be what they see there: they go no farther for now.
@@ -323,7 +307,8 @@ class Auto(Method):
         stride = elapsed ** (1 - FADE) / (elapsed + RAMP) * (dim / 10) ** 0.125
         stride = stride * (1 + SIGNAL * (1 - share)) / (1 + HUMBLE * dim / pairs * share)
         stride = stride * self._belief(state, pairs)
-        step = next_radius / jnp.sqrt(pairs) * (1 + BOOST * jnp.clip(-excess, 0, 1)) * stride
+        boost = BOOST + jnp.where(self._from_edition(8), _early(pairs, dim), 0)
+        step = next_radius / jnp.sqrt(pairs) * (1 + boost * jnp.clip(-excess, 0, 1)) * stride
         step = jnp.where(live & ~centre & ~ignored, step / deviation, 0)
         gained = step * (difference**2 - jnp.maximum(still, around)) / (2 * asked_radius)
         tail = jnp.where(self._from_edition(7), jnp.maximum(SHORT, pairs / TAIL), jnp.inf) * deviation
@@ -333,6 +318,7 @@ class Auto(Method):
         pull = jnp.where(step > 0, jnp.minimum(4 * step * present * curved / dim, 1), 0)
         walked = step * jnp.abs(difference) * jnp.sqrt(jnp.maximum(still, around) / unit)
         drift = jnp.hypot(state.drift * (1 - pull), walked)
+        per_unit = jnp.hypot(state.per_unit * (1 - pull), step)
         power = POWER * (LONGEST / POWER) ** bowl
         mean = state.mean + jnp.where(live, (power + 1) / (count + power), 0) * (x - state.mean)
         after = State(
@@ -342,9 +328,10 @@ class Auto(Method):
             state.begun,
             mean,
             drift,
+            per_unit,
             next_radius,
-            spread,
-            jnp.where(centre, here, state.here),
+            Spread(*kept),
+            jnp.where(centre & counts, here, state.here),
             jnp.where(centre, 0, state.fallen + gained),
             jnp.where(centre | ignored, state.last, middle),
             jnp.where(centre | ignored, state.gained, gained),
@@ -388,14 +375,13 @@ class Auto(Method):
     ) -> State:
         """The state after a pair; back at the start, with shorter trials, if values at x have surely risen.
 
-        A promised radius also promises how far apart two deployments are, so such a walk never jumps back.
+        A promised radius also promises how far apart two deployments are: such a walk never jumps back.
         """
-        if self.max_radius is not None:
-            return after
         # A walk that has found a slope is not lost: where values rise all the same, the world has moved.
         most = jnp.where(self._from_edition(6), jnp.where(self._from_edition(7), ASTRAY, ASTRAY_6), ASTRAY_5)
         astray = self._beyond_noise(state) < most
-        at_x, may_go_back = _at_centre(state.told), live & astray & self._from_edition(5)
+        may_go_back = live & astray & self._from_edition(5) & (self.max_radius is None)
+        at_x = _at_centre(state.told) & (live | ~self._from_edition(8))
         errors = jnp.where(jnp.asarray(self.edition) == 6, auto_retreat.ERRORS_6, auto_retreat.ERRORS)
         level, lost = state.level.after(value, state.told, at_x, asked, at_late, noise, may_go_back, errors)
         # Where one of the first two answers was wild, the values at x begin with this pair.
@@ -406,6 +392,7 @@ class Auto(Method):
             x=jnp.where(lost, state.begun, after.x),
             mean=jnp.where(lost, state.begun, after.mean),
             drift=jnp.where(lost, 0, after.drift),
+            per_unit=jnp.where(lost, 0, after.per_unit),
             radius=jnp.where(lost, jnp.minimum(RETREAT * after.radius, self.radius), after.radius),
             here=jnp.where(lost, level.first, after.here),
             cost=jnp.where(lost, 0, after.cost),
@@ -446,15 +433,22 @@ class Auto(Method):
         )
 
     def recommend(self, state: State) -> Array:
-        dim, walked = state.x.shape[0], state.mean - state.begun
-        many = jnp.where(self._from_edition(5), min(dim / MANY, 1), 0)
-        few, enough = FEW + FEW_MORE * many, ENOUGH + ENOUGH_MORE * many
-        doubt = jnp.clip((enough - self._pairs(state) / dim) / (enough - few), 0, 1)  # b
+        dim, walked, edition = state.x.shape[0], state.mean - state.begun, jnp.asarray(self.edition)
+        doubt = auto_doubt.weight(self._pairs(state), dim, edition)
+        count = jnp.minimum((state.told * self.directions).astype(state.x.dtype), self._pairs(state))
+        usual = state.spread.usual(count)
+        at_x = state.spread.at_x(usual, _asked_at_x(count))
+        in_hindsight = state.per_unit * jnp.sqrt(auto_doubt.noise_of_trials(state.spread, usual, at_x))
+        noise = jnp.where(edition >= 8, in_hindsight, state.drift)
+        beyond = 1 + jnp.where(edition >= 8, (0.5 / dim) ** 0.5, (2 / dim) ** 0.5)
         longest = jnp.max(jnp.abs(walked), axis=0)  # the unit in which no square overflows
         unit = jnp.where(longest > 0, longest, 1)
         square = jnp.where(longest > 0, jnp.sum((walked / unit) ** 2, axis=0), 1)
-        noise = doubt * (1 + (2 / dim) ** 0.5) * jnp.minimum(state.drift / unit, dim) ** 2
-        return jnp.where(doubt > 0, state.begun + jnp.clip(1 - noise / square, 0, 1) * walked, state.mean)
+        noise = doubt * beyond * jnp.minimum(noise / unit, dim) ** 2
+        share = jnp.clip(1 - noise / square, 0, 1)
+        known = (state.level.since >= 2) & (edition >= 8)
+        share = share * auto_doubt.not_risen(state.level.first, state.here, at_x, known, dim, doubt)
+        return jnp.where(doubt > 0, state.begun + share * walked, state.mean)
 
     def _middle(self, state: State, values: Array, wild: Array) -> Array:
         """The mean of a pair; at x, where one of the two is wild, the one that was expected."""
@@ -471,7 +465,7 @@ class Auto(Method):
         # Longer trials differ more.
         grown = state.radius / jnp.where(state.width > 0, state.width, state.radius)
         grown = jnp.where(self._from_edition(5), jnp.maximum(grown, 1), 1)
-        most = jnp.where(centre, APART_AT_X, at_trials * grown**4) * jnp.sqrt(_largest(state.spread))
+        most = jnp.where(centre, APART_AT_X, at_trials * grown**4) * jnp.sqrt(state.spread.largest())
         off = jnp.abs(_mean(values) - state.here + state.fallen)
         wild = (state.told > 0) & (most > 0) & (apart > most) & (jnp.abs(off - apart / 2) < apart / NEAR)
 
@@ -500,9 +494,9 @@ class Auto(Method):
     ) -> tuple[Array, Array, Array]:
         """The three running means of a², one of them fed; a² counts up to `limit`² times their median."""
         old, count = state.spread, (state.told + 1).astype(state.x.dtype)
-        known = jnp.where(count > 3, _median(old.first, old.second, old.third), 0)
-        square = _bounded(difference**2, known, self._limit(state))
-        square = jnp.where(wild, AGAIN * _largest(old), square)
+        known = jnp.where(count > 3, median(old.first, old.second, old.third), 0)
+        square = bounded(difference**2, known, self._limit(state))
+        square = jnp.where(wild, AGAIN * old.largest(), square)
         rate = jnp.maximum(1 / jnp.ceil(count / 3), jnp.minimum(3 * MEMORY / self._pairs(state), 0.3))
         change = jnp.where(_at_centre(state.told) & (count > 1), 0, rate)
         turn = state.told % 3
@@ -519,7 +513,7 @@ class Auto(Method):
         """A running mean of a² over the pairs at x."""
         # The very first pair has nothing to be bounded by: the second replaces it where it was wild.
         again = (state.told == 3) & (mean > (WILD * difference) ** 2) | slip
-        square = _bounded(difference**2, mean, self._limit(state))
+        square = bounded(difference**2, mean, self._limit(state))
         after = mean + jnp.where(_at_centre(state.told), jnp.where(again, 1, rate), 0) * (square - mean)
         tame = jnp.minimum(after, (1 + (AGAIN - 1) * rate) * mean)
         return jnp.where(wild & (jnp.asarray(self.edition) >= 4), tame, after)
@@ -528,7 +522,7 @@ class Auto(Method):
         """The noise of trials, from how m changes beyond the walk's own fall: twice its mean square."""
         mean, count = state.spread.rough, (state.told + 1).astype(state.x.dtype)
         limit = self._limit(state)
-        jump = _bounded(2 * (middle - state.last + state.gained) ** 2, mean, limit)
+        jump = bounded(2 * (middle - state.last + state.gained) ** 2, mean, limit)
         rate = jnp.maximum(jnp.minimum(1, ROUGH / count), jnp.minimum(MEMORY / self._pairs(state), 0.1))
         rate = jnp.where(mean > 0, rate, 1)
         fed = jnp.where(_at_centre(state.told) | (count <= 3), 0, rate)
@@ -554,6 +548,16 @@ def _direction(key: Array, pair: ArrayLike, dim: int) -> Array:
     return directions.orthonormal(key, pair - at_x, dim)
 
 
+def _early(pairs: Any, dim: int) -> Any:
+    """What few pairs for the dimension add to BOOST."""
+    return EARLY / (1 + (pairs / (SIX * dim)) ** 2)
+
+
+def _asked_at_x(count: Array) -> Array:
+    """How many of the first `count` pairs are asked at x itself."""
+    return jnp.floor(count / CENTRE) + 1 + jnp.where(count >= 4, 1, 0)
+
+
 def _at_centre(pair: Any) -> Any:
     """Whether the pair after so many is asked at x itself."""
     return (pair % CENTRE == CENTRE - 1) | (pair == 0) | (pair == 3)
@@ -568,17 +572,3 @@ def _length(vector: Array) -> Array:
 
 def _mean(values: Array) -> Array:
     return (values[0] + values[1]) / 2
-
-
-def _median(one: Array, two: Array, three: Array) -> Array:
-    return jnp.maximum(jnp.minimum(one, two), jnp.minimum(jnp.maximum(one, two), three))
-
-
-def _largest(spread: Spread) -> Array:
-    """The largest of the running mean squares of a, which a wild one has not got through to."""
-    return jnp.maximum(jnp.maximum(spread.first, spread.second), jnp.maximum(spread.third, spread.still))
-
-
-def _bounded(square: Array, mean: Array, limit: Array) -> Array:
-    """A square, or `limit`² times the mean of those before where that is known and less."""
-    return jnp.where(mean > 0, jnp.minimum(square, limit**2 * mean), square)
