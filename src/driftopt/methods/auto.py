@@ -36,22 +36,9 @@ quarter of its radius and no more than the first guess: C, g, V, x̄ and K_late 
 to be what it was at the start. Not so where `max_radius` is promised: it promises small steps.
 
 No answer counts for more than max(0.3√N, 1.5) times √v, and v is the median of three running means fed in
-turn, so that one wild answer steers nothing. One of two answers is wild if they differ 12 times as much as
-any before (the largest of those three means, and of s²), or 5 times at x, and if their mean is off by half of
-that (to a quarter): of a pair at x the other counts then, of trials neither. With one difference known it
-must be 400 times as large, with two 20 times. Nothing is known of the first two answers: pair 4, at x again,
-looks back. If their difference is 3 times as large as those of pairs 2, 3 and 4, and pairs 3 and 4 say that
-their mean is off by half of it, one was wild: δ is then at most twice what it began with, v is what pairs 2
-and 3 say, and C and s² begin anew. One tidy run in a hundred is taken for wild. Longer trials differ more: a
-difference must be (δ/δ̄)⁴ times larger yet where δ is above its running mean δ̄, and δ goes back to δ̄ if it is.
-A value at x that is 20 √v off what was expected counts only if the last pair of trials is less than that away
-from it, and C begins anew then.
-In edition 3 a difference was measured by a single other one, which is small by chance in one run of five; in
-edition 2 all were averaged. Edition 4 had no κ' and no bowl, never began again, and grew as fast as E says:
-where answers are heavy-tailed, its trials ran away before it had seen what they cost. Edition 5 began again
-only if κ' < ½ and values at x had risen by what is much for trials, which are louder than x, and its steps
-were as long as answers were high, as those of edition 6 were, which began again sooner if κ' < 0.8. Up to
-edition 7 the 1/(1 + (N/6d)²) was missing.
+turn, so that one wild answer steers nothing; `auto_wild.py` says which are wild. Of a wild pair at x the
+other answer counts, of trials neither. A value at x that is 20 √v off what was expected counts only if the
+last pair of trials is less than that away from it, and C begins anew then.
 
 The decision reported is x0 + κ (x̄ − x0), where x̄ is the mean of the x_t with weights that grow as t^p,
 p = 14, and κ what is left of the walk after all doubt (`auto_doubt.py`): 1 where pairs are many for the
@@ -60,11 +47,17 @@ dimension. In κ' each step counts as noise for what was known when it was made,
 With several `directions` so many pairs are asked around one x, to be deployed at once, and taken in one after
 the other: each moves x, and x̄ counts every such x. What they say of f is said of where they were asked.
 
+Studies go on with the edition of the rule that they began with. Up to edition 7 the 1/(1 + (N/6d)²) was
+missing. Steps were as long as answers were high in edition 6, which began again sooner, if κ' < 0.8, and in
+edition 5, which began again only if κ' < ½ and values at x had risen by what is much for trials, which are
+louder than x. Edition 4 had no κ' and no bowl, never began again, and grew as fast as E says: where answers are
+heavy-tailed, its trials ran away before it had seen what they cost.
+
 Longer than 300 lines: one rule, with the formula and the reasons for its constants beside it.
 """
 
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -73,13 +66,13 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from driftopt.method import Method
-from driftopt.methods import auto_doubt, auto_retreat, directions
+from driftopt.methods import auto_doubt, auto_retreat, auto_wild, directions
 from driftopt.methods.auto_evenness import Evenness
 from driftopt.methods.auto_retreat import Level
 from driftopt.methods.auto_spread import PRIOR, Spread, bounded, median
+from driftopt.methods.auto_state import CENTRE, State, asked_at_x, at_centre, middle_of
 from driftopt.pytree import module, static
 
-CENTRE = 8  # every so many pairs one is asked at x itself
 BOOST = 0.8  # longer steps where trials cost nothing yet,
 EARLY, SIX = 1.0, 6.0  # and longer still where there are not SIX pairs for each dimension
 SIGNAL = 0.75  # and where a is more than noise
@@ -105,35 +98,9 @@ SEVERAL = 2.5  # deviations that a value at x may be off for that
 OUTLIER, LEAST = 0.3, 1.5  # an answer counts for at most max(OUTLIER √N, LEAST) deviations
 SHORT, TAIL = 2.5, 350.0  # and moves x as one of max(SHORT, N/TAIL) deviations does, at most
 WILD = 20.0  # a value at x that is so many deviations away from all that is known of it is not believed
-APART, APART_AT_X = 12.0, 5.0  # of two answers that differ so many times more than any before, one is wild,
-RARE = 400.0  # or RARE times where one difference is known, and √RARE where two are
-FIRST = 3.0  # the first two are, if they differ so many times more than those of pairs 2, 3 and 4
-NEAR = 4.0  # and if the mean of the two is off by half their difference, to a NEARth of it
 AGAIN = 8.0  # a wild difference counts as √AGAIN usual ones, so that what comes again is soon believed
-SLIP = 4.0  # edition 3's measure of all this
 EDITION = 8  # of the rule
 POWER = 14.0  # of the weights of the mean
-
-
-class State(NamedTuple):
-    key: Array
-    told: Array
-    x: Array
-    begun: Array  # x0
-    mean: Array
-    drift: Array  # how far noise alone would have walked, as each step was judged when it was made
-    per_unit: Array  # √Σ λ²: how far noise of 1 alone would have walked
-    radius: Array  # δ
-    spread: Spread
-    here: Array  # the value at x, when last asked
-    fallen: Array  # how far the walk has come down since then, as far as is known
-    last: Array  # m, and the fall since
-    gained: Array
-    cost: Array  # running means, each over the same pairs: C,
-    fall: Array  # g,
-    width: Array  # and δ, by which both are brought to the present radius
-    evenness: Evenness
-    level: Level
 
 
 @module
@@ -205,14 +172,14 @@ class Auto(Method):
 
     def at_iterate(self, counts: np.ndarray, dim: int) -> np.ndarray:
         numbers = np.asarray(counts)[:, None] * self.directions + np.arange(self.directions)
-        return np.repeat(np.asarray(_at_centre(numbers)), 2, axis=1)
+        return np.repeat(np.asarray(at_centre(numbers)), 2, axis=1)
 
     def ask(self, state: State, noise: Any = None) -> Array:
         drawn = self.drawn(state, noise)
         points: list[Array] = []
         for number in range(self.directions):
             direction = drawn if self.directions == 1 else drawn[number]
-            centre = _at_centre(state.told * self.directions + number)
+            centre = at_centre(state.told * self.directions + number)
             apart = jnp.where(centre, 0, state.radius) * direction
             points += [state.x + apart, state.x - apart]
         return jnp.stack(points)
@@ -225,7 +192,7 @@ class Auto(Method):
 
         def take(carried: tuple[State, Array], pair: tuple[Array, Array]) -> tuple[tuple[State, Array], None]:
             before, fallen = carried
-            after, centre = self._tell_pair(before, *pair, state.radius), _at_centre(before.told)
+            after, centre = self._tell_pair(before, *pair, state.radius), at_centre(before.told)
             # All pairs saw f at one x, however far x has moved since: the fall is counted after the last.
             passed = centre | self._wild(before, pair[0], jnp.ones_like(before.cost))
             fell = jnp.where(passed, 0, after.gained)
@@ -243,11 +210,11 @@ class Auto(Method):
         """The state after one pair more, asked at `asked_radius`; `state.told` counts pairs here."""
         dim = state.x.shape[0]
         pairs, count = self._pairs(state), (state.told + 1).astype(state.x.dtype)
-        centre, radius, live = _at_centre(state.told), state.radius, count <= pairs
+        centre, radius, live = at_centre(state.told), state.radius, count <= pairs
         elapsed = jnp.minimum(count / pairs, 1)
-        asked = _asked_at_x(count)
-        wild, slip = self._wild(state, values, asked), self._slipped(state, values)
-        middle = self._middle(state, values, wild)
+        asked = asked_at_x(count)
+        wild, slip = self._wild(state, values, asked), auto_wild.slipped(state, values, self.edition)
+        middle = auto_wild.middle(state, values, wild)
         ignored = wild & ~centre
 
         squares = self._squares(state, values[0] - values[1], slip, wild)
@@ -344,7 +311,7 @@ class Auto(Method):
         loudest = jnp.maximum(jnp.maximum(still, around), square)
         # A wild answer counts in part after the first ones: where several come, they are no slips.
         most = SEVERAL * jnp.sqrt(loudest)
-        value = expected + jnp.clip(_mean(values) - expected, -most, most)
+        value = expected + jnp.clip(middle_of(values) - expected, -most, most)
         value = jnp.where(state.told <= 3, here, value)
         measured = jnp.minimum(jnp.maximum(calm, quiet), loudest)
         at_late = jnp.where(self._from_edition(6), measured, loudest)
@@ -381,7 +348,7 @@ class Auto(Method):
         most = jnp.where(self._from_edition(6), jnp.where(self._from_edition(7), ASTRAY, ASTRAY_6), ASTRAY_5)
         astray = self._beyond_noise(state) < most
         may_go_back = live & astray & self._from_edition(5) & (self.max_radius is None)
-        at_x = _at_centre(state.told) & (live | ~self._from_edition(8))
+        at_x = at_centre(state.told) & (live | ~self._from_edition(8))
         errors = jnp.where(jnp.asarray(self.edition) == 6, auto_retreat.ERRORS_6, auto_retreat.ERRORS)
         level, lost = state.level.after(value, state.told, at_x, asked, at_late, noise, may_go_back, errors)
         # Where one of the first two answers was wild, the values at x begin with this pair.
@@ -421,7 +388,7 @@ class Auto(Method):
     ) -> tuple[Array, Array, Array]:
         """Running means of what trials cost, of the fall over one radius, and of the radius itself."""
         count, dim = (state.told + 1).astype(state.x.dtype), state.x.shape[0]
-        recent = jnp.where(_at_centre(state.told) | ignored, 0, jnp.minimum(1, RECENT / count))
+        recent = jnp.where(at_centre(state.told) | ignored, 0, jnp.minimum(1, RECENT / count))
         # The slope of f towards where the walk comes from: d/(2δ) a u is the gradient's estimate.
         back = state.mean - state.x
         length = jnp.sqrt(jnp.sum(back * back, axis=0))
@@ -437,7 +404,7 @@ class Auto(Method):
         doubt = auto_doubt.weight(self._pairs(state), dim, edition)
         count = jnp.minimum((state.told * self.directions).astype(state.x.dtype), self._pairs(state))
         usual = state.spread.usual(count)
-        at_x = state.spread.at_x(usual, _asked_at_x(count))
+        at_x = state.spread.at_x(usual, asked_at_x(count))
         in_hindsight = state.per_unit * jnp.sqrt(auto_doubt.noise_of_trials(state.spread, usual, at_x))
         noise = jnp.where(edition >= 8, in_hindsight, state.drift)
         beyond = 1 + jnp.where(edition >= 8, (0.5 / dim) ** 0.5, (2 / dim) ** 0.5)
@@ -450,44 +417,8 @@ class Auto(Method):
         share = share * auto_doubt.not_risen(state.level.first, state.here, at_x, known, dim, doubt)
         return jnp.where(doubt > 0, state.begun + share * walked, state.mean)
 
-    def _middle(self, state: State, values: Array, wild: Array) -> Array:
-        """The mean of a pair; at x, where one of the two is wild, the one that was expected."""
-        expected = state.here - state.fallen
-        nearer = jnp.abs(values[0] - expected) <= jnp.abs(values[1] - expected)
-        alone = _at_centre(state.told) & wild
-        return jnp.where(alone, jnp.where(nearer, values[0], values[1]), _mean(values))
-
     def _wild(self, state: State, values: Array, asked: Array) -> Array:
-        """Whether one of two answers is wild: they differ far too much, their mean is off by half of it."""
-        apart, centre = jnp.abs(values[0] - values[1]), _at_centre(state.told)
-        known = jnp.clip(state.told, 1, 3).astype(apart.dtype)
-        at_trials = jnp.maximum(jnp.maximum(RARE ** (1 / known), APART), self._limit(state))
-        # Longer trials differ more.
-        grown = state.radius / jnp.where(state.width > 0, state.width, state.radius)
-        grown = jnp.where(self._from_edition(5), jnp.maximum(grown, 1), 1)
-        most = jnp.where(centre, APART_AT_X, at_trials * grown**4) * jnp.sqrt(state.spread.largest())
-        off = jnp.abs(_mean(values) - state.here + state.fallen)
-        wild = (state.told > 0) & (most > 0) & (apart > most) & (jnp.abs(off - apart / 2) < apart / NEAR)
-
-        usual = jnp.sqrt(state.spread.still)
-        before = SLIP * (1 + 2 / jnp.maximum(asked - 1, 1)) * usual  # edition 3: the noise at x alone
-        before = centre & (usual > 0) & (apart > before)
-        edition = jnp.asarray(self.edition)
-        return jnp.where(edition >= 4, wild, before & (edition == 3))
-
-    def _slipped(self, state: State, values: Array) -> Array:
-        """Whether one of the first two answers was wild, as pair 4 shows, which is at x again."""
-        first, second = jnp.sqrt(state.spread.still), jnp.abs(values[0] - values[1])
-        off = _mean(values) - state.here + state.fallen
-        near = jnp.abs(jnp.abs(off) - first / 2) < first / NEAR
-        before = near & (first > SLIP * second)  # edition 3
-
-        # One difference may be small by chance, three are not; and pair 3 must say what pair 4 says.
-        others = jnp.maximum(second, jnp.sqrt(jnp.maximum(state.spread.second, state.spread.third)))
-        third = jnp.sign(off) * (state.last - state.here + state.fallen - state.gained)
-        wild = near & (first > FIRST * others) & (jnp.abs(third - first / 2) < first / 3)
-        edition = jnp.asarray(self.edition)
-        return jnp.where(edition >= 4, wild, before & (edition == 3)) & (state.told == 3)
+        return auto_wild.wild(state, values, asked, self._limit(state), self.edition)
 
     def _squares(
         self, state: State, difference: Array, slip: Array, wild: Array
@@ -498,7 +429,7 @@ class Auto(Method):
         square = bounded(difference**2, known, self._limit(state))
         square = jnp.where(wild, AGAIN * old.largest(), square)
         rate = jnp.maximum(1 / jnp.ceil(count / 3), jnp.minimum(3 * MEMORY / self._pairs(state), 0.3))
-        change = jnp.where(_at_centre(state.told) & (count > 1), 0, rate)
+        change = jnp.where(at_centre(state.told) & (count > 1), 0, rate)
         turn = state.told % 3
         first = old.first + jnp.where(turn == 0, change, 0) * (square - old.first)
         return (
@@ -514,7 +445,7 @@ class Auto(Method):
         # The very first pair has nothing to be bounded by: the second replaces it where it was wild.
         again = (state.told == 3) & (mean > (WILD * difference) ** 2) | slip
         square = bounded(difference**2, mean, self._limit(state))
-        after = mean + jnp.where(_at_centre(state.told), jnp.where(again, 1, rate), 0) * (square - mean)
+        after = mean + jnp.where(at_centre(state.told), jnp.where(again, 1, rate), 0) * (square - mean)
         tame = jnp.minimum(after, (1 + (AGAIN - 1) * rate) * mean)
         return jnp.where(wild & (jnp.asarray(self.edition) >= 4), tame, after)
 
@@ -525,7 +456,7 @@ class Auto(Method):
         jump = bounded(2 * (middle - state.last + state.gained) ** 2, mean, limit)
         rate = jnp.maximum(jnp.minimum(1, ROUGH / count), jnp.minimum(MEMORY / self._pairs(state), 0.1))
         rate = jnp.where(mean > 0, rate, 1)
-        fed = jnp.where(_at_centre(state.told) | (count <= 3), 0, rate)
+        fed = jnp.where(at_centre(state.told) | (count <= 3), 0, rate)
         return mean + fed * (jnp.minimum(jump, limit**2 * square) - mean)
 
     def _pairs(self, state: State) -> Array:
@@ -553,22 +484,8 @@ def _early(pairs: Any, dim: int) -> Any:
     return EARLY / (1 + (pairs / (SIX * dim)) ** 2)
 
 
-def _asked_at_x(count: Array) -> Array:
-    """How many of the first `count` pairs are asked at x itself."""
-    return jnp.floor(count / CENTRE) + 1 + jnp.where(count >= 4, 1, 0)
-
-
-def _at_centre(pair: Any) -> Any:
-    """Whether the pair after so many is asked at x itself."""
-    return (pair % CENTRE == CENTRE - 1) | (pair == 0) | (pair == 3)
-
-
 def _length(vector: Array) -> Array:
     """Its Euclidean length, in a unit in which no square overflows."""
     longest = jnp.max(jnp.abs(vector), axis=0)
     unit = jnp.where(longest > 0, longest, 1)
     return longest * jnp.sqrt(jnp.sum((vector / unit) ** 2, axis=0))
-
-
-def _mean(values: Array) -> Array:
-    return (values[0] + values[1]) / 2
