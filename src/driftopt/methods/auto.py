@@ -50,8 +50,8 @@ the other: each moves x, and x̄ counts every such x. What they say of f is said
 Studies go on with the edition of the rule that they began with. Up to edition 7 the 1/(1 + (N/6d)²) was
 missing. Steps were as long as answers were high in edition 6, which began again sooner, if κ' < 0.8, and in
 edition 5, which began again only if κ' < ½ and values at x had risen by what is much for trials, which are
-louder than x. Edition 4 had no κ' and no bowl, never began again, and grew as fast as E says: where answers are
-heavy-tailed, its trials ran away before it had seen what they cost.
+louder than x. Edition 4 had no κ' and no bowl, never began again, and grew as fast as E says: where answers
+are heavy-tailed, its trials ran away before it had seen what they cost.
 
 Longer than 300 lines: one rule, with the formula and the reasons for its constants beside it.
 """
