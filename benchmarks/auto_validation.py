@@ -262,7 +262,8 @@ def report(records: list[dict[str, Any]]) -> str:
     lines = [
         f"About {SETTINGS_TRIED:,} settings were tried on the development instances, most of them by an "
         "evolution strategy, before the method was frozen. Edition 5 was the first to be run on these "
-        "instances, but for the two weeks; nothing in edition 7 was chosen by what they showed.",
+        "instances, but for the two weeks; nothing in edition 7 was chosen by what they showed, and "
+        "edition 8 was run on them once, after it was frozen.",
         "",
         "| | " + " | ".join(f"radius {_times(f)}" for f in FACTORS) + " |",
         "|---|" + "---|" * len(FACTORS),
