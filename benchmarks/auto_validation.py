@@ -31,7 +31,7 @@ from driftopt.problem import Problem
 from driftopt.problems import Pricing, StrategicClassification, kink, location_shift, two_wells
 
 # How many settings (constants and variants of the rule) were run on the development instances on the way.
-SETTINGS_TRIED = 25_700
+SETTINGS_TRIED = 25_800
 
 FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 HELD_OUT = range(protocol.FIRST_HELD_OUT_SEED, protocol.FIRST_HELD_OUT_SEED + 20)
