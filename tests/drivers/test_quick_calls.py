@@ -1,12 +1,17 @@
 """Short ways around JAX's own calls: they give what JAX gives, and are not taken where JAX has more to do."""
 
+import copy
+import pickle
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from driftopt import methods
 from driftopt.drivers import one_kernel, quick_calls
 from driftopt.drivers.quick_calls import Views, called_once
+from driftopt.drivers.quick_host import QuickHost
 
 
 def here(*arrays):
@@ -114,3 +119,11 @@ def test_views_wait_for_what_is_still_computed():
     late = Late(np.arange(5.0))
     seen = Views(5, np.copy).of(late)
     np.testing.assert_array_equal(seen, np.arange(5.0))
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_run_in_progress_says_that_it_cannot_be_copied(copied):
+    """A copy would see the numbers of the first one, or of nobody any more."""
+    host = QuickHost(methods.get("auto", radius=0.5, budget=20), np.zeros(2), 0)
+    with pytest.raises(TypeError, match="cannot be copied"):
+        copied(host)

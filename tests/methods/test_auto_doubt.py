@@ -46,6 +46,43 @@ def test_what_is_recommended_after_few_pairs_is_as_transcribed(world, width, lim
     assert world == "tidy" or seen
 
 
+def recommended(scale, equal=0, budget=120, dim=8):
+    """What is recommended of a tidy bowl whose values have this scale and whose first answers are equal."""
+    host, asked = Host(methods.get("auto", radius=0.5, budget=budget), np.zeros(dim), 1), 0
+    rng = np.random.default_rng(2)
+    for _ in range(budget // 2):
+        values = ((host.points - 1) ** 2).sum(axis=1) + 0.1 * rng.standard_normal(2)
+        values[: max(equal - asked, 0)] = 0.0
+        asked += 2
+        host.tell(scale * values)
+    return np.asarray(host.recommend())
+
+
+def test_where_the_first_answers_are_equal_the_unit_of_the_values_does_not_matter():
+    """No sale in the first weeks. There is no unit before two answers differ."""
+    plain = recommended(1.0, equal=4)
+    assert ((plain - 1) ** 2).mean() < 0.2
+    for scale in (2.0**-20, 2.0**14):
+        np.testing.assert_allclose(recommended(scale, equal=4), plain, rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-154, 1e-155, 1e-160, 1e-300])
+@pytest.mark.parametrize("dim", [1, 2, 10])
+def test_values_however_small_lead_to_a_finite_recommendation(scale, dim):
+    assert np.isfinite(recommended(scale, budget=20, dim=dim)).all()
+
+
+def test_answers_beyond_the_budget_leave_the_value_at_x_and_the_fall_since():
+    """Both belong together: what trials cost is measured from them once the budget is extended."""
+    host, seen = Host(methods.get("auto", radius=0.5, budget=40), np.zeros(3), 1), []
+    rng = np.random.default_rng(2)
+    for _ in range(25):  # of 20
+        host.tell(100 * ((host.points - 1) ** 2).sum(axis=1) + rng.standard_normal(2))
+        seen.append((float(host.state.here), float(host.state.fallen)))
+    assert set(seen[19:]) == {seen[19]}
+    assert seen[19][1] != 0
+
+
 FEW = {
     "prices": ([Pricing.synthetic(seed, products=10) for seed in (50, 51)], 0.5),
     "kink": ([kink(10, noise=1.0, rng=seed) for seed in (50, 51)], 0.8),

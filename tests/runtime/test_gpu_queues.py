@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import jax
 import numpy as np
 import pytest
+from jaxlib import xla_client
 
 from driftopt import methods, simulate_many, stack, sweep
 from driftopt.drivers import compiled_loop
@@ -129,6 +130,19 @@ def test_without_a_gpu_or_its_clients_there_is_jaxs_own_device_alone(monkeypatch
     monkeypatch.setattr(jax, "local_devices", lambda: [own])
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     assert gpu_queues._places.__wrapped__() == (own,)  # there is no such plugin here
+
+
+@pytest.mark.parametrize("wish", gpu_queues.MEMORY_WISHES)
+def test_where_somebody_says_how_much_memory_jax_may_take_no_other_client_is_made(monkeypatch, wish):
+    made, own = [], jax.local_devices()[0]
+    monkeypatch.setattr(jax, "local_devices", lambda: [own])
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(xla_client, "generate_pjrt_gpu_plugin_options", lambda: made.append(1) or {})
+    gpu_queues._places.__wrapped__()
+    assert made == [1]  # without it somebody asks
+    monkeypatch.setenv(wish, "0.1")
+    assert gpu_queues._places.__wrapped__() == (own,)
+    assert made == [1]
 
 
 def test_a_sweep_on_an_accelerator_gives_the_same_bits_in_one_queue_and_in_two(monkeypatch):

@@ -342,12 +342,12 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
             tail = max(2.5, n / 350) * np.sqrt(unit)
             seen_branches["in the tail"] += abs(clipped) > tail
             x = x - step * np.clip(clipped, -tail, tail) * u
-            fell += step * (clipped**2 - max(still, around)) / (2 * asked_delta)
+            fell += step * (clipped**2 - max(still, around)) / (2 * asked_delta) if v > 0 else 0.0
             gained, last = 0.0, m  # the next pair of this iteration was asked at the same place
             curved = max(cost - np.sqrt(still / t), 0) / width**2
             stays = (1 - min(4 * step * before * curved / d, 1)) ** 2
             wandered = stays * wandered + (step * clipped) ** 2 * max(still, around) / unit
-            lambdas = stays * lambdas + step**2
+            lambdas = stays * lambdas + (step**2 if v > 0 else 0.0)
         power = 14 * (1 / 7) ** bowl.bowl
         mean = mean + (power + 1) / (t + power) * (x - mean)
 

@@ -22,7 +22,8 @@ def called_once(program: Callable[..., Any], *arguments: Any) -> Callable[..., A
     The first call also makes JAX's own way past its frame of Python.
     """
     expected = program(*arguments)
-    with suppress(AttributeError, IndexError, RuntimeError, TypeError, ValueError):  # JAX has it otherwise
+    with suppress(AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
+        # Where JAX has it otherwise, one of these tells.
         straight = _straight(program, len(arguments))
         if straight is not None and _same(straight(*arguments), expected):
             return straight
@@ -40,7 +41,7 @@ def _straight(program: Any, count: int) -> Callable[..., Any] | None:
     execute, (handler,) = launch.xla_executable.execute_sharded, launch.out_handler.handlers
     handlers = [handler]
 
-    def straight(*arguments: Any) -> Any:
+    def straight(*arguments: Any, held: Any = program) -> Any:  # as long as this may be called
         return execute(arguments).consume_with_handlers(handlers)[0]
 
     return straight

@@ -26,6 +26,12 @@ class QuickHost(Host):
     The arithmetic is Host's, compiled another way: equal to rounding, not to the bit, so studies use Host.
     """
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a run in progress cannot be copied or pickled: it sees its numbers where the compiled program "
+            "leaves them. Begin another one with the same seed, or keep a Study, which others can open."
+        )
+
     @property
     def points(self) -> np.ndarray:
         """The (p, d) points of the iteration now open, in an array of the caller's own."""

@@ -278,6 +278,7 @@ class Auto(Method):
         step = next_radius / jnp.sqrt(pairs) * (1 + boost * jnp.clip(-excess, 0, 1)) * stride
         step = jnp.where(live & ~centre & ~ignored, step / deviation, 0)
         gained = step * (difference**2 - jnp.maximum(still, around)) / (2 * asked_radius)
+        gained = jnp.where((square > 0) | ~self._from_edition(8), gained, 0)
         tail = jnp.where(self._from_edition(7), jnp.maximum(SHORT, pairs / TAIL), jnp.inf) * deviation
         x = state.x - step * jnp.clip(difference, -tail, tail) * direction
         # A bowl pulls what noise has walked back again: f's curvature is 2C/δ², as far as C is sure.
@@ -285,7 +286,8 @@ class Auto(Method):
         pull = jnp.where(step > 0, jnp.minimum(4 * step * present * curved / dim, 1), 0)
         walked = step * jnp.abs(difference) * jnp.sqrt(jnp.maximum(still, around) / unit)
         drift = jnp.hypot(state.drift * (1 - pull), walked)
-        per_unit = jnp.hypot(state.per_unit * (1 - pull), step)
+        # While all answers are equal nothing moves, and there is no unit yet.
+        per_unit = jnp.hypot(state.per_unit * (1 - pull), jnp.where(square > 0, step, 0))
         power = POWER * (LONGEST / POWER) ** bowl
         mean = state.mean + jnp.where(live, (power + 1) / (count + power), 0) * (x - state.mean)
         after = State(
@@ -299,7 +301,7 @@ class Auto(Method):
             next_radius,
             Spread(*kept),
             jnp.where(centre & counts, here, state.here),
-            jnp.where(centre, 0, state.fallen + gained),
+            jnp.where(centre & counts, 0, state.fallen + gained),
             jnp.where(centre | ignored, state.last, middle),
             jnp.where(centre | ignored, state.gained, gained),
             cost,
@@ -405,7 +407,7 @@ class Auto(Method):
         count = jnp.minimum((state.told * self.directions).astype(state.x.dtype), self._pairs(state))
         usual = state.spread.usual(count)
         at_x = state.spread.at_x(usual, asked_at_x(count))
-        in_hindsight = state.per_unit * jnp.sqrt(auto_doubt.noise_of_trials(state.spread, usual, at_x))
+        in_hindsight = state.per_unit * auto_doubt.noise_of_trials(state.spread, usual, at_x)
         noise = jnp.where(edition >= 8, in_hindsight, state.drift)
         beyond = 1 + jnp.where(edition >= 8, (0.5 / dim) ** 0.5, (2 / dim) ** 0.5)
         longest = jnp.max(jnp.abs(walked), axis=0)  # the unit in which no square overflows
@@ -414,7 +416,9 @@ class Auto(Method):
         noise = doubt * beyond * jnp.minimum(noise / unit, dim) ** 2
         share = jnp.clip(1 - noise / square, 0, 1)
         known = (state.level.since >= 2) & (edition >= 8)
-        share = share * auto_doubt.not_risen(state.level.first, state.here, at_x, known, dim, doubt)
+        rise = auto_doubt.rise(state.level.first, state.here, usual, at_x)
+        share = share * (1 - jnp.where(known, doubt * dim / (dim + auto_doubt.LOW) * rise, 0))
+        share = jnp.where(jnp.isfinite(share), share, 0)
         return jnp.where(doubt > 0, state.begun + share * walked, state.mean)
 
     def _wild(self, state: State, values: Array, asked: Array) -> Array:

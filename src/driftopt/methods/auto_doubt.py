@@ -6,7 +6,7 @@ end is worse than the start. So x0 + κ (x̄ − x0) is recommended,
     κ = (1 − b (1 + √(1/2d)) V/|x̄ − x0|²)₊ · (1 − b d/(d + 3) r)
     b = 1 for N ≤ (4 + 8e)d, then falling, 0 from N = (20 + 16e)d on,   e = min(d/10, 1)
 
-Noise alone would be about √V away. A step is −λ a u, so V = n² Σ λ², less what a bowl pulls back, where n² is
+Noise alone would be about √V away. A step is −ℓ a u, so V = n² Σ ℓ², less what a bowl pulls back, where n² is
 the mean square of what noise adds to a. It is judged in hindsight, by all that is known now: nothing was when
 the first steps were made, and each of them would count as noise for ever. There are two measures of n². The
 differences at x, s², are too small where noise grows with the distance. The changes of m from trial to
@@ -37,10 +37,9 @@ MANY = 10.0
 MOST, ALL = 0.5, 0.9  # shares of v from which on changes of m count as noise, and count alone
 APART = 2.0  # times as large as the middle one of three means: from there on tails are heavy
 TAILS = 2.0  # what they count for at most, because one wild answer makes such a mean too
-RISE, SURELY = (
-    0.5,
-    2.0,
-)  # standard errors of a rise from which on it counts, and from which on nothing is left
+# Standard errors of a rise: where it begins to count, and where nothing is left.
+RISE, SURELY = 0.5, 2.0
+LEAST = 1e-12  # of v: no noise is less, so that nothing is divided by 0
 LOW = 3.0  # dimensions in which a rise counts half: two of them say little of what is noise
 
 
@@ -52,17 +51,18 @@ def weight(pairs: Array, dim: int, edition: Array) -> Array:
 
 
 def noise_of_trials(spread: Spread, usual: Array, at_x: Array) -> Array:
-    """n², from v and s²."""
+    """n, from v and s². All squares are shares of v: in the units of the values they might be too small."""
     unit = jnp.where(usual > 0, usual, 1)
-    changes = jnp.minimum(spread.rough, usual)
-    share = jnp.clip((changes / unit - MOST) / (ALL - MOST), 0, 1)
-    floor = jnp.maximum(at_x, 1e-12 * unit)
-    loudest = jnp.maximum(jnp.maximum(spread.first, spread.second), spread.third)
-    return floor * jnp.maximum(changes / floor, 1) ** share * jnp.clip(loudest / (APART * unit), 1, TAILS)
+    changes = jnp.minimum(spread.rough / unit, 1)
+    counts = jnp.clip((changes - MOST) / (ALL - MOST), 0, 1)
+    still = jnp.maximum(at_x / unit, LEAST)
+    loudest = jnp.maximum(jnp.maximum(spread.first, spread.second), spread.third) / unit
+    square = still * jnp.maximum(changes / still, 1) ** counts * jnp.clip(loudest / APART, 1, TAILS)
+    return jnp.sqrt(unit) * jnp.sqrt(square)
 
 
-def not_risen(first: Array, last: Array, at_x: Array, known: Array, dim: int, doubt: Array) -> Array:
-    """The second factor of κ, from the first values at x and the last one; 1 where too few are `known`."""
-    errors = (last - first) / jnp.sqrt(jnp.where(at_x > 0, 0.375 * at_x, 1))
-    rise = jnp.clip((errors - RISE) / (SURELY - RISE), 0, 1)
-    return 1 - jnp.where(known, doubt * dim / (dim + LOW) * rise, 0)
+def rise(first: Array, last: Array, usual: Array, at_x: Array) -> Array:
+    """r, from the first values at x and the last one."""
+    unit = jnp.where(usual > 0, usual, 1)
+    errors = (last - first) / jnp.sqrt(unit) / jnp.sqrt(0.375 * jnp.maximum(at_x / unit, LEAST))
+    return jnp.clip((errors - RISE) / (SURELY - RISE), 0, 1)

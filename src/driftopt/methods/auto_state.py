@@ -19,7 +19,7 @@ class State(NamedTuple):
     begun: Array  # x0
     mean: Array
     drift: Array  # how far noise alone would have walked, as each step was judged when it was made
-    per_unit: Array  # √Σ λ²: how far noise of 1 alone would have walked
+    per_unit: Array  # √Σ ℓ², a step being −ℓ a u: how far noise of 1 alone would have walked
     radius: Array  # δ
     spread: Spread
     here: Array  # the value at x, when last asked

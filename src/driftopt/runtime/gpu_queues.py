@@ -8,6 +8,7 @@ clients of one GPU. The compiler does not know of it: the same program, the same
 A program that fails in a further queue, for want of memory say, is run again where JAX would have run it.
 """
 
+import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
@@ -24,6 +25,13 @@ COUNT = 8  # queues, JAX's own among them: as many as one of the paper's experim
 MEMORY = 0.2
 # Settings by which somebody says where or how programs run.
 OWN_WISHES = ("jax_default_device", "jax_disable_jit")
+# Variables by which somebody says how much memory JAX may take: further clients would take more.
+MEMORY_WISHES = (
+    "XLA_CLIENT_MEM_FRACTION",
+    "XLA_PYTHON_CLIENT_MEM_FRACTION",
+    "XLA_PYTHON_CLIENT_PREALLOCATE",
+    "XLA_PYTHON_CLIENT_ALLOCATOR",
+)
 
 
 class Queues:
@@ -94,6 +102,8 @@ def _places() -> tuple[Any, ...]:
     own = jax.local_devices()
     if jax.default_backend() != "gpu" or len(own) != 1 or jax.process_count() != 1:
         return tuple(own[:1])
+    if any(name in os.environ for name in MEMORY_WISHES):
+        return tuple(own)
     further = list[Any]()
     try:
         from jaxlib import xla_client
