@@ -74,7 +74,7 @@ from driftopt.methods.auto_state import CENTRE, State, asked_at_x, at_centre, mi
 from driftopt.pytree import module, static
 
 BOOST = 0.8  # longer steps where trials cost nothing yet,
-EARLY, SIX = 1.0, 6.0  # and longer still where there are not SIX pairs for each dimension
+EARLY, PAIRS_EACH = 1.0, 6.0  # and longer still where each dimension has not PAIRS_EACH pairs
 SIGNAL = 0.75  # and where a is more than noise
 RAMP, FADE = 0.13, 0.2  # steps grow as τ/(τ + RAMP) and fall as τ^-FADE
 HUMBLE = 6.0  # shorter steps where noise is all there is and pairs are few for the dimension
@@ -485,7 +485,7 @@ def _direction(key: Array, pair: ArrayLike, dim: int) -> Array:
 
 def _early(pairs: Any, dim: int) -> Any:
     """What few pairs for the dimension add to BOOST."""
-    return EARLY / (1 + (pairs / (SIX * dim)) ** 2)
+    return EARLY / (1 + (pairs / (PAIRS_EACH * dim)) ** 2)
 
 
 def _length(vector: Array) -> Array:
