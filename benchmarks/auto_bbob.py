@@ -7,7 +7,8 @@
 Every run begins at 0 with trials about √d away, the domain being [-5, 5]; the noise is Gaussian, its standard
 deviation of 0.05 (f(0) − f*), the same everywhere. A run's result is the share of the gap that is left at its
 recommendation, not below 1e-8; an entry of the table is the geometric mean over functions and instances. Each
-part (a function, a dimension, a budget and an optimiser) is kept in results/auto_bbob as soon as it is done.
+part (a function, a dimension, a budget and an optimiser) is kept in results/auto_bbob as soon as it is done,
+those of `auto` by the edition of its rule.
 Needs coco-experiment (`pip install 'driftopt[bench]'`).
 """
 
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 
 import driftopt
+from driftopt.methods.auto import EDITION
 from driftopt.outside.cma_es import CMA, AdaptedCMA
 from driftopt.outside.contract import Outside, Spent, World
 
@@ -65,7 +67,7 @@ def _theirs(noisy: Any, dim: int, budget: int, seed: int, optimiser: str) -> np.
 
 def part(function: int, dim: int, budget: int, optimiser: str, instances: tuple[int, ...]) -> list[float]:
     """One run an instance; kept."""
-    word = optimiser.replace(" ", "_")
+    word = f"auto-{EDITION}" if optimiser == "auto" else optimiser.replace(" ", "_")
     file = KEPT / f"f{function}_d{dim}_{budget}_{word}_{instances[0]}-{instances[-1]}.json"
     if not file.exists():
         found = [share_left(function, dim, i, budget, optimiser) for i in instances]

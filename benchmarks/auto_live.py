@@ -5,12 +5,12 @@
     python -m benchmarks.auto_live --kept       runs nothing: the tables of the parts that are kept
     python -m benchmarks.auto_live --only TPE   one rival's part, for a second process
 
-Every part (an instance and an optimiser) is kept in results/auto_live as soon as it is done, so that a run
-that was stopped goes on. All start at the same point and are told the same length: trials about `radius`
-away, so a standard deviation of radius/√d a coordinate. Those that search a box get one that is half as
-wide again as it must be to hold the optimum, which nobody knows on a live system. Each is judged by the
-exact objective at what it recommends, and by the mean of the values that it was told on the way: what the
-search costs.
+Every part (an instance and an optimiser) is kept in results/auto_live as soon as it is done, those of `auto`
+by the edition of its rule, so that a run that was stopped goes on. All start at the same point and are told
+the same length: trials about `radius` away, so a standard deviation of radius/√d a coordinate. Those that
+search a box get one that is half as wide again as it must be to hold the optimum, which nobody knows on a
+live system. Each is judged by the exact objective at what it recommends, and by the mean of the values that
+it was told on the way: what the search costs.
 Longer than 300 lines for the rivals, which are data.
 """
 
@@ -27,6 +27,7 @@ import numpy as np
 
 import driftopt
 from benchmarks.rows import row
+from driftopt.methods.auto import EDITION
 from driftopt.outside import Outside
 from driftopt.outside.ask_tell import AskTell
 from driftopt.outside.cma_es import CMA, AdaptedCMA
@@ -114,10 +115,10 @@ class Rival:
 # done. Optuna's needs torch.
 SLOW = {
     "Gaussian process (scikit-optimize)": Rival(
-        lambda radius, width, budget: GaussianProcess(width=width), most=30, runs=4
+        lambda radius, width, budget: GaussianProcess(width=width), most=60
     ),
     "Gaussian process (Optuna)": Rival(
-        lambda radius, width, budget: Optuna("GPSampler", width=width), most=60, runs=5
+        lambda radius, width, budget: Optuna("GPSampler", width=width), most=120
     ),
 }
 
@@ -174,7 +175,8 @@ def part(name: str, optimiser: str) -> dict[str, Any]:
 
 
 def _file(name: str, optimiser: str) -> Path:
-    return KEPT / f"{name}; {optimiser}.json".replace(" ", "_")
+    word = f"auto-{EDITION}" if optimiser == "auto" else optimiser
+    return KEPT / f"{name}; {word}.json".replace(" ", "_")
 
 
 def measure(optimiser: str, problem: Problem, radius: float, budgets: Any, seeds: Any) -> dict[str, Any]:

@@ -5,8 +5,8 @@
     python benchmarks/auto_validation.py --group 3   runs one group of instances, for a second process
     python benchmarks/auto_validation.py --paper     the paper's splits and weeks instead, printed
 
-Every group of instances is kept in results/auto_validation as soon as it is done, so that a run that was
-stopped goes on.
+Every group of instances is kept in results/auto_validation as soon as it is done, in a folder for the edition
+of the rule, so that a run that was stopped goes on.
 
 The rival is ZO-O2NC (Option I), tuned on each instance by the paper's grid: 180 configurations, the best mean
 of 5 (pricing: 3) development runs, then 20 runs on fresh seeds. `auto` has one configuration, on those 20.
@@ -26,6 +26,7 @@ import numpy as np
 import driftopt
 from driftopt import methods
 from driftopt.methods import defaults
+from driftopt.methods.auto import EDITION
 from driftopt.paper import protocol
 from driftopt.problem import Problem
 from driftopt.problems import Pricing, StrategicClassification, kink, location_shift, two_wells
@@ -35,7 +36,7 @@ SETTINGS_TRIED = 25_800
 
 FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 HELD_OUT = range(protocol.FIRST_HELD_OUT_SEED, protocol.FIRST_HELD_OUT_SEED + 20)
-KEPT = Path("results/auto_validation")
+KEPT = Path("results/auto_validation") / f"edition-{EDITION}"
 DOCUMENT = Path(__file__).parent.parent / "docs" / "auto.md"
 PICTURE = DOCUMENT.parent / "img" / "auto_radius.png"
 BEGIN, END = "<!-- benchmarks/auto_validation.py writes from here -->", "<!-- to here -->"

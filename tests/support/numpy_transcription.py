@@ -159,14 +159,24 @@ def _bounded(square, most, mean):
     return min(square, most**2 * mean) if mean > 0 else square
 
 
-def _scale(three, t):
+def _scale(three, t, missed):
     """v: the median of the three running means, or the largest while that says nothing."""
-    median = sorted(three)[1]
-    return median if median > 0 and t > 2 else max(three)
+    median, alone = sorted(three)[1], missed and min(three[1:]) == 0
+    return median if median > 0 and t > 2 and not alone else max(three)
 
 
-def _at_x(mean, clipped, rate, most, told, slip, wild):
+def _feed(three, told, instead, square, most, n, missed):
+    """One of the three means after one square more; `instead` of which another may count."""
+    t, turn = told + 1, told % 3
+    known = _scale(three, t, missed) if missed else sorted(three)[1]
+    fed = _bounded(square, most, known if t > 3 else 0.0) if instead is None else instead
+    rate = max(1 / np.ceil(t / 3), min(330 / n, 0.3))
+    three[turn] += (1 if missed and three[turn] == 0 else rate) * (fed - three[turn])
+
+
+def _at_x(mean, clipped, rate, most, told, slip, wild, missed):
     """A mean square of pairs at x after one more, which may show that the very first was wild."""
+    rate = 1 if missed and mean == 0 else rate
     square = _bounded(clipped**2, most, mean)
     anew = slip or (told == 3 and mean > (20 * clipped) ** 2)
     after = mean + (1 if anew else rate) * (square - mean)
@@ -228,9 +238,9 @@ class _Level:
         return lost
 
 
-def _believed(walk, n, told, lambdas, three, calm, rough, at_x, rise, seen):
+def _believed(walk, n, told, lambdas, three, calm, rough, at_x, rise, seen, missed):
     """κ, by the rules at the head of methods/auto_doubt.py; `rise`: how far values at x have risen."""
-    d, v = len(walk), _scale(three, min(told, n))
+    d, v = len(walk), _scale(three, min(told, n), missed)
     b = np.clip((20 + 16 * min(d / 10, 1) - n / d) / (16 + 8 * min(d / 10, 1)), 0, 1)
     if not walk.any() or b == 0:
         return 1.0
@@ -255,7 +265,7 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
     quiet = 0.0  # calm over all pairs at x
     here = fallen = last = gained = cost = fall = width = wandered = lambdas = 0.0
     bowl, level, seen_branches = _Bowl(), _Level(), Counter()
-    at_x, points, iterates = 0, [], [x]
+    at_x, taken, points, iterates = 0, 0, [], [x]
     lines, pairs = np.reshape(noise, (-1, d)), np.reshape(values, (-1, 2))
     for told, (u, h) in enumerate(zip(lines, pairs, strict=True)):
         if told % directions == 0:  # as many pairs are asked here and now
@@ -264,15 +274,17 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
         t, a, m = told + 1, h[0] - h[1], (h[0] + h[1]) / 2
         centre, ends = told in (0, 3) or t % 8 == 0, t % directions == 0
         points[-1] += [asked, asked] if centre else [asked + asked_delta * u, asked - asked_delta * u]
-        if told >= n:
+        at_x += centre and told < n
+        if told >= n or np.isnan(a):  # where answers were taken back the pair is counted, and nothing else
             iterates += [x] * ends
             continue
-        at_x += centre
+        missed, taken = taken < told, taken + 1
+        blind = missed and level.since == 0 and quiet == 0
         expected = here - fallen
         off, apart, largest = m - expected, abs(a), np.sqrt(max(*three, calm))
         longer = max(delta / width, 1) ** 4 if width > 0 else 1.0
         bar = largest * (5 if centre else max(400 ** (1 / np.clip(told, 1, 3)), 12, most) * longer)
-        wild = told > 0 and 0 < bar < apart and abs(abs(off) - apart / 2) < apart / 4
+        wild = told > 0 and 0 < bar < apart and abs(abs(off) - apart / 2) < apart / 4 and not blind
         third = np.sign(off) * (last - expected - gained)
         slip = told == 3 and _slipped(np.sqrt(calm), max(apart, np.sqrt(max(three[1:]))), abs(off), third)
         said = m
@@ -283,20 +295,20 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
         cost, delta = (0.0, min(delta, 2 * radius)) if slip else (cost, delta)
 
         if not centre or t == 1:  # the scale of a
-            square = 8 * largest**2 if wild else _bounded(a * a, most, sorted(three)[1] if t > 3 else 0.0)
-            three[told % 3] += max(1 / np.ceil(t / 3), min(330 / n, 0.3)) * (square - three[told % 3])
-        v = _scale(three, t)
+            _feed(three, told, 8 * largest**2 if wild else None, a * a, most, n, missed)
+        v = _scale(three, t, missed)
         unit = v if v > 0 else 1.0
         bound = most * np.sqrt(unit)
         clipped = np.clip(a, -bound, bound)
 
         if centre:  # the noise at x
             seen_branches["anew"] += told == 3 and calm > (20 * clipped) ** 2 and not slip
-            calm = _at_x(calm, clipped, max(1 / at_x, min(880 / n, 0.3)), most, told, slip, wild)
-            quiet = _at_x(quiet, clipped, 1 / at_x, most, told, slip, wild)
+            calm = _at_x(calm, clipped, max(1 / at_x, min(880 / n, 0.3)), most, told, slip, wild, missed)
+            quiet = _at_x(quiet, clipped, 1 / at_x, most, told, slip, wild, missed)
         jump = min(_bounded(2 * (m - last + gained) ** 2, most, rough), most**2 * v)
         rate = max(min(1, 11 / t), min(110 / n, 0.1)) if rough > 0 else 1.0
-        rough += (0 if centre or wild or t <= 3 else rate) * (jump - rough)  # the noise around it
+        alone = missed and width == 0
+        rough += (0 if centre or wild or t <= 3 or alone else rate) * (jump - rough)  # the noise around it
         still = v + at_x / (at_x + 0.7) * (min(calm, v) - v) if v > 0 else 1.0
         around = min(rough, v)
         louder = max(around / still, 1) if around > v / 2 else 1.0
@@ -308,15 +320,16 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
         if centre:
             # What is far from all that was known of x is not believed, unless the last trials say it too.
             far, too_far = told > 0 and abs(off) > 20 * np.sqrt(unit), abs(m - last) > 20 * np.sqrt(unit)
-            here = expected if far and too_far and not slip else m
+            here = expected if far and too_far and not slip and not blind else m
             cost, fallen = 0.0 if far and not too_far else cost, 0.0
             seen_branches["misled"] += far and not too_far
-            seen_branches["disbelieved"] += far and too_far and not slip
+            seen_branches["disbelieved"] += far and too_far and not slip and not blind
         elif not wild:
             back, recent = mean - x, min(1, 4 / t)
             size = np.linalg.norm(back)
             uphill = back @ u / size if size > 0 else 0.0
-            above = np.clip(off, -bound, bound)
+            above = 0.0 if blind else np.clip(off, -bound, bound)
+            seen_branches["blind"] += blind
             cost += recent * (above - cost)
             fall += recent * (d / 2 * clipped * uphill - fall)
             width += recent * (asked_delta - width)
@@ -353,7 +366,7 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
 
         loudest = max(still, around, v)
         allowed = 2.5 * np.sqrt(loudest)
-        value = here if told <= 3 else expected + np.clip(said - expected, -allowed, allowed)
+        value = here if told <= 3 or blind else expected + np.clip(said - expected, -allowed, allowed)
         beyond = np.sum((x - x0) ** 2)
         astray = beyond > 0 and 1 - (1 + np.sqrt(1 / (2 * d))) * wandered / beyond < 0.9
         astray = astray and max_radius == np.inf  # a promised radius promises no jumps
@@ -368,7 +381,10 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
             fallen, gained = fallen + fell, gained + fell
             iterates.append(x)
     rise = here - level.first if level.since >= 2 else 0.0
-    kappa = _believed(mean - x0, n, len(pairs), lambdas, three, calm, rough, at_x, rise, seen_branches)
+    missed = taken < min(len(pairs), n)
+    kappa = _believed(
+        mean - x0, n, len(pairs), lambdas, three, calm, rough, at_x, rise, seen_branches, missed
+    )
     report = x0 + kappa * (mean - x0)
     # XLA's own powers and exponentials agree with NumPy's to a few units of the last place.
     return Run(np.array(points), np.array(iterates), report, 1e-11, {**seen_branches, "bowl": bowl.bowl})

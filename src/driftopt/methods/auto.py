@@ -47,6 +47,10 @@ dimension. In κ' each step counts as noise for what was known when it was made,
 With several `directions` so many pairs are asked around one x, to be deployed at once, and taken in one after
 the other: each moves x, and x̄ counts every such x. What they say of f is said of where they were asked.
 
+Where answers are taken back a pair says nothing: it is counted, and numbers stay. Running means of squares
+begin with the first pair that is there, C waits for a value at x, and v is the largest of the three means
+where pair 2 or 3 is the one that is missing. Up to edition 8 what was not told counted as 0.
+
 Studies go on with the edition of the rule that they began with. Up to edition 7 the 1/(1 + (N/6d)²) was
 missing. Steps were as long as answers were high in edition 6, which began again sooner, if κ' < 0.8, and in
 edition 5, which began again only if κ' < ½ and values at x had risen by what is much for trials, which are
@@ -99,7 +103,7 @@ OUTLIER, LEAST = 0.3, 1.5  # an answer counts for at most max(OUTLIER √N, LEAS
 SHORT, TAIL = 2.5, 350.0  # and moves x as one of max(SHORT, N/TAIL) deviations does, at most
 WILD = 20.0  # a value at x that is so many deviations away from all that is known of it is not believed
 AGAIN = 8.0  # a wild difference counts as √AGAIN usual ones, so that what comes again is soon believed
-EDITION = 8  # of the rule
+EDITION = 9  # of the rule
 POWER = 14.0  # of the weights of the mean
 
 
@@ -151,6 +155,7 @@ class Auto(Method):
         return State(
             key,
             jnp.zeros((), jnp.int32),
+            zero,
             x0,
             x0,
             x0,
@@ -213,12 +218,13 @@ class Auto(Method):
         centre, radius, live = at_centre(state.told), state.radius, count <= pairs
         elapsed = jnp.minimum(count / pairs, 1)
         asked = asked_at_x(count)
+        missed, blind = self._missed(state.told, state), self._blind(state)
         wild, slip = self._wild(state, values, asked), auto_wild.slipped(state, values, self.edition)
         middle = auto_wild.middle(state, values, wild)
         ignored = wild & ~centre
 
         squares = self._squares(state, values[0] - values[1], slip, wild)
-        square = Spread(*squares, *state.spread[3:]).usual(count)
+        square = Spread(*squares, *state.spread[3:]).usual(count, missed)
         unit = jnp.where(square > 0, square, 1)
         deviation = jnp.sqrt(unit)
         bound = self._limit(state) * deviation
@@ -237,7 +243,7 @@ class Auto(Method):
         louder = jnp.where(around > square / 2, jnp.maximum(around / still, 1), 1)
         share = still / unit
 
-        above = jnp.clip(middle - state.here + state.fallen, -bound, bound)
+        above = jnp.where(blind, 0, jnp.clip(middle - state.here + state.fallen, -bound, bound))
         cost, fall, width = self._running(state, above, difference, direction, asked_radius, ignored)
         times = jnp.minimum(asked_radius / jnp.asarray(self.radius), 1e6)  # whose fourth power is finite
         evenness = state.evenness.after(above, times, count, ~centre & ~ignored, still, around)
@@ -246,7 +252,7 @@ class Auto(Method):
         expected = state.here - state.fallen
         fits = jnp.abs(middle - expected) <= WILD * deviation
         misled = centre & ~fits & (jnp.abs(middle - state.last) <= WILD * deviation)
-        here = jnp.where(fits | misled | (state.told == 0), middle, expected)
+        here = jnp.where(fits | misled | (state.told == 0) | blind, middle, expected)
         here = jnp.where(slip, middle, here)
         cost = jnp.where(misled & (state.told > 0) | slip, 0, cost)
         # Both are brought from the radii they were measured with to the present one.
@@ -293,6 +299,7 @@ class Auto(Method):
         after = State(
             state.key,
             state.told + 1,
+            state.taken + 1,
             x,
             state.begun,
             mean,
@@ -314,7 +321,7 @@ class Auto(Method):
         # A wild answer counts in part after the first ones: where several come, they are no slips.
         most = SEVERAL * jnp.sqrt(loudest)
         value = expected + jnp.clip(middle_of(values) - expected, -most, most)
-        value = jnp.where(state.told <= 3, here, value)
+        value = jnp.where((state.told <= 3) | blind, here, value)
         measured = jnp.minimum(jnp.maximum(calm, quiet), loudest)
         at_late = jnp.where(self._from_edition(6), measured, loudest)
         return self._unless_lost(state, after, value, at_late, jnp.maximum(still, quiet), asked, live, slip)
@@ -372,6 +379,15 @@ class Auto(Method):
     def _from_edition(self, number: int) -> Array:
         return jnp.asarray(self.edition) >= number
 
+    def _missed(self, told: Array, state: State) -> Array:
+        """Whether some of `told` pairs said nothing, because an answer was taken back."""
+        return (told.astype(state.taken.dtype) > state.taken) & self._from_edition(9)
+
+    def _blind(self, state: State) -> Array:
+        """Whether no value at x is known yet, because those that were asked for were taken back."""
+        unknown = (state.level.since == 0) & (state.spread.quiet == 0)
+        return unknown & self._missed(state.told, state)
+
     def _clearly_louder(self, around: Array, square: Array, quiet: Array, asked: Array) -> Array:
         """A high power of how many times louder trials are than x, as far as that is beyond doubt."""
         noise = square + asked / (asked + PRIOR) * (jnp.minimum(quiet, square) - square)
@@ -405,7 +421,7 @@ class Auto(Method):
         dim, walked, edition = state.x.shape[0], state.mean - state.begun, jnp.asarray(self.edition)
         doubt = auto_doubt.weight(self._pairs(state), dim, edition)
         count = jnp.minimum((state.told * self.directions).astype(state.x.dtype), self._pairs(state))
-        usual = state.spread.usual(count)
+        usual = state.spread.usual(count, self._missed(state.told * self.directions, state))
         at_x = state.spread.at_x(usual, asked_at_x(count))
         in_hindsight = state.per_unit * auto_doubt.noise_of_trials(state.spread, usual, at_x)
         noise = jnp.where(edition >= 8, in_hindsight, state.drift)
@@ -422,25 +438,29 @@ class Auto(Method):
         return jnp.where(doubt > 0, state.begun + share * walked, state.mean)
 
     def _wild(self, state: State, values: Array, asked: Array) -> Array:
-        return auto_wild.wild(state, values, asked, self._limit(state), self.edition)
+        found = auto_wild.wild(state, values, asked, self._limit(state), self.edition)
+        return found & ~self._blind(state)
 
     def _squares(
         self, state: State, difference: Array, slip: Array, wild: Array
     ) -> tuple[Array, Array, Array]:
         """The three running means of a², one of them fed; a² counts up to `limit`² times their median."""
         old, count = state.spread, (state.told + 1).astype(state.x.dtype)
-        known = jnp.where(count > 3, median(old.first, old.second, old.third), 0)
+        missed = self._missed(state.told, state)
+        middle = median(old.first, old.second, old.third)
+        known = jnp.where(count > 3, jnp.where(missed, old.usual(count, missed), middle), 0)
         square = bounded(difference**2, known, self._limit(state))
         square = jnp.where(wild, AGAIN * old.largest(), square)
         rate = jnp.maximum(1 / jnp.ceil(count / 3), jnp.minimum(3 * MEMORY / self._pairs(state), 0.3))
         change = jnp.where(at_centre(state.told) & (count > 1), 0, rate)
-        turn = state.told % 3
-        first = old.first + jnp.where(turn == 0, change, 0) * (square - old.first)
-        return (
-            jnp.where(slip, jnp.minimum((old.second + old.third) / 2, first), first),
-            old.second + jnp.where(turn == 1, change, 0) * (square - old.second),
-            old.third + jnp.where(turn == 2, change, 0) * (square - old.third),
-        )
+
+        def fed(turn: int, mean: Array) -> Array:
+            most = jnp.where(missed & (mean == 0) & (change > 0), 1, change)
+            return mean + jnp.where(state.told % 3 == turn, most, 0) * (square - mean)
+
+        first = fed(0, old.first)
+        first = jnp.where(slip, jnp.minimum((old.second + old.third) / 2, first), first)
+        return first, fed(1, old.second), fed(2, old.third)
 
     def _at_x(
         self, state: State, mean: Array, rate: Array, difference: Array, slip: Array, wild: Array
@@ -449,6 +469,7 @@ class Auto(Method):
         # The very first pair has nothing to be bounded by: the second replaces it where it was wild.
         again = (state.told == 3) & (mean > (WILD * difference) ** 2) | slip
         square = bounded(difference**2, mean, self._limit(state))
+        rate = jnp.where(self._missed(state.told, state) & (mean == 0), 1, rate)
         after = mean + jnp.where(at_centre(state.told), jnp.where(again, 1, rate), 0) * (square - mean)
         tame = jnp.minimum(after, (1 + (AGAIN - 1) * rate) * mean)
         return jnp.where(wild & (jnp.asarray(self.edition) >= 4), tame, after)
@@ -460,7 +481,8 @@ class Auto(Method):
         jump = bounded(2 * (middle - state.last + state.gained) ** 2, mean, limit)
         rate = jnp.maximum(jnp.minimum(1, ROUGH / count), jnp.minimum(MEMORY / self._pairs(state), 0.1))
         rate = jnp.where(mean > 0, rate, 1)
-        fed = jnp.where(at_centre(state.told) | (count <= 3), 0, rate)
+        alone = self._missed(state.told, state) & (state.width == 0)  # no m is known to have changed
+        fed = jnp.where(at_centre(state.told) | (count <= 3) | alone, 0, rate)
         return mean + fed * (jnp.minimum(jump, limit**2 * square) - mean)
 
     def _pairs(self, state: State) -> Array:

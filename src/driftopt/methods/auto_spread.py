@@ -20,14 +20,16 @@ class Spread(NamedTuple):
     rough: Array
     quiet: Array
 
-    def usual(self, count: Array) -> Array:
+    def usual(self, count: Array, missed: Array) -> Array:
         """v after `count` pairs: the median of the three means, or the largest while they have one pair each.
 
-        So one wild answer, which is in one of the three, does not move it far.
+        So one wild answer, which is in one of the three, does not move it far. The first pair is asked at x:
+        where pair 2 or 3 was `missed` the median would be the noise, and the largest stands for longer.
         """
         middle = median(self.first, self.second, self.third)
         most = jnp.maximum(jnp.maximum(self.first, self.second), self.third)
-        return jnp.where((middle > 0) & (count > 2), middle, most)
+        alone = missed & (jnp.minimum(self.second, self.third) == 0)
+        return jnp.where((middle > 0) & (count > 2) & ~alone, middle, most)
 
     def at_x(self, usual: Array, asked: Array) -> Array:
         """s² after `asked` pairs at x: their mean square, mixed with v while they are few; 1 where v is 0."""

@@ -15,6 +15,7 @@ CENTRE = 8  # every so many pairs one is asked at x itself
 class State(NamedTuple):
     key: Array
     told: Array
+    taken: Array  # of those pairs, how many said something: answers may be taken back
     x: Array
     begun: Array  # x0
     mean: Array
