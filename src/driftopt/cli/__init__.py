@@ -47,6 +47,9 @@ for command in (
     serve.serve,
 ):
     app.command(command)
+app.register_install_completion_command(
+    help="Let the shell complete commands and options (bash, zsh or fish, in its own start-up file)."
+)
 
 
 @contextmanager
