@@ -66,6 +66,29 @@ def test_another_process_replays_the_same_state(tmp_path):
     assert other.summary() == study.summary() or other.summary().covariates == study.summary().covariates
 
 
+def test_a_study_without_an_answer_that_counts_can_be_shown(tmp_path):
+    """A fresh one; with a failure, with what was held and taken back, with control alone."""
+    study = Study.create(tmp_path / "a.db", "a", budget=60, control_every=50, **CROWD)
+
+    def shown():
+        study.page()
+        for one in study.summary().covariates:
+            assert (one.known, one.effect, one.p_value) == (0, 0, None)
+
+    shown()
+    study.tell(study.ask().id, 1.0, covariates={"crowd": 2.0})  # control
+    shown()
+    study.fail(study.ask().id)
+    shown()
+    trial = study.ask()
+    study.tell(trial.id, 1.0, covariates={"crowd": 2.0})
+    study.hold(trial.id)
+    shown()
+    study.void(trial.id)
+    shown()
+    study.write_page(tmp_path / "a.html")
+
+
 def test_a_corrected_covariate_corrects_its_effect(tmp_path):
     """Told wrongly and corrected is, to the bit, told rightly at once."""
     right = driven(tmp_path / "a.db")

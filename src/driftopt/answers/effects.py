@@ -119,9 +119,10 @@ def _shared(iteration: np.ndarray) -> bool:
 def of_trials(names: Sequence[str], trials: Sequence[Any]) -> dict[str, np.ndarray]:
     """The history of a study's trials that count."""
     told = [trial for trial in trials if trial.kind == "method" and trial.state == "complete"]
+    dim = len(told[0].x) if told else 0
     rows = [[trial.covariates.get(name, math.nan) for name in names] for trial in told]
     return {
-        "x": np.array([trial.x for trial in told]).reshape(len(told), -1),
+        "x": np.array([trial.x for trial in told], np.float64).reshape(len(told), dim),
         "covariates": np.array(rows, np.float64).reshape(len(told), len(names)),
         "iteration": np.array([trial.iteration for trial in told]),
     }
