@@ -101,13 +101,15 @@ def create(
             metrics told with each value may become.
         relative_to_control: values count as differences to control.
         json: read the arguments of Study.create from standard input as a JSON object, unless --x0 is given,
-            and answer in JSON.
+            and answer in JSON. No other option is taken beside such an object.
     """
     from driftopt.study import Study
     from driftopt.study.next_step import full_command
 
+    given = locals()
     with io.exits(json):
         if x0 is None and json:
+            io.check_none_lost(create, given, "--x0 and --budget")
             options: Any = io.read_stdin()
             if not isinstance(options, dict) or "x0" not in options or "budget" not in options:
                 raise ValueError("the JSON object on standard input needs at least x0 and budget")
@@ -231,12 +233,15 @@ def tell(
         control: what the start's decision gave at the same time, in a second store.
         who: who says so, for the log; nobody, unless given.
         json: read {"id", "value"} with "sem", "x_deployed", "covariates", "metrics", "n", "control",
-            "who", or a list of such, from standard input, unless an id is given, and answer in JSON.
+            "who", or a list of such, from standard input, unless an id is given, and answer in JSON. No
+            other option is taken beside it.
     """
     from driftopt.study import Study
 
+    typed = locals()
     with io.exits(json):
         if id is None and json:
+            io.check_none_lost(tell, typed, "the trial's id and its value")
             given = io.read_stdin()
             answers: list[Any] = given if isinstance(given, list) else [given]
             if not all(isinstance(one, dict) and {"id", "value"} <= set(one) for one in answers):

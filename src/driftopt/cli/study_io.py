@@ -9,7 +9,7 @@ import json
 import re
 import socket
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -226,6 +226,17 @@ def read_stdin() -> Any:
         raise ValueError("--json expects JSON on standard input, and not nested that deeply") from None
     except ValueError as error:
         raise ValueError(f"--json expects JSON on standard input: {error}") from None
+
+
+def check_none_lost(command: Callable[..., Any], given: Mapping[str, Any], instead: str) -> None:
+    """Refuse options beside JSON on standard input: it is all that is read then, and they would be lost."""
+    usual = inspect.signature(command).parameters.values()
+    said = [one.name for one in usual if one.default not in (one.empty, given[one.name])]
+    if lost := [f"--{name.replace('_', '-')}" for name in said if name != "json"]:
+        raise ValueError(
+            f"{', '.join(lost)}: not read beside JSON on standard input. Say it in the JSON, or give "
+            f"{instead} and everything else as options"
+        )
 
 
 def check_options(options: dict[str, Any], create: Callable[..., Any]) -> None:
