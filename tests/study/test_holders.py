@@ -41,6 +41,29 @@ def test_holders_do_not_meet_and_nobody_in_particular_gets_another(url):
     assert study.ask().id != study.ask().id
 
 
+def test_a_holder_keeps_what_it_has_deployed_itself(url):
+    """Three times the start: what north has deployed is not deployed in the south."""
+    study = Study.create(url, "a", budget=20, **PLAIN)
+
+    def start(holder, *, fails=False):
+        trial = study.ask("confirm", holder)
+        assert trial.x.tolist() == study.spec.x0
+        study.fail(trial.id) if fails else study.tell(trial.id, 1.0)
+        assert Study.open(url, "a").trial(trial.id).keep == trial.keep == study.trials()[-1].keep
+        return trial.keep
+
+    assert [start("north"), start("south"), start("north")] == [False, False, True]  # x0 is recommended too
+    assert [start("south", fails=True), start("south")] == [True, False]
+    assert [start("north"), start("north")] == [False, True]
+    first = study.ask("confirm", "north")
+    assert (first.keep, start("south")) == (True, True)
+    study.fail(first.id)  # not the last one, and still nobody knows what is deployed in the north
+    assert [start("north"), start("north")] == [False, True]
+    trial = study.ask(holder="south")
+    study.tell(trial.id, bowl(trial))
+    assert not start("north")  # the south may be the same shop, and has deployed another decision
+
+
 def test_purposes_do_not_meet(url):
     study = drive(Study.create(url, "a", budget=20, reserve=8, control_every=4, **PLAIN))
     first, second = (study.ask(purpose, holder="till") for purpose in ("confirm", "stationarity"))

@@ -53,7 +53,7 @@ def test_one_decision_is_out_at_a_time_and_a_failure_begins_anew(clock):
     with pytest.raises(NothingToAsk, match="settles"):
         study.ask(holder="bo")
     study.tell(first.id, 1.0)
-    second = study.ask()
+    second = study.ask(holder="ana")
     assert (second.kind, second.keep) == ("settle", True)
     study.fail(second.id, "nobody knows what was deployed")
     anew = study.ask()

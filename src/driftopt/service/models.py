@@ -279,7 +279,7 @@ class Trial(_Returned):
     x: dict[str, float] = Field(description="The decision to deploy, by name.")
     kind: str
     state: str
-    keep: bool = Field(description="Whether it is what was deployed just before.")
+    keep: bool = Field(description="Whether it is what its holder deployed just before.")
     iteration: int
     draw: int
     point: int

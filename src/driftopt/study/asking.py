@@ -163,7 +163,7 @@ def _hand_out(session: Session, log: Writer, place: Place, x: np.ndarray, holder
     """Hand x out, or what must be deployed before it."""
     now, lease = session.clock(), session.spec.lease
     place, x = approach.first(session.spec, session.progress, place, x)
-    keep = session.progress.deployed.held(x) > 0
+    keep = session.progress.deployed.keeps(x, holder)
     asked = log.ask(place, x, holder, now, None if lease is None else now + lease)
     return as_trial(asked, [], tuple(session.spec.names), keep)
 

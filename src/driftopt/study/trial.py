@@ -67,7 +67,7 @@ class Trial:
     reason: str | None = None  # why it failed or is held
     answered_at: float | None = None  # seconds since the epoch
     history: tuple[Event, ...] = ()  # all that happened to it, oldest first
-    keep: bool = False  # whether it is the decision that was deployed just before
+    keep: bool = False  # whether it is the decision that its holder deployed just before
 
     @property
     def amended(self) -> bool:

@@ -149,7 +149,8 @@ class Deployed:
         self.x: str | None = None
         self._id, self._asked = 0, 0  # the last trial, and how many in a row ask for its decision
         self._lost: dict[int, int] = {}  # those of them that failed or expired, by trial: which in the row
-        self.kept: set[int] = set()  # trials whose decision was deployed just before
+        self._by: dict[str, tuple[int, int]] = {}  # by holder, its last of them: trial and which in the row
+        self.kept: set[int] = set()  # trials whose decision their holder has deployed just before
 
     @property
     def _periods(self) -> int:
@@ -162,32 +163,49 @@ class Deployed:
         """
         if isinstance(row, Asked):
             if row.x != self.x:
-                self._asked, self._lost = 0, {}
+                self._asked, self._lost, self._by = 0, {}, {}
             self._asked += 1
             self.x, self._id = row.x, row.id
-            if self._periods > 1:
+            if self._has(row.holder):
                 self.kept.add(row.id)
+            self._by[row.holder] = row.id, self._asked
         elif isinstance(row, Happened) and row.kind in ("failed", "expired") and row.trial_id == self._id:
             self._lost[self._id] = self._asked
+        elif isinstance(row, Happened) and row.kind in ("failed", "expired"):
+            self._by = {holder: last for holder, last in self._by.items() if last[0] != row.trial_id}
         elif isinstance(row, Happened) and row.kind in ("complete", "corrected") and row.trial_id is not None:
             self._lost.pop(row.trial_id, None)
 
     def as_data(self) -> list[Any]:
         """All of it in plain values."""
         lost = [[id, number] for id, number in self._lost.items()]
-        return [self.x, self._id, self._asked, lost, np.array(sorted(self.kept), np.int64)]
+        by = [[holder, *last] for holder, last in self._by.items()]
+        return [self.x, self._id, self._asked, lost, by, np.array(sorted(self.kept), np.int64)]
 
     @classmethod
     def from_data(cls, data: Sequence[Any]) -> "Deployed":
         """The same again."""
         again = cls()
-        again.x, again._id, again._asked, lost, kept = data
+        again.x, again._id, again._asked, lost, by, kept = data
         again._lost, again.kept = dict(lost), set(kept.tolist())
+        again._by = {holder: (id, number) for holder, id, number in by}
         return again
 
     def held(self, x: np.ndarray) -> int:
         """For how many periods x is deployed by now."""
         return self._periods if vector_as_json(x) == self.x else 0
+
+    def keeps(self, x: np.ndarray, holder: str) -> bool:
+        """Whether a holder that is to deploy x changes nothing: nobody has deployed another decision since.
+
+        What one holder has deployed is not deployed at another's, and of two in one shop the last one counts.
+        """
+        return vector_as_json(x) == self.x and self._has(holder)
+
+    def _has(self, holder: str) -> bool:
+        """Whether a holder has deployed the present decision, and no failure since has left it unknown."""
+        _, number = self._by.get(holder, (0, 0))
+        return number > max(self._lost.values(), default=0)
 
 
 def as_trial(asked: Asked, happened: Sequence[Happened], names: tuple[str, ...], keep: bool = False) -> Trial:
