@@ -127,6 +127,17 @@ def test_export_plot_and_stationarity(prices, shell, tmp_path):
     assert json.loads(shell("show", prices, "weekly", "--json")[1])["summary"]["spent"] == 12
 
 
+def test_a_recommendation_that_is_worse_says_so(prices, shell):
+    for _ in range(4):
+        shell("tell", prices, "weekly", json.loads(shell("ask", prices, "weekly", "--json")[1])["id"], 3.0)
+    for value in (5.0, 10.0, 5.1, 10.1):
+        _, out, _ = shell("ask", prices, "weekly", "--purpose", "confirm", "--json")
+        shell("tell", prices, "weekly", json.loads(out)["id"], value)
+    said = "the recommendation was measured to be worse than the start, by 5 ± "
+    assert f"\n# {said}" in shell("recommend", prices, "weekly")[1]
+    assert json.loads(shell("recommend", prices, "weekly", "--json")[1])["warning"].startswith(said)
+
+
 def test_telling_starts_no_jax(prices):
     script = (
         "import sys; from driftopt.cli import app\n"

@@ -20,9 +20,13 @@ def pair(start, found, point=0, **more):
     return [told(start, "confirm", point, 0, **more), told(found, "confirm", point, 1, **more)]
 
 
+def found(trials, direction="minimize", iterations=3, left=9, settle=1):
+    spec = SimpleNamespace(direction=direction, names=("p", "q"), settle=settle)
+    return recommend(spec, np.zeros(2), iterations, 9, left, trials)
+
+
 def improvement(trials, direction="minimize", iterations=3):
-    spec = SimpleNamespace(direction=direction, names=("p", "q"))
-    return recommend(spec, np.zeros(2), iterations, 9, trials).improvement
+    return found(trials, direction, iterations).improvement
 
 
 def test_a_mean_is_that_of_the_values_that_came():
@@ -66,6 +70,44 @@ def test_what_confirmed_another_recommendation_does_not_count():
     pairs = [*pair(5.0, 3.0), *pair(5.0, 4.0, 1)]
     assert improvement(pairs) is not None
     assert improvement(pairs, iterations=4) is None
+
+
+@pytest.mark.parametrize(
+    ("trials", "left", "said"),
+    [
+        ([], 4, "ask for the purpose confirm to measure it"),
+        (pair(5.0, 3.0), 2, "ask for the purpose confirm to measure it, 2 times more"),
+        ([*pair(5.0, 3.0), *pair(5.0, None, 1, state="failed")[1:]], 2, "measure it, 2 times more"),
+        ([*pair(5.0, 3.0), told(4.0, "confirm", 1)], 1, "measure it, 1 time more"),
+        ([*pair(5.0, 3.0), *pair(None, None, 1, state="pending")], 0, "confirm are awaited"),
+        ([], 2, "takes 4 more for the purpose confirm, and 2 are left; one pair is enough where both values"),
+        ([], 1, "takes 4 more for the purpose confirm, and 1 is left"),
+        (pair(5.0, 3.0), 0, "takes 2 more for the purpose confirm, and 0 are left; one pair is enough"),
+    ],
+)
+def test_what_would_make_the_improvement_known(trials, left, said):
+    """Only what the budget can still pay is advised."""
+    assert said in found(trials, left=left).note
+    assert ("one pair" in found(trials, left=left).note) == ("one pair" in said)
+
+
+def test_where_decisions_settle_a_pair_takes_more():
+    assert "takes 8 more for the purpose confirm, and 7 are left" in found([], left=7, settle=2).note
+    assert "to measure it" in found([], left=8, settle=2).note
+
+
+def test_a_recommendation_that_was_measured_to_be_worse_says_so():
+    worse = found([*pair(10.0, 5.0), *pair(10.1, 5.1, 1)], "maximize")
+    assert worse.warning.startswith("the recommendation was measured to be worse than the start, by 5 ± ")
+    assert "the start is better kept; two pairs say little of their error" in worse.warning
+    assert "better kept" in repr(worse)
+    third = [*pair(10.0, 5.0), *pair(10.1, 5.1, 1), *pair(10.2, 5.0, 2)]
+    assert found(third, "maximize").warning.endswith("the start is better kept")
+    assert found(third, "minimize").warning is None
+    noise = [*pair(10.0, 5.0), *pair(10.0, 11.0, 1)]  # −2 ± 3
+    assert found(noise, "maximize").warning is None
+    start = [*pair(10.0, 5.0, iteration=0), *pair(10.1, 5.1, 1, iteration=0)]
+    assert found(start, "maximize", iterations=0).warning is None  # the start itself
 
 
 def test_only_whole_pairs_certify():

@@ -104,10 +104,39 @@ def test_the_end_says_what_to_ask_for(clock):
     drive(study, purpose="confirm")
     assert study.summary().next.what == "the budget is spent: ask for the recommendation"
     assert "(standard error), from 3 values" in shown(study)
+    study.extend(20)
+    drive(study)
+    assert study.summary().next.what.startswith("the budget is spent but for 6 deployments: measure")
     stopped = Study.create("sqlite://", "weekly", budget=12, clock=clock, **PLAIN)
     stopped.stop("the shop closes")
     assert "the shop closes" in shown(stopped)
-    assert stopped.summary().next.what.startswith("the study is stopped: measure")
+    assert stopped.summary().next.what.startswith("the study is stopped, 12 deployments left: measure")
+
+
+def test_the_end_says_what_few_deployments_can_still_measure():
+    study = drive(Study.create("sqlite://", "weekly", budget=12, reserve=2, **PLAIN))
+    assert study.summary().next.what.endswith("tell each value with its sem: too few are left to go without")
+    drive(study, purpose="confirm")
+    assert "takes 2 more for the purpose confirm, and 0 are left" in study.recommend().note
+    for trial in study.trials(kind="confirm"):
+        study.correct(trial.id, trial.value, sem=0.1)
+    assert study.recommend().improvement is not None
+    with pytest.raises(ValueError, match=r"reserve must be 0 or at least 2.*; got 1\. Better 4"):
+        Study.create("sqlite://", "b", budget=12, reserve=1, **PLAIN)
+
+
+def test_a_recommendation_that_is_worse_than_the_start_is_said_to_be(tmp_path):
+    study = drive(Study.create(tmp_path / "a.db", "a", budget=14, reserve=6, direction="maximize", **PLAIN))
+    for value in (10.0, 5.0, 10.1, 5.1):
+        study.tell(study.ask("confirm").id, value)
+    said = "the recommendation was measured to be worse than the start"
+    assert study.summary().warnings[0].startswith(said)
+    assert said in " ".join(shown(study).replace("│", "").split())
+    what = "the budget is spent but for 2 deployments: keep the start, which was measured to be better"
+    assert study.summary().next.what == what
+    page = study.write_page(tmp_path / "a.html").read_text()
+    assert said in page
+    assert "the start is better kept" in study.recommend().known
 
 
 @pytest.mark.parametrize("how", [{}, {"parallel": 2}, {"settle": 2}, {"reserve": 4}, {"control_every": 3}])

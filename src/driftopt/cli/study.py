@@ -92,7 +92,8 @@ def create(
         max_change: the largest distance between two consecutive deployments.
         control_every: deploy the start first and again after every so many other deployments; 1: every second
             deployment is the start.
-        reserve: deployments kept for confirmation and stationarity.
+        reserve: deployments kept for confirmation and stationarity. To tell an improvement takes two pairs of
+            start and recommendation, so 4, times --settle; one where values come with a --sem.
         settle: hold every decision for so many deployments and use the last answer.
         guard: hold an answer so many times as far from the median of the others as is usual; 0: hold none.
         covariates: names, comma-separated, of what else is known of each deployment and the decision cannot
@@ -311,8 +312,9 @@ def recommend(url: Url, name: Name, *, json: Json = False) -> None:
         lines = [f"{key:<{width}}  {value}" for (key, _), value in shown]
         gain = found["improvement"]
         known = "" if gain is None else f": {gain['mean']:.6g} ± {gain['sem']:.2g} (standard error)"
-        metrics = [f"# {one.words}" for one in study.recommend().metrics]
-        io.say(json, found, lambda: "\n".join([*lines, f"# {found['note']}{known}", *metrics]))
+        said = [found["note"] + known] + ([found["warning"]] if "warning" in found else [])
+        said += [one.words for one in study.recommend().metrics]
+        io.say(json, found, lambda: "\n".join([*lines, *(f"# {one}" for one in said)]))
 
 
 @app.command

@@ -313,6 +313,7 @@ def recommended(study: Any) -> dict[str, Any]:
         "spent": found.spent,
         "improvement": gain,
         "note": found.note,
+        **({} if found.warning is None else {"warning": found.warning}),
         **({"metrics": [asdict(one) for one in found.metrics]} if found.metrics else {}),
     }
 

@@ -63,10 +63,12 @@ def specify(
     space, built, given = _method(name, radius, params, own, width, limit, space)
     space.check_trials(given.get("max_radius") if built.finds_radius else built.radius)
     points, repeats = built.points(space.dim), int(built.batch)
-    if limit is not None and 0 < reserve < 2 * held:
+    if 0 < reserve < 2 * held:
+        way = "" if limit is None else ", way not counted"
         raise ValueError(
             f"reserve must be 0 or at least {2 * held}, for a deployment of the start and one of the "
-            f"recommendation, way not counted; got {reserve}"
+            f"recommendation{way}; got {reserve}. Better {4 * held}: one pair tells an improvement only with "
+            "the standard errors (sem) of its values"
         )
     needed = points * repeats * held * (1 + built.warmup)
     if reserve and usable < needed:

@@ -8,6 +8,7 @@ import numpy as np
 
 from driftopt.study import approach
 from driftopt.study.progress import Progress
+from driftopt.study.recommendation import improvement, still_to_ask
 from driftopt.study.spec import Spec
 from driftopt.study.trial import Trial
 
@@ -66,11 +67,9 @@ def next_step(
         what += ", or ask for another meanwhile" if more else ", or say that it failed"
         other = command("ask --new") if more else command("fail", str(first.id), "REASON")
         return NextStep(what, (command("tell", str(first.id), "VALUE"), other))
-    ended = progress.stopped is not None
-    if not ended and _can_ask(spec, progress, trials):
+    if _can_ask(spec, progress, trials):
         return NextStep("ask for the next deployment", (command("ask"),))
-    price = _pair(spec, progress, trials)
-    return _end(progress, "the study is stopped" if ended else "the budget is spent", price, command)
+    return _end(spec, progress, _pair(spec, progress, trials), command)
 
 
 def _last(spec: Spec, trials: Sequence[Trial]) -> np.ndarray:
@@ -84,14 +83,22 @@ def _pair(spec: Spec, progress: Progress, trials: Sequence[Trial]) -> int:
     return approach.price(spec, progress, spec.start) + between + spec.settle
 
 
-def _end(progress: Progress, why: str, price: int, command: Callable[..., str]) -> NextStep:
+def _end(spec: Spec, progress: Progress, price: int, command: Callable[..., str]) -> NextStep:
     left = progress.budget - progress.spent
-    told = [trial for trial in progress.evaluations("confirm")[0] if trial.state == "complete"]
-    if left >= price and len(told) < 4:
-        what = f"{why}: measure what the recommendation is worth; {left} deployments are left"
+    count = f"{left} deployment{'s' * (left != 1)}"
+    if progress.stopped is not None:
+        why = f"the study is stopped, {count} left"
+    else:
+        why = "the budget is spent" + (f" but for {count}" if left > 0 else "")
+    missing = still_to_ask(progress.evaluations("confirm")[0])
+    if left >= price and missing > 0:
+        few = ", and tell each value with its sem: too few are left to go without"
+        what = f"{why}: measure what the recommendation is worth{few if left < missing * spec.settle else ''}"
         return NextStep(what, (command("ask --purpose confirm"), command("recommend")))
-    rest = f", {left} deployment{'s' * (left > 1)} left" if left > 0 else ""
-    return NextStep(f"{why}{rest}: ask for the recommendation", (command("recommend"),))
+    gain = improvement(spec, progress.closed, progress.confirming) if progress.closed else None
+    if gain is not None and gain.warning is not None:
+        return NextStep(f"{why}: keep the start, which was measured to be better", (command("recommend"),))
+    return NextStep(f"{why}: ask for the recommendation", (command("recommend"),))
 
 
 def _can_ask(spec: Spec, progress: Progress, trials: Sequence[Trial]) -> bool:

@@ -133,6 +133,11 @@ class Progress:
         now = [as_trial(*rows, names, self._kept(rows)) for rows in named if self._of_present(rows[0])]
         return now, max(before, default=-1) + 1
 
+    @property
+    def confirming(self) -> list[Trial]:
+        """What the recommendation's improvement is known from: control, and what confirms the present one."""
+        return [*self.beside("control"), *self.evaluations("confirm")[0]]
+
     def unanswered(self, holder: str, purpose: str) -> list[Asked]:
         """What a holder was handed for a purpose and has not answered, oldest first.
 

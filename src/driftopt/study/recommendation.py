@@ -1,5 +1,6 @@
 """The recommended decision, with what is honestly known of its improvement: never the best value seen."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,8 @@ from driftopt import averages
 from driftopt.study import display
 from driftopt.study.spec import Spec
 from driftopt.study.trial import Trial
+
+PAIRS = 2  # that confirm: their differences show the error of their mean
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,18 @@ class Improvement:
     recommended: Mean
     start: Mean
     basis: str
+
+    @property
+    def warning(self) -> str | None:
+        """What to do where it is none, beyond two standard errors: keep the start."""
+        if not self.mean < -2 * self.sem:
+            return None
+        few = "; two pairs say little of their error, so measure more where you can"
+        return (
+            f"the recommendation was measured to be worse than the start, by {-self.mean:.4g} ± "
+            f"{self.sem:.2g} (standard error): the start is better kept"
+            f"{few if self.recommended.n == PAIRS else ''}"
+        )
 
 
 @dataclass(frozen=True)
@@ -71,10 +86,18 @@ class Recommendation:
         return dict(zip(self.names, self.x.tolist(), strict=True))
 
     @property
+    def warning(self) -> str | None:
+        """That it was measured to be worse than the start, where it was."""
+        return None if self.improvement is None or self.iterations == 0 else self.improvement.warning
+
+    @property
     def known(self) -> str:
         """What is known of the improvement, in words."""
         gain = self.improvement
-        return self.note if gain is None else f"improvement {gain.mean:.4g} ± {gain.sem:.2g} (standard error)"
+        if gain is None:
+            return self.note
+        rest = "" if self.warning is None else ": the start is better kept"
+        return f"improvement {gain.mean:.4g} ± {gain.sem:.2g} (standard error){rest}"
 
     def __repr__(self) -> str:
         return f"<Recommendation: {display.decision(self.names, self.x.tolist())}; {self.known}>"
@@ -96,21 +119,44 @@ def mean_of(trials: Sequence[Trial]) -> Mean | None:
 
 
 def recommend(
-    spec: Spec, x: np.ndarray, iterations: int, spent: int, others: Sequence[Trial]
+    spec: Spec, x: np.ndarray, iterations: int, spent: int, left: int, others: Sequence[Trial]
 ) -> Recommendation:
-    """`others` are the study's control and confirm trials."""
-    improvement = _improvement(spec, iterations, others)
+    """`others` are the study's control and confirm trials, `left` the deployments that may still be made."""
+    gain = improvement(spec, iterations, others)
     if iterations == 0:
         note = "no iteration is complete: this is the start"
-    elif improvement is None:
-        note = "improvement over the start is unknown: ask for the purpose confirm to measure it"
+    elif gain is None:
+        confirming = [t for t in others if t.kind == "confirm" and t.iteration == iterations]
+        note = f"improvement over the start is unknown: {_to_measure(spec, confirming, left)}"
     else:
-        note = f"improvement over the start, from {improvement.basis}"
-    return Recommendation(x, tuple(spec.names), iterations, spent, improvement, note)
+        note = f"improvement over the start, from {gain.basis}"
+    return Recommendation(x, tuple(spec.names), iterations, spent, gain, note)
 
 
-def _improvement(spec: Spec, iterations: int, others: Sequence[Trial]) -> Improvement | None:
-    """Fresh values at the recommendation against values at the start.
+def still_to_ask(confirming: Sequence[Trial]) -> int:
+    """How many more must be asked for the purpose confirm until two pairs are whole, or out."""
+    places = {(t.point, t.sample) for t in confirming if t.state in ("complete", "pending")}
+    sides = Counter(point for point, _ in places)
+    return 2 * PAIRS - sum(count for _, count in sides.most_common(PAIRS))
+
+
+def _to_measure(spec: Spec, confirming: Sequence[Trial], left: int) -> str:
+    """What makes the improvement known, as far as the budget goes."""
+    missing = still_to_ask(confirming)
+    if missing == 0:
+        return "answers for the purpose confirm are awaited"
+    if missing * spec.settle <= left:
+        times = "" if missing == 2 * PAIRS else f", {missing} time{'s' * (missing > 1)} more"
+        return f"ask for the purpose confirm to measure it{times}"
+    one = missing <= PAIRS or 2 * spec.settle <= left
+    rest = "; one pair is enough where both values are told with their sem" if one else ""
+    is_left = f"{left} {'is' if left == 1 else 'are'} left"
+    more = missing * spec.settle
+    return f"to measure it takes {more} more for the purpose confirm, and {is_left}{rest}"
+
+
+def improvement(spec: Spec, iterations: int, others: Sequence[Trial]) -> Improvement | None:
+    """What is known of it: fresh values at the recommendation against values at the start.
 
     Two values of a pair saw the same weeks, so that the error is that of the differences, sd(d_i)/√n: what
     moves both sides alike takes no part in it. Controls from the whole study stand in where there is no pair.

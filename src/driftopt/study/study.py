@@ -113,7 +113,8 @@ class Study:
                 gone to in steps (trials of the kind "way"), which the budget counts.
             control_every: deploy x0 first and again after every so many other deployments, to see the world
                 drift; 1: every second deployment is x0.
-            reserve: deployments kept for confirmation and stationarity.
+            reserve: deployments kept for confirmation and stationarity. To tell an improvement takes two
+                pairs of start and recommendation, so 4, times `settle`; one where values come with a sem.
             settle: hold every decision for so many deployments and use the last one's answer, where people
                 react slowly. The budget counts them all, and a trial's `keep` says that nothing changes.
             guard: an answer so many times as far from the median of the others as is usual is held until
@@ -539,8 +540,8 @@ class Study:
             self._session.follow()
             x = self._session.state().recommendation()
             progress = self._session.progress
-            others = [*progress.beside("control"), *progress.evaluations("confirm")[0]]
-            found = recommend(self.spec, x, progress.closed, progress.spent, others)
+            left, others = progress.budget - progress.spent, progress.confirming
+            found = recommend(self.spec, x, progress.closed, progress.spent, left, others)
             if not self.spec.limits:
                 return found
             return replace(found, metrics=estimates(self.spec, progress.closed, self._trials()))

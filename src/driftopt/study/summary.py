@@ -16,6 +16,7 @@ from driftopt.study.change_point import ChangePoint, change
 from driftopt.study.errors import Holding
 from driftopt.study.next_step import NextStep, next_step
 from driftopt.study.progress import Progress
+from driftopt.study.recommendation import improvement
 from driftopt.study.spec import Spec
 from driftopt.study.trial import STATES, Place, Trial
 
@@ -214,6 +215,8 @@ def _side(spec: Spec, progress: Progress, trials: Sequence[Trial]) -> dict[str, 
     changed = change(deployed) or change([t.control for t in told if t.control is not None])
     said: dict[str, Any] = {"halted": progress.halted, "change": changed}
     warnings = [] if changed is None else [changed.words]
+    gain = improvement(spec, progress.closed, progress.confirming) if progress.closed else None
+    warnings += [] if gain is None or gain.warning is None else [gain.warning]
     if spec.covariates:
         effects = tuple(found(spec.answers, progress.memory, of_trials(spec.covariates, trials)).values())
         learnt = spec.answers.memory_of(progress.memory, Covariates)
