@@ -5,6 +5,14 @@ import json
 import pytest
 
 
+def test_a_stopped_study_does_not_go_on(prices, shell):
+    assert shell("resume", prices, "weekly")[0] == 0  # it goes on anyway
+    shell("stop", prices, "weekly", "the shop closes")
+    code, out, err = shell("resume", prices, "weekly", "--json")
+    assert (code, out) == (2, "")
+    assert json.loads(err)["error"].startswith("the study was stopped (the shop closes): create another one")
+
+
 def test_studies_are_listed_stopped_moved_and_deleted(prices, shell, tmp_path):
     decision = shell("ask", prices, "weekly", "--holder", "till")[1].splitlines()[1:]
     assert all(len(line.split(".")[1]) <= 3 for line in decision), decision  # as it is typed

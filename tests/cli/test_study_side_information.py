@@ -31,8 +31,10 @@ def test_covariates_n_and_control_are_told_and_corrected(tmp_path, shell):
 def test_a_hard_limit_halts_and_resume_goes_on(tmp_path, shell):
     path = tmp_path / "a.db"
     create(shell, path, "--limits", '{"complaints": {"max": 5, "hard": true}}')
-    for id, code in ((1, 0), (2, 7)):
-        shell("ask", path, "shop")
+    for id, code in ((1, 0), (2, 7), (3, 0), (4, 7)):
+        if id == 3:
+            assert shell("resume", path, "shop", "counted twice")[:2] == (0, "study 'shop' goes on\n")
+        assert shell("ask", path, "shop")[0] == 0
         told = shell("tell", path, "shop", id, "12.5", "--metric", "complaints=9")
         assert told[:2] == (code, f"trial {id}: complete\n")
     assert "Deploy the start again" in told[2]
@@ -41,5 +43,8 @@ def test_a_hard_limit_halts_and_resume_goes_on(tmp_path, shell):
     assert "Deploy the start again" in error
     assert "halted" in shell("show", path, "shop")[1]
     assert "complaints: 9" in shell("recommend", path, "shop")[1]
-    assert shell("resume", path, "shop", "counted twice", "--json")[0] == 0
-    assert shell("ask", path, "shop")[0] == 0
+    shell("stop", path, "shop")
+    assert shell("ask", path, "shop", "--purpose", "confirm")[0] == 7
+    said = "study 'shop' is stopped, but may be confirmed again\n"
+    assert shell("resume", path, "shop", "counted twice")[:2] == (0, said)
+    assert shell("ask", path, "shop", "--purpose", "confirm")[0] == 0

@@ -150,7 +150,7 @@ def stop(url: Url, name: Name, reason: str = "", *, who: str | None = None, json
 
 
 def resume(url: Url, name: Name, reason: str = "", *, who: str | None = None, json: Json = False) -> None:
-    """Go on with a study that a hard limit has halted.
+    """Go on with a study that a hard limit has halted; one that was stopped does not go on.
 
     Args:
         reason: why it may go on, in a few words, for the log.
@@ -160,7 +160,8 @@ def resume(url: Url, name: Name, reason: str = "", *, who: str | None = None, js
 
     with io.exits(json), Study.open(url, name) as study:
         study.resume(reason, who=who or io.this_user())
-        io.say(json, {"study": name, "halted": False}, lambda: f"study {name!r} goes on")
+        now = "goes on" if study.status().stopped is None else "is stopped, but may be confirmed again"
+        io.say(json, {"study": name, "halted": False}, lambda: f"study {name!r} {now}")
 
 
 def list_studies(url: Url, *, json: Json = False) -> None:

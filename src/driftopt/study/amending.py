@@ -143,9 +143,8 @@ def extend(session: Session, budget: Any, reason: Any, who: Any) -> None:
 
     def work(log: Writer) -> None:
         session.catch_up(log)
-        now, stopped = session.progress.budget, session.progress.stopped
-        if stopped is not None:
-            raise ValueError(f"the study was stopped ({stopped}): create another one from its recommendation")
+        _check_not_stopped(session)
+        now = session.progress.budget
         if total < now:
             raise ValueError(f"budget must be more than the present {now} deployments, got {total}")
         if total > now:
@@ -155,15 +154,25 @@ def extend(session: Session, budget: Any, reason: Any, who: Any) -> None:
 
 
 def resume(session: Session, reason: Any, who: Any) -> None:
-    """A study that is halted goes on. Another one is left alone."""
+    """A study that is halted goes on; one that goes on anyway is left alone.
+
+    One that was stopped as well can be confirmed from then on, as it could before.
+    """
     why, by = _reason(reason), str(checks.text("who", who))
 
     def work(log: Writer) -> None:
         session.catch_up(log)
         if session.progress.halted is not None:
             log.say(None, "resumed", session.clock(), reason=why, who=by)
+        else:
+            _check_not_stopped(session)
 
     session.write(work, again=True)
+
+
+def _check_not_stopped(session: Session) -> None:
+    if (stopped := session.progress.stopped) is not None:
+        raise ValueError(f"the study was stopped ({stopped}): create another one from its recommendation")
 
 
 def stop(session: Session, reason: Any, who: Any) -> None:

@@ -476,6 +476,9 @@ class Study:
         Args:
             reason: why it may go on, for those who read the log.
             who: who says so; this process, unless named.
+
+        Raises:
+            ValueError: the study was stopped, which is for ever.
         """
         amending.resume(self._session, reason, who or this_process())
 
