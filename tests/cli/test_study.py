@@ -110,6 +110,19 @@ def test_show_fits_eighty_columns(clock):
         assert words in page, page
 
 
+def test_show_has_the_limit_of_a_metric_whole(clock):
+    limits = {"complaints in the first hour": {"max": 5.25, "hard": True}}
+    study = Study.create("sqlite://", "a", budget=20, clock=clock, limits=limits, **PLAIN)
+    for _ in range(2):
+        trial = study.ask()
+        study.tell(trial.id, bowl(trial), metrics={"complaints in the first hour": 1.2345})
+    page = io.StringIO()
+    Console(file=page, width=80).print(study.page())
+    said = " ".join(page.getvalue().replace("│", " ").split())
+    assert study.recommend().metrics[0].words in said
+    assert all(len(line) <= 80 for line in page.getvalue().splitlines())
+
+
 def test_export_plot_and_stationarity(prices, shell, tmp_path):
     study = Study.open(prices, "weekly")
     drive(study)

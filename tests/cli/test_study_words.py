@@ -37,6 +37,18 @@ def test_a_list_with_a_unit_in_it(tmp_path, shell):
     )
 
 
+def test_blanks_after_commas_are_no_part_of_what_is_typed(tmp_path, shell):
+    words = ["--x0", "1, 2", "--radius", "0.1, 0.2", "--names", "tea, mug", "--covariates", "footfall, rain"]
+    words += ["--bounds", "0:3, 0: 4", "--grid", "0.1, ", "--budget", 9]
+    assert shell("create", tmp_path / "a.db", "a", *words)[0] == 0
+    spec = Study.open(tmp_path / "a.db", "a").spec
+    assert (spec.x0, spec.names, spec.covariates) == ([1.0, 2.0], ["tea", "mug"], ["footfall", "rain"])
+    assert spec.bounds == [[0.0, 3.0], [0.0, 4.0]]
+    shell("ask", tmp_path / "a.db", "a")
+    told = ("tell", tmp_path / "a.db", "a", 1, "5", "--covariate", "rain = 1", "--x-deployed", "1, 2")
+    assert shell(*told)[0] == 0
+
+
 def test_what_was_created_and_what_to_deploy_first(tmp_path, shell):
     place = tmp_path / "my shop.db"
     code, out, _ = shell("create", place, "a", "--x0", "2", "--radius", 0.1, "--budget", 9)

@@ -127,7 +127,7 @@ def create(
                 "params": io.params(param),
             }
             options |= {
-                "names": None if names is None else names.split(","),
+                "names": io.names(names),
                 "direction": direction,
                 "rng": rng,
             }
@@ -144,7 +144,7 @@ def create(
                 "reserve": reserve,
                 "settle": settle,
                 "guard": guard or None,
-                "covariates": None if covariates is None else covariates.split(","),
+                "covariates": io.names(covariates),
                 "limits": io.limits(limits),
                 "relative_to_control": relative_to_control,
             }

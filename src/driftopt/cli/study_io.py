@@ -85,10 +85,24 @@ def this_user() -> str:
 
 
 def vector(text: str | None, option: str) -> list[float] | None:
-    return None if text is None else [_number(part, option, text) for part in text.split(",")]
+    return None if text is None else [_number(part, option, text) for part in _parts(text)]
+
+
+def names(text: str | None) -> list[str] | None:
+    return None if text is None else _parts(text)
+
+
+def _parts(text: str) -> list[str]:
+    """What is between commas, without the blanks that people type after them.
+
+    >>> _parts("footfall, rain")
+    ['footfall', 'rain']
+    """
+    return [part.strip() for part in text.split(",")]
 
 
 def _number(part: str, option: str, text: str) -> float:
+    part = part.strip()
     if not _NUMBER.fullmatch(part):
         where = "" if part == text else f" in {text!r}"
         raise ValueError(f"{option}: {part!r}{where} is not a number{_as_typed(part)}")
@@ -120,11 +134,11 @@ def bounds(text: str | None, dim: int) -> list[tuple[float | None, float | None]
     if text is None:
         return None
     pairs: list[tuple[float | None, float | None]] = []
-    for part in text.split(","):
+    for part in _parts(text):
         low, separator, high = part.partition(":")
         if not separator:
             raise ValueError(f"--bounds must be low:high pairs, comma-separated; got {text!r}")
-        sides = [_number(side, "--bounds", text) if side else None for side in (low, high)]
+        sides = [_number(side, "--bounds", text) if side.strip() else None for side in (low, high)]
         pairs.append((sides[0], sides[1]))
     return pairs * dim if len(pairs) == 1 else pairs
 
@@ -140,7 +154,7 @@ def grid(text: str | None, dim: int) -> list[Any] | None:
     if text is None:
         return None
     steps: list[Any] = []
-    for part in text.split(","):
+    for part in _parts(text):
         step, separator, through = part.partition("@")
         if not part:
             steps.append(None)
@@ -185,7 +199,8 @@ def named(given: list[str] | None, option: str) -> dict[str, float] | None:
     """Numbers by name, as in --covariate footfall=120 --covariate rain=0.5; None where none is given."""
     table: dict[str, float] = {}
     for item in given or []:
-        name, separator, text = item.rpartition("=")
+        before, separator, text = item.rpartition("=")
+        name = before.strip()
         if not separator or not name:
             raise ValueError(f"{option} must be name=number, got {item!r}")
         if name in table:

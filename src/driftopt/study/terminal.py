@@ -35,7 +35,7 @@ def page(spec: Spec, summary: Summary, recommendation: Recommendation, now: floa
     more.add_column()
     more.add_row("improvement", _honesty(recommendation))
     for one in recommendation.metrics:
-        more.add_row("metric", _name(one.words))
+        more.add_row("metric", _name(one.words, whole=True))  # its limit comes last
     _open(more, spec, summary, now)
     title = _name(f"{summary.name} · {summary.method} · {summary.direction}")
     panel = Panel(Group(*parts, more), title=title, title_align="left", width=78)
@@ -44,13 +44,14 @@ def page(spec: Spec, summary: Summary, recommendation: Recommendation, now: floa
     return Group(panel, Text.assemble((f"Now: {summary.next.what}", "bold"), commands, overflow="fold"))
 
 
-def _name(text: str) -> Text:
-    """Foreign words: Text, not str, since rich would read "tea [eur]" as markup.
+def _name(text: str, *, whole: bool = False) -> Text:
+    """Foreign words on one line, or `whole`: Text, not str, since rich would read "tea [eur]" as markup.
 
     What is written from right to left is followed by a mark, so that numbers after it stay where they are.
     """
     turned = any(unicodedata.bidirectional(sign) in ("R", "AL") for sign in text)
-    return Text(one_line(text) + _LEFT_TO_RIGHT * turned, no_wrap=True, overflow="ellipsis")
+    overflow = "fold" if whole else "ellipsis"
+    return Text(one_line(text) + _LEFT_TO_RIGHT * turned, no_wrap=not whole, overflow=overflow)
 
 
 def _progress(facts: Table, summary: Summary, now: float) -> None:
