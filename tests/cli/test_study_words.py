@@ -14,8 +14,9 @@ from support.study_worlds import PLAIN
         ("21,4", "got '21,4'; type 21.4, with a point"),
         ("21.4 EUR", "got '21.4 EUR'; type 21.4, without a unit"),
         ("€21.4", "type 21.4, without a unit"),
-        ("1.234,5", "with a point and nothing else"),
-        ("1 234.5", "with a point and nothing else"),
+        ("1.234,5", "got '1.234,5'; type digits with a point and nothing else"),
+        ("1 234.5", "type digits with a point and nothing else"),
+        ("1_000", "got '1_000'; type digits with a point and nothing else"),
         ("", "value must be a number, got ''"),
         ("much", "value must be a number, got 'much'"),
     ],
@@ -76,6 +77,21 @@ def test_a_conflict_says_what_stands(prices, shell):
     code, _, err = shell("tell", prices, "weekly", 1, "22")
     assert code == 5
     assert "was already told -21.9, then corrected 21.9; it cannot also be 22.0" in err
+
+
+@pytest.mark.parametrize("place", ["1.9,1.9", None])
+def test_a_conflict_about_the_place_says_what_works(prices, shell, place):
+    """Far from the asked point or within the tolerance: no correction says where it was."""
+    x = json.loads(shell("ask", prices, "weekly", "--json")[1])["x"].values()
+    shell("tell", prices, "weekly", 1, 5)
+    near = ",".join(str(one + 0.001) for one in x)
+    code, _, err = shell("tell", prices, "weekly", 1, 5, f"--x-deployed={place or near}")
+    assert code == 5
+    assert "cannot be corrected; if it was elsewhere, `void` takes the answer back" in err
+    if place is None:
+        assert "`correct` replaces" in shell("tell", prices, "weekly", 1, 6, f"--x-deployed={near}")[2]
+    shell("void", prices, "weekly", 1)
+    assert "`correct` replaces" in shell("tell", prices, "weekly", 1, 6)[2]
 
 
 def test_what_does_not_count_is_said_to_whoever_deploys_it(tmp_path, shell):

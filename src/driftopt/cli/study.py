@@ -95,7 +95,8 @@ def create(
         reserve: deployments kept for confirmation and stationarity. To tell an improvement takes two pairs of
             start and recommendation, so 4, times --settle; one where values come with a --sem.
         settle: hold every decision for so many deployments and use the last answer.
-        guard: hold an answer so many times as far from the median of the others as is usual; 0: hold none.
+        guard: hold an answer so many times as far outside of the range of the last 30 as an answer usually is
+            from the one before it; 0: hold none.
         covariates: names, comma-separated, of what else is known of each deployment and the decision cannot
             move, such as footfall,rain: it is told with the value, and what it explains is taken out.
         limits: JSON, {"complaints": {"max": 5}}, with "min" or "hard": true as well: how large or small

@@ -119,14 +119,16 @@ def number(text: str | None, option: str) -> float | None:
 def _as_typed(text: str) -> str:
     """How a number is typed, where one can be seen in what was typed.
 
-    >>> _as_typed("21,4"), _as_typed("21.4 EUR"), _as_typed("12,000.5"), _as_typed("much")
-    ('; type 21.4, with a point', '; type 21.4, without a unit', '; with a point and nothing else', '')
+    >>> _as_typed("21,4"), _as_typed("21.4 EUR"), _as_typed("much")
+    ('; type 21.4, with a point', '; type 21.4, without a unit', '')
+    >>> _as_typed("12,000.5")
+    '; type digits with a point and nothing else'
     """
     if re.fullmatch(r"\s*[+-]?\d+,\d+\s*", text, re.ASCII):
         return f"; type {text.strip().replace(',', '.')}, with a point"
     if found := re.fullmatch(r"[^\d.,+-]*([+-]?\d+(?:\.\d+)?)[^\d.,]*", text, re.ASCII):
         return f"; type {found[1]}, without a unit"
-    return "; with a point and nothing else" if any(map(str.isdigit, text)) else ""
+    return "; type digits with a point and nothing else" if any(map(str.isdigit, text)) else ""
 
 
 def bounds(text: str | None, dim: int) -> list[tuple[float | None, float | None]] | None:

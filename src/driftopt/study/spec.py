@@ -41,7 +41,7 @@ class Spec:
     points: int
     repeats: int
     provider: str = OWN  # the package that brings the method
-    guard: float | None = None  # how far from the median, in usual distances, an answer may be; None: any
+    guard: float | None = None  # usual distances by which an answer may leave the range; None: any
     begun: list[float] | None = None  # where the walk begins, if not at x0: studies of old began there
     settle: int = 1  # periods for which a decision is held; the last one's answer counts
     steps: dict[str, Any] = field(default_factory=dict[str, Any])  # of the space, beside the bounds

@@ -40,11 +40,16 @@ def instead(session: Session, log: Writer, known: KnownTrial) -> Instead | None:
     return Instead("its iteration was drawn anew without it", None) if known.redrawn else None
 
 
-def advice(session: Session, log: Writer, known: KnownTrial, failed: bool) -> str:
-    """What works where a trial was told before, differently, or is now said to have `failed`."""
+def advice(session: Session, log: Writer, known: KnownTrial, failed: bool, elsewhere: bool = False) -> str:
+    """What works where a trial was told before, differently, or is now said to have `failed`.
+
+    `elsewhere`: whether it is now said to have been deployed at another point than before.
+    """
     state = state_of([row.kind for row in known.happened])
     if state == "superseded" or (state in ("failed", "voided") and instead(session, log, known) is not None):
         return f"trial {known.asked.id} is not used either way{unused(session, log, known)}"
+    if elsewhere and state in ("complete", "held"):
+        return "where it was deployed cannot be corrected; if it was elsewhere, `void` takes the answer back"
     return "`void` takes an answer back" if failed else "`correct` replaces an answer"
 
 

@@ -117,8 +117,9 @@ class Study:
                 pairs of start and recommendation, so 4, times `settle`; one where values come with a sem.
             settle: hold every decision for so many deployments and use the last one's answer, where people
                 react slowly. The budget counts them all, and a trial's `keep` says that nothing changes.
-            guard: an answer so many times as far from the median of the others as is usual is held until
-                someone accepts it; None: every answer is believed.
+            guard: an answer so many times as far outside of the range of the last 30 as an answer usually is
+                from the one before it is held until someone accepts it; None: every answer is believed. The
+                first dozen are compared with their median.
             covariates: names of what else is known of each deployment, such as ["footfall", "rain"], told
                 with its value. What they explain is taken out of the values before the method sees them. They
                 must be things that **the decision cannot move**: `summary` warns of one that moves with it.

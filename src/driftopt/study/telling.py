@@ -295,7 +295,10 @@ def _record(session: Session, log: Writer, trial: KnownTrial, said: Said, gone_o
     before = trial.told
     if before is not None:
         if not (said.same(before) or said.stands(trial)):
-            works, now_stands = advice(session, log, trial, said.value is None), last_said(trial)
+            now_stands = last_said(trial)
+            moved = said.x_deployed not in (None, before.x_deployed)
+            elsewhere = moved and (said.kind == "failed" or said.value == (now_stands and now_stands.value))
+            works = advice(session, log, trial, said.value is None, elsewhere)
             since = now_stands and {"doubted": "held"}.get(now_stands.kind, now_stands.kind)
             amended = "" if now_stands in (None, before) else f", then {since} {_words(now_stands)}"
             raise Conflict(
