@@ -18,6 +18,22 @@ def test_undoing_a_take_back_brings_back_what_was_told_beside_the_value(window, 
     assert [getattr(after, name) for name in told] == [getattr(before, name) for name in told]
 
 
+def test_undoing_a_correction_takes_away_what_came_with_it(window, begin):
+    study = begin(relative_to_control=False)
+    id = study.ask().id
+    study.tell(id, 2.5)
+    window.open(study.name)
+    window.press("Correct", f"#trials tr[data-trial='{id}']")
+    window.fill("What was truly measured", "2.6")
+    window.fill("Its standard error, if known", "20")
+    window.press("Correct", "dialog")
+    window.closed()
+    assert (study.trial(id).value, study.trial(id).sem) == (2.6, 20.0)
+    window.press("Undo", "#said")
+    window.says("was undone", "document.getElementById('said')")
+    assert (study.trial(id).value, study.trial(id).sem, study.trial(id).n) == (2.5, None, None)
+
+
 def test_a_correction_shows_the_standard_error_and_keeps_it_unless_another_is_given(window, begin):
     study = begin()
     id = study.ask().id

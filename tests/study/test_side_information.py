@@ -5,6 +5,7 @@ Longer than 300 lines: four kinds of it, which share their world.
 
 import io
 import json
+import math
 
 import numpy as np
 import pytest
@@ -394,6 +395,24 @@ def test_a_corrected_value_keeps_its_sem(tmp_path):
     assert study.verify() == rows, "the same again is nothing"
     study.correct(trial.id, 2.0, sem=0.7)
     assert study.trial(trial.id).sem == 0.7
+
+
+def test_what_was_told_beside_a_value_can_be_taken_away(any_url):
+    """NaN says that there is none: on a database and on a server alike."""
+    study = Study.create(any_url, "a", budget=40, relative_to_control=True, **PLAIN)
+    trial = study.ask()
+    study.tell(trial.id, 1.0, control=2.0)
+    before = study.trial(trial.id)
+    study.correct(trial.id, 2.0, sem=20.0, n=5, control=3.0)
+    study.correct(trial.id, 1.0, sem=math.nan, n=math.nan, control=math.nan)
+    after = study.trial(trial.id)
+    assert (after.value, after.sem, after.n, after.control) == (1.0, None, None, None)
+    study.correct(trial.id, 1.0, control=2.0)
+    after = study.trial(trial.id)
+    told = ("value", "sem", "covariates", "metrics", "n", "control")
+    assert [getattr(after, name) for name in told] == [getattr(before, name) for name in told]
+    with pytest.raises(ValueError, match="sem must be finite and >= 0, NaN where there is none"):
+        study.correct(trial.id, 1.0, sem=math.inf)
 
 
 def test_values_relative_to_control(tmp_path):

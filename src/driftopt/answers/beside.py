@@ -51,8 +51,10 @@ def metrics(given: Any, names: Sequence[str]) -> dict[str, float]:
 
 
 def size(given: Any) -> float | None:
-    """n, a number above 0; None: not said."""
-    return None if given is None else float(checks.one_positive("n", given))
+    """n, a number above 0; NaN and None say that it is not known."""
+    if given is None or math.isnan(checks.number("n", given)):
+        return None
+    return float(checks.one_positive("n", given))
 
 
 def control(given: Any) -> float | None:

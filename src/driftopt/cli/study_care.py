@@ -35,12 +35,12 @@ def correct(
     Args:
         value: what was truly measured.
         reason: why, in a few words, for the log.
-        sem: the value's standard error, if known.
+        sem: the value's standard error; left out, the one told stays; nan: there is none.
         who: who says so; the user and the machine unless given.
         covariate: in the place of those told, name=number; may be given again. Left out, those stay.
         metric: in the place of those told, name=number; may be given again. Left out, those stay.
-        n: how many the value is a mean of.
-        control: what control gave.
+        n: how many the value is a mean of; left out, what was told stays; nan: it is not known.
+        control: what control gave; left out, what was told stays; nan: it is not known.
     """
     from driftopt.study import Study
 

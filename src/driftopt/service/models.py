@@ -357,18 +357,22 @@ class Correction(_Sent):
 
     value: _Finite | _NoNumber | None = Field(examples=[1.25])
     reason: _Words = Field(default="", examples=["the decimal point was lost"])
-    sem: _Finite | None = None
+    sem: _Finite | _NoNumber | None = Field(
+        default=None, description="Its standard error; left out, the one told stays; NaN: there is none."
+    )
     who: _Words | None = None
     covariates: dict[str, _Finite | None] | None = Field(
         default=None, description="In the place of those told; left out, those stay."
     )
     metrics: dict[str, _Finite | None] | None = None
-    n: _Finite | None = None
-    control: _Finite | None = None
+    n: _Finite | _NoNumber | None = Field(default=None, description="As sem.")
+    control: _Finite | _NoNumber | None = Field(default=None, description="As sem.")
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `Study.correct` beside the trial's number."""
-        return self.given() | {"value": math.nan if self.value is None else float(self.value)}
+        beside = {"sem": self.sem, "n": self.n, "control": self.control}
+        numbers = {name: float(said) for name, said in beside.items() if said is not None}
+        return self.given() | numbers | {"value": math.nan if self.value is None else float(self.value)}
 
 
 class TrialState(_Returned):

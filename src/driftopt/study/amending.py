@@ -22,8 +22,9 @@ def correct(
     number, why, by = trial_number(id), _reason(reason), str(checks.text("who", who))
     new = stored(checks.number("value", value))
     given = None if sem is None else stored(checks.number("sem", sem))
-    if given is not None and not (math.isfinite(given) and given >= 0):
-        raise ValueError(f"sem must be finite and >= 0, or None; got {sem!r}")
+    none = given is not None and math.isnan(given)
+    if given is not None and not none and not (math.isfinite(given) and given >= 0):
+        raise ValueError(f"sem must be finite and >= 0, NaN where there is none, or None; got {sem!r}")
 
     said_beside = session.spec.beside(more)
     doubts: list[Verdict] = []
@@ -34,7 +35,8 @@ def correct(
         trial = _trial(session, known)
         beside = _kept(known, more, said_beside)
         before = last_said(known)
-        error = given if given is not None or before is None else before.sem
+        stays = None if before is None else before.sem
+        error = None if none else stays if given is None else given
         last = known.happened[-1] if known.happened else None
         if last is not None and (last.kind, last.value, last.sem) == ("superseded", new, error):
             return trial.state  # the same correction again, which another answer has made needless

@@ -191,8 +191,9 @@ class Remote:
         **more: Any,
     ) -> str:
         body = {"value": _number(value), "reason": reason, "who": who or this_process()}
-        body |= self._beside(more)
-        return self._say(id, "correct", **body, **({} if sem is None else {"sem": sem}))
+        # None would leave what was told as it is.
+        body |= {name: "NaN" if said is None else said for name, said in self._beside(more).items()}
+        return self._say(id, "correct", **body, **({} if sem is None else {"sem": _number(sem, "sem")}))
 
     def void(self, id: int, reason: str = "", *, who: str | None = None) -> str:
         return self._say(id, "void", reason=reason, who=who or this_process())
@@ -274,9 +275,9 @@ def _named(who: str | None) -> dict[str, str]:
     return {} if who is None else {"who": checks.text("who", who)}
 
 
-def _number(value: Any) -> float | str:
-    """A value as JSON knows it, which has no NaN and no infinity."""
-    number = checks.number("value", value)
+def _number(value: Any, name: str = "value") -> float | str:
+    """A number as JSON knows it, which has no NaN and no infinity."""
+    number = checks.number(name, value)
     if math.isfinite(number):
         return number
     return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"

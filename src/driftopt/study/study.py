@@ -404,12 +404,12 @@ class Study:
             id: a trial that was answered, failed, is held or was voided, and whose point no other answered.
             value: what was truly measured.
             reason: why, for those who read the log.
-            sem: the value's standard error; left out, the one told stays.
+            sem: the value's standard error; left out, the one told stays; NaN: there is none.
             who: who says so; this process, unless named.
             covariates: in the place of those told; left out, those stay. So it is with what follows.
             metrics: what else was measured.
-            n: how many the value is a mean of.
-            control: what control gave.
+            n: how many the value is a mean of; NaN: it is not known.
+            control: what control gave; NaN: it is not known.
         """
         by = this_process() if who is None else who
         more = {"covariates": covariates, "metrics": metrics, "n": n, "control": control}

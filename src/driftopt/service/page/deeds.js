@@ -178,11 +178,11 @@ export async function remove(seen, name) {
   if (done) { location.hash = "#/"; say(`The study was deleted, with ${count(done.rows, "row")} of its log.`); }
 }
 
-// The value that a trial had, with what was told beside it; held again if it was held.
+// The value that a trial had, with what was told beside it and nothing else; held again if it was held.
 async function asBefore(seen, trial, reason) {
-  const { covariates, metrics, n, control } = trial;
-  const told = Object.entries({ covariates, metrics, n, control }).filter(([, one]) => one !== null && (typeof one !== "object" || Object.keys(one).length));
-  await seen.one.correct(trial.id, trial.value, trial.sem ?? null, reason, Object.fromEntries(told));
+  const { covariates, metrics } = trial;
+  const [sem, n, control] = [trial.sem, trial.n, trial.control].map(one => one ?? "NaN");
+  await seen.one.correct(trial.id, trial.value, sem, reason, { covariates, metrics, n, ...(seen.plan.spec.relative_to_control ? { control } : {}) });
   if (trial.state === "held") await seen.one.hold(trial.id, reason);
 }
 
