@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from driftopt import compare
+from driftopt import compare, methods
+from driftopt.methods import registry
 
 
 def judge(fun, folder, **more):
@@ -49,6 +50,39 @@ def test_a_global_that_a_function_reads_is_part_of_the_work(tmp_path, monkeypatc
     assert judge(by_global, tmp_path)[0] == 0
     monkeypatch.setattr(sys.modules[__name__], "TARGET", 2.0)
     assert judge(by_global, tmp_path)[0] == 1
+
+
+METHOD = """
+from driftopt import methods
+from driftopt.methods.sgd import SGD
+from driftopt.pytree import module
+
+@module
+class Scaled(SGD):
+    def tell(self, state, values, noise=None):
+        return super().tell(state, {factor} * values, noise)
+
+def build(radius, step):
+    return Scaled(**vars(methods.get("zo-sph", radius=radius, step=step)))
+"""
+
+
+def test_a_method_by_name_is_known_by_its_code(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setattr(registry, "_REGISTERED", {})
+    given = {"budget": 20, "x0": [0.0], "development": 1, "held_out": 2, "evaluations": 3}
+    found = []
+    for factor in (1, 1, 2):
+        (tmp_path / "the_method.py").write_text(METHOD.format(factor=factor))
+        sys.modules.pop("the_method", None)
+        importlib.invalidate_caches()
+        methods.register("scaled", importlib.import_module("the_method").build)
+        table = {"scaled": {"step": 0.05, "radius": 0.5}}
+        compared = compare(by_global, table, folder=tmp_path / "results", **given)
+        found.append((compared.tuned.manifest["held_out"]["parts_found_finished"], compared.scores[0].mean))
+    assert [reuse for reuse, _ in found] == [0, 1, 0]
+    assert found[1][1] != found[2][1]
 
 
 class Called:

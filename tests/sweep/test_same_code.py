@@ -11,6 +11,7 @@ import pytest
 
 import driftopt
 from driftopt.comparison.functions import FunctionSource
+from driftopt.methods import registry
 from driftopt.methods.grids import grid
 from driftopt.problems.synthetic import kink
 from driftopt.space import Space
@@ -19,7 +20,16 @@ from driftopt.sweep.same_code import Asker, OtherCode, named_in, run_task
 from driftopt.sweep.units import Unit
 
 STEPS = grid("zo-sph", radius=0.5, step=[0.01])
-OWN = "TARGET = 2.0\n\n\ndef noisy(x):\n    return float(abs(x - TARGET).sum())\n"
+OWN = """
+from driftopt import methods
+TARGET = 2.0
+
+def noisy(x):
+    return float(abs(x - TARGET).sum())
+
+def build(radius):
+    return methods.get("auto", radius=radius)
+"""
 
 
 @pytest.fixture
@@ -67,6 +77,14 @@ def test_what_a_task_names(own, task):
         STEPS, [[0]], [0], [1], RunSettings(20), Unit(1, 1, 1)
     )
     assert named_in(local) == ()
+
+
+def test_a_method_given_by_name_is_looked_at_on_both_sides(own, monkeypatch):
+    monkeypatch.setattr(registry, "_REGISTERED", {})
+    registry.register("mine", own.build)
+    source = FunctionSource(abs, Space.build(np.zeros(2)), 3)
+    task = source.task(grid("mine", radius=0.5), [[0]], [0], [1], RunSettings(20), Unit(1, 1, 1))
+    assert named_in(task) == (own.build,)
 
 
 @pytest.mark.slow

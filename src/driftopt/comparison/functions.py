@@ -11,8 +11,10 @@ import numpy as np
 from driftopt.drivers.function_run import MinimizeError
 from driftopt.drivers.minimization import minimize
 from driftopt.method import Method
+from driftopt.methods import registry
 from driftopt.methods.grids import Grid
 from driftopt.outside.contract import Answer, Outside
+from driftopt.plugins import OWN
 from driftopt.runtime.fingerprint import digest_of
 from driftopt.runtime.reachable_code import Reached, reach
 from driftopt.space import Space
@@ -42,13 +44,22 @@ class FunctionTask(Task):
 
     @property
     def key(self) -> str:
-        rest = reach(self.methods, self.parameters, self.space).digest
         numbers = (self.evaluations, self.seeds, self.budget, self.settle, self.version)
-        return digest_of(self.code.digest, rest, *numbers)
+        return digest_of(self.code.digest, self._rest.digest, *numbers)
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        return self.code.unseen if self.version is None else ()
+        return (*self.code.unseen, *self._rest.unseen) if self.version is None else ()
+
+    @property
+    def _rest(self) -> Reached:
+        return reach(self.methods, self.by_name, self.parameters, self.space)
+
+    @property
+    def by_name(self) -> tuple[Any, ...]:
+        """What builds the methods of others; driftopt's own code is in every key already."""
+        lines = [registry.entry(name) for name in self.methods if isinstance(name, str)]
+        return tuple(line.build for line in lines if line.provider != OWN)
 
     def run(self) -> Arrays:
         shape = (1, len(self.seeds), len(self.parameters))

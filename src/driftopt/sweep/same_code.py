@@ -81,9 +81,9 @@ def _process() -> str:
 
 def named_in(task: Task) -> tuple[Any, ...]:
     """The functions and classes of users that a pickle of the task names; others carry their code along."""
-    pickler = _Naming(io.BytesIO())
+    pickler, registered = _Naming(io.BytesIO()), task.by_name
     with suppress(Exception):  # what cannot be pickled this way goes another, or says so itself
-        pickler.dump(task)
+        pickler.dump((registered, task))
     return tuple(dict.fromkeys(pickler.named))
 
 
