@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from typing import NamedTuple
 
 import jax
@@ -154,6 +155,32 @@ def test_a_method_of_somebody_else_is_known_by_what_it_computes(tmp_path, monkey
     assert reused(sweep.run(mine, PROBLEMS, folder=tmp_path, **CALL)) == 1
     monkeypatch.setattr(sys.modules[__name__], "FACTOR", 0.5)
     assert reused(sweep.run(mine, PROBLEMS, folder=tmp_path, **CALL)) == 0
+
+
+@module
+class Planned(SGD):
+    """A user's method whose numbers come from the budget, or have another form in simulations."""
+
+    def for_budget(self, budget):
+        return replace(self, step=self.step * PLANNED)
+
+    def in_numbers(self):
+        return replace(super().in_numbers(), radius=self.radius * IN_NUMBERS)
+
+
+PLANNED = IN_NUMBERS = 1.0
+
+
+@pytest.mark.parametrize("what", ["PLANNED", "IN_NUMBERS"])
+def test_what_a_method_makes_of_its_numbers_is_part_of_the_work(tmp_path, monkeypatch, what):
+    """They are inputs of the program: its trace is the same for all of them."""
+    mine = [Planned(**vars(methods.get("zo-sph", step=0.05, radius=0.5)))]
+    first = sweep.run(mine, PROBLEMS, folder=tmp_path, **CALL)
+    assert reused(sweep.run(mine, PROBLEMS, folder=tmp_path, **CALL)) == 1
+    monkeypatch.setattr(sys.modules[__name__], what, 0.5)
+    changed = sweep.run(mine, PROBLEMS, folder=tmp_path, **CALL)
+    assert reused(changed) == 0
+    assert not np.isclose(changed.x, first.x).any()
 
 
 @pytest.mark.parametrize("kind", [Host, QuickHost], ids=["in a study", "in minimize"])

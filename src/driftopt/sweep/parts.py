@@ -175,8 +175,11 @@ class Simulation(Task):
 
     @property
     def key(self) -> str:
+        s = self.settings
+        # What these two make of the numbers goes into the program as data: no trace shows it.
+        planned = self.method.for_budget(s.budget // s.settle).in_numbers()
         layout = (self.unit, self.any_batch)
-        return digest_of(self.method, self.problems, self.seeds, self.settings, self.code.digest, layout)
+        return digest_of(self.method, planned, self.problems, self.seeds, s, self.code.digest, layout)
 
     @property
     def unseen(self) -> tuple[str, ...]:
