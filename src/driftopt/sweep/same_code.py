@@ -19,6 +19,7 @@ import jax
 import numpy as np
 
 from driftopt.runtime.fingerprint import code_version
+from driftopt.runtime.forks import refuse_after_fork
 from driftopt.runtime.libraries import is_library
 from driftopt.runtime.reachable_code import reach
 from driftopt.sweep.kept_parts import Arrays
@@ -57,7 +58,9 @@ def run_task(task: Task, asked: Origin | None) -> Arrays:
 
     Raises:
         OtherCode: this process would compute something else than was asked for.
+        ForkedProcess: it was forked from one in which JAX had started.
     """
+    refuse_after_fork()
     if asked is not None and asked.process != _process():
         if asked.version != code_version():
             raise OtherCode(
