@@ -111,6 +111,30 @@ def test_a_world_counts_averages_and_remembers_the_luckiest():
         endless(np.ones(1))
 
 
+class Walk:
+    """Moves its array in place, as much code with NumPy does."""
+
+    def __init__(self, x0, seed):
+        self.x = x0
+
+    def ask(self):
+        self.x += 1.0
+        return self.x
+
+    def tell(self, x, value):
+        pass
+
+
+def test_an_array_that_is_moved_in_place_does_not_move_what_is_reported():
+    world = World(bowl, np.full(2, -2.0), points=5, seed=0, marks=[1, 3])
+    AskTell(Walk).run(world)
+    np.testing.assert_array_equal(world.finish(), [[-1, -1], [0, 0], [0, 0]])
+    moved = World(bowl, np.zeros(2), points=2, seed=0, marks=[0])
+    moved.x0 += 1.0
+    moved.one(moved.x0)
+    np.testing.assert_array_equal(moved.finish(), [[0, 0], [1, 1]])
+
+
 class Fixed:
     """Asks for points that were drawn before, and writes down what it is told."""
 

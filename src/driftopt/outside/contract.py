@@ -62,9 +62,9 @@ class World:
         self.x0, self.sides, self.seed = np.array(x0, float), sides, seed
         self.asked, self.left = 0, points
         self._answer, self._batch, self._marks = answer, batch, list(marks)
-        self._best, self._luckiest = np.inf, self.x0
+        self._best, self._luckiest = np.inf, self.x0.copy()
         self._looks: list[np.ndarray] = []
-        self._known = (0, self.x0)
+        self._known = (0, self._luckiest)
         self.recommend = lambda: self._luckiest
 
     def __call__(self, points: Any) -> np.ndarray:
@@ -74,7 +74,7 @@ class World:
             Spent: fewer points are left.
             Diverged: a value is not finite.
         """
-        rows = np.asarray(points, float).reshape(-1, self.x0.size)
+        rows = np.array(points, float).reshape(-1, self.x0.size)  # a copy: many move their array in place
         if len(rows) > self.left:
             raise Spent
         self._look(self.asked + len(rows))  # everything before these points has been told
