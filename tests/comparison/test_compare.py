@@ -111,6 +111,25 @@ def test_a_function_that_leaves_the_finite_numbers_is_a_diverged_run():
     comparison = compare(explodes, grids, budget=60, held_out=2, x0=[0.0])
     assert comparison.score("zo-sph").diverged == 2
     assert "diverged (2 of 2)" in str(comparison)
+    assert "NaN or infinite and counts as +∞" in str(comparison)
+
+
+@pytest.mark.parametrize("method", ["auto", "cma"])
+@pytest.mark.parametrize("answer", [None, "1.0", [1.0, 2.0], {}, 1j])
+def test_what_is_no_number_is_no_diverged_run(method, answer):
+    pytest.importorskip("cma")
+    said = rf"{method}.*seed \d+: .*(no real number|expected 1|must be .*number)"
+    with pytest.raises(ValueError, match=said):
+        compare(
+            lambda x: answer, {method: {"radius": 0.5}}, budget=20, development=1, held_out=2, x0=[0.0, 0.0]
+        )
+
+
+def test_values_that_judge_a_run_are_numbers_too():
+    """The first call of a run's judge comes after its budget."""
+    calls = iter([1.0] * 20)
+    with pytest.raises(ValueError, match=r"auto .*seed 1000000: .*must be a number, got None"):
+        compare(lambda x: next(calls, None), {"auto": {"radius": 0.5}}, budget=20, held_out=1, x0=[0.0, 0.0])
 
 
 def test_mistakes_are_sentences():

@@ -117,6 +117,18 @@ def test_a_module_with_the_name_of_another_is_refused(tmp_path):
         config.read(write(tmp_path, 'budget = 40\nproblem = "json:loads"\nx0 = [1.0]\nmethods = {}\n'))
 
 
+def test_options_that_nothing_would_be_built_with_are_refused(tmp_path, beside):
+    name = beside(
+        "from driftopt.problems.synthetic import kink\n"
+        "def build(dim):\n    return kink(dim)\n\n\nready = [kink(2), kink(2, rng=1)]\n"
+    )
+    rest = "problem_options = { dim = 3 }\nmethods = {}\n"
+    with pytest.raises(ValueError, match=r"with x0, .*:build is a noisy function .*leave x0 out"):
+        config.read(write(tmp_path, f'budget = 40\nx0 = [1.0]\nproblem = "{name}:build"\n{rest}'))
+    with pytest.raises(ValueError, match=":ready is already built: leave problem_options out"):
+        config.read(write(tmp_path, f'budget = 40\nproblem = "{name}:ready"\n{rest}'))
+
+
 def test_a_factory_must_return_problems(tmp_path, beside):
     name = beside("def build(count=1):\n    return count\n\n\nlisted = [1, 2]\n")
     head = "budget = 40\n"

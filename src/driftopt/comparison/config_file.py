@@ -90,6 +90,13 @@ def problem(name: Any, options: Mapping[str, Any], names: Names, *, noisy: bool)
             raise ValueError(f"unknown problem {name!r}; it is one of {known}, or 'module:attribute'")
         return problems.get(name, **options)
     found = names.find(name)
+    if options and _is_problems(found):
+        raise ValueError(f"{name} is already built: leave problem_options out")
+    if options and noisy:
+        raise ValueError(
+            f"with x0, {name} is a noisy function of the decision, which takes no problem_options: leave x0 "
+            "out if it returns Problems"
+        )
     if _is_problems(found) or (noisy and callable(found)):
         return found
     if callable(found):

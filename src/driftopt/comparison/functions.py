@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from driftopt.drivers.function_run import MinimizeError
+from driftopt import checks
+from driftopt.drivers.function_run import MinimizeError, NotFinite
 from driftopt.drivers.minimization import minimize
 from driftopt.method import Method
 from driftopt.methods import registry
@@ -86,11 +87,12 @@ class FunctionTask(Task):
                 settle=self.settle,
                 args=_generator(self.fun, seed, 0),
             )
-        except MinimizeError as error:
-            if error.__cause__ is not None:  # the function itself raised: that is the user's to mend
-                raise ValueError(f"{self.label} with {numbers}, seed {seed}: {error}") from error
+        except NotFinite as error:
             return error.result.x, np.inf, error.result.nfev
-        return result.x, _judged(self.fun, result.x, seed, self.evaluations), result.nfev
+        except MinimizeError as error:  # the function raised, or gave no number: that is the user's to mend
+            raise ValueError(f"{self.label} with {numbers}, seed {seed}: {error}") from error
+        value = _judged(self.fun, result.x, seed, self.evaluations, f"{self.label} with {numbers}")
+        return result.x, value, result.nfev
 
 
 def _generator(fun: Callable[..., Any], seed: int, purpose: int) -> tuple[Any, ...]:
@@ -98,10 +100,22 @@ def _generator(fun: Callable[..., Any], seed: int, purpose: int) -> tuple[Any, .
     return (np.random.default_rng([seed, purpose]),) if _takes_rng(fun) else ()
 
 
-def _judged(fun: Callable[..., Any], x: np.ndarray, seed: int, evaluations: int) -> float:
+def _judged(fun: Callable[..., Any], x: np.ndarray, seed: int, evaluations: int, label: str) -> float:
     """The mean of fresh values at the reported decision."""
     judge = _generator(fun, seed, 1)
-    return float(np.mean([float(fun(x.copy(), *judge)) for _ in range(evaluations)]))
+    return float(np.mean([_value(fun, x, judge, f"{label}, seed {seed}") for _ in range(evaluations)]))
+
+
+def _value(fun: Callable[..., Any], x: np.ndarray, arguments: tuple[Any, ...], run: str) -> float:
+    """A value of the function, NaN and infinite ones too; what is no number is refused as in `minimize`."""
+    try:
+        answer = fun(x.copy(), *arguments)
+    except Exception as error:
+        raise ValueError(f"{run}: the function raised {type(error).__name__}: {error}") from error
+    found = checks.numbers_of(f"{run}: what the function returns", answer, "iufb")
+    if found.size != 1:
+        raise ValueError(f"{run}: what the function returns must be one number, got {checks.brief(answer)}")
+    return float(found.ravel()[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,18 +141,14 @@ class FunctionPlace(SearchPlace):
 
         def values(points: np.ndarray) -> np.ndarray:
             decisions = self.space.deploy(self.space.lift(points), (seed, next(batches)))
-            try:
-                each = [[float(self.fun(x.copy(), *arguments)) for _ in range(settle)] for x in decisions]
-            except Exception as error:
-                raise ValueError(
-                    f"{self.label}, seed {seed}: the function raised {type(error).__name__}: {error}"
-                ) from error
+            run = f"{self.label}, seed {seed}"
+            each = [[_value(self.fun, x, arguments, run) for _ in range(settle)] for x in decisions]
             return np.array([held[-1] for held in each])
 
         return values
 
     def judge(self, seed: int, x: np.ndarray) -> np.ndarray:
-        values = [_judged(self.fun, one, seed, self.evaluations) for one in x]
+        values = [_judged(self.fun, one, seed, self.evaluations, self.label) for one in x]
         return np.where(np.isfinite(values), values, np.inf)
 
     def report(self, x: np.ndarray) -> np.ndarray:

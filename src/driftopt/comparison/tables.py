@@ -29,6 +29,11 @@ LUCKIEST = "† Judged at the best value it has seen, its luckiest draw: it reco
 OTHER_ORACLE = "‡ Sees more than values, another oracle: it stands below those that see values alone."
 
 
+DIVERGED = (
+    "Diverged: a value of the run, or what the method made of it, was NaN or infinite and counts as +∞."
+)
+
+
 def span(interval: Interval) -> str:
     """[low, high]."""
     if np.isnan(interval.low):
@@ -60,7 +65,8 @@ def reading(judged: Judged) -> str:
 def _marks(judged: Judged) -> list[str]:
     """What the marks of this comparison say."""
     luckiest = [LUCKIEST] if any(score.luckiest for score in judged.scores) else []
-    return luckiest + [OTHER_ORACLE] * (len({score.sees for score in judged.scores}) > 1)
+    diverged = [DIVERGED] if any(score.diverged for score in judged.scores) else []
+    return luckiest + [OTHER_ORACLE] * (len({score.sees for score in judged.scores}) > 1) + diverged
 
 
 def _score_row(score: Score) -> Row:

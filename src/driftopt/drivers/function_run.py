@@ -47,6 +47,10 @@ class MinimizeError(RuntimeError):
         return type(self), (str(self), self.result)  # or no process pool can bring it back
 
 
+class NotFinite(MinimizeError):
+    """A value, or what the method made of it, was NaN or infinite; any other failure is one to mend."""
+
+
 class MinimizeInterrupted(KeyboardInterrupt):
     """Ctrl-C; `result` holds everything up to the last query."""
 
@@ -97,7 +101,7 @@ class FunctionRun:
             host.tell(means)
         self._ends.append(self.spent)
         if host.diverged:
-            raise MinimizeError(
+            raise NotFinite(
                 f"after {self.spent} queries the method has diverged: a number would have overflowed; lower "
                 "the step or leave it out, or give values in larger units",
                 self.result(3),
@@ -265,8 +269,10 @@ class FunctionRun:
             if points is not None:
                 self._write_down(points[~refused])
                 self._values.frombytes(found[~refused].tobytes())
-            raise self._failure(f"gave {found[bad]}; values must be finite", query + bad)
+            raise self._failure(f"gave {found[bad]}; values must be finite", query + bad, NotFinite)
         return found
 
-    def _failure(self, what: str, query: int | None = None) -> MinimizeError:
-        return MinimizeError(f"query {query or self.spent + 1}: the function {what}", self.result(1))
+    def _failure(
+        self, what: str, query: int | None = None, kind: type[MinimizeError] = MinimizeError
+    ) -> MinimizeError:
+        return kind(f"query {query or self.spent + 1}: the function {what}", self.result(1))
