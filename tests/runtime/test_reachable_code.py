@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.special
 import scipy.stats
 
 from driftopt.runtime.reachable_code import reach
@@ -214,6 +215,72 @@ def test_closures_defaults_attributes_and_state_are_seen():
         assert reach(make(2)).unseen == ()
 
 
+def annotated(x: float | None) -> float | None:
+    return x
+
+
+class Decorator:
+    """Is more than what it wraps."""
+
+    def __init__(self, number):
+        functools.update_wrapper(self, annotated)
+        self.number = number
+
+
+class Secretive:
+    """Has pickle leave its number out."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __getstate__(self):
+        return {}
+
+
+class OneOnly:
+    """Goes by its name, whatever it holds."""
+
+    __slots__ = ("number",)
+
+    def __reduce__(self):
+        return "ONLY"
+
+
+ONLY = OneOnly()
+
+
+def only(number):
+    ONLY.number = number
+    return ONLY
+
+
+class Attributed(np.ndarray):
+    """Numbers with an attribute."""
+
+
+def attributed(number):
+    array = np.zeros(2).view(Attributed)
+    array.number = number
+    return array
+
+
+def of_metaclass(number):
+    return type("Meta", (type,), {"number": property(lambda cls: number)})("Made", (), {})
+
+
+@pytest.mark.parametrize("make", [Decorator, Secretive, only, attributed, of_metaclass])
+def test_what_pickle_leaves_out_is_seen(make):
+    before, again, after = (reach(make(number)) for number in (2, 2, 3))
+    assert before == again != after
+    assert before.unseen == ()
+
+
+def test_the_mask_of_an_array_and_the_class_of_numbers_are_seen():
+    one, other = (np.ma.array([1.0, 2.0], mask=mask) for mask in ([0, 1], [1, 0]))
+    assert reach(one) == reach(one.copy()) != reach(other)
+    assert reach(np.zeros(2).view(Attributed)) != reach(np.zeros(2))
+
+
 def test_a_users_file_that_hides_a_library_is_the_users(write):
     """`profile` is a module of the standard library; here it is a file beside the user's."""
     hidden = sys.modules.pop("profile", None)
@@ -301,6 +368,9 @@ def test_what_cannot_be_seen_is_named(tmp_path):
     assert "file" in sentence
     assert "TextIOWrapper" in sentence
     assert "cannot be seen" in sentence
+    (sentence,) = reach(np.frompyfunc(lambda x: 1.0, 1, 1)).unseen
+    assert sentence == "it (numpy.ufunc), which no module has under its name"
+    assert reach(np.sin, scipy.special.expit).unseen == ()
     service = typed("def it(x): return next(stream)", stream=(i for i in range(3)))
     assert "stream" in reach(service).unseen[0]
 

@@ -27,20 +27,16 @@ import numpy as np
 from driftopt.runtime import code_objects
 from driftopt.runtime.hashing import hashed, without_addresses
 from driftopt.runtime.libraries import is_library, version_of
+from driftopt.runtime.object_state import defined_in, fields_of, is_found, says_itself
 
 MOST = 1_000_000  # objects that are looked at before the walk gives up
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, type(Ellipsis), type(NotImplemented))
 _LOCKS = (type(threading.Lock()), type(threading.RLock()))  # they hold nothing but a moment
 # The generators behind np.random.normal and random.random: another state in every process, and meant so.
 _CHANCE = (np.random.mtrand._rand, random._inst)  # pyright: ignore
+# Wrappers that add nothing to what they wrap but speed.
+_TRANSPARENT = (type(jax.jit(lambda: None)), type(functools.lru_cache(lambda: None)))
 _QUOTED = (*_PLAIN, np.ndarray, types.FunctionType, types.ModuleType, type)
-# Of a class: what Python itself adds, which says nothing of what the class does.
-_SILENT = {
-    *("__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__slotnames__", "_abc_impl"),
-    *("__static_attributes__", "__firstlineno__", "__dataclass_fields__", "__dataclass_params__"),
-    *("__annotate__", "__annotate_func__", "__annotations_cache__", "__parameters__", "__orig_bases__"),
-    *("__match_args__", "__abstractmethods__", "__type_params__", "__qualname__", "__hash__"),
-}
 
 
 class Reached(NamedTuple):
@@ -102,7 +98,7 @@ class _Walk:
                 return look(self, value, where)
         if kind in _LOCKS or any(value is one for one in _CHANCE):
             return hashed(_name(kind))
-        if "__wrapped__" in getattr(value, "__dict__", ()):  # of jit, cache and the like
+        if kind in _TRANSPARENT and hasattr(value, "__wrapped__"):
             return hashed("wrapper", _name(kind), self.digest(value.__wrapped__, where))
         return self._state(value, kind, where)
 
@@ -128,11 +124,14 @@ class _Walk:
     def array(self, value: Any, where: str) -> bytes:
         if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
             value = jax.random.key_data(value)
+        plain = isinstance(value, jax.Array | np.memmap) or type(value) is np.ndarray
+        # A masked array has its mask among its fields.
+        more = [] if plain else self._all((type(value), fields_of(value)), where)
         array = np.asarray(value)
         kind = f"{array.dtype.descr if array.dtype.names else array.dtype} {array.shape}"
         if array.dtype.hasobject:
-            return hashed("array", kind, *self._all(array.ravel().tolist(), where))
-        return hashed("array", kind, np.ascontiguousarray(array).tobytes())
+            return hashed("array", kind, *more, *self._all(array.ravel().tolist(), where))
+        return hashed("array", kind, *more, np.ascontiguousarray(array).tobytes())
 
     def enter(self, module: str) -> None:
         if module not in self.modules:
@@ -250,26 +249,29 @@ class _Walk:
             return hashed("library", _name(value), version_of(value.__module__))
         if value.__module__ in sys.modules:
             self.enter(value.__module__)
-        own = sorted((k, v) for k, v in vars(value).items() if k not in _SILENT)
-        slots = set(vars(value).get("__slots__", ()))
-        held = [(k, v) for k, v in own if not (k in slots and isinstance(v, types.MemberDescriptorType))]
         return hashed(
-            "class", value.__qualname__, *self._all(value.__bases__, where), *self._pairs(held, where)
+            "class",
+            value.__qualname__,
+            *self._all((type(value), *value.__bases__), where),
+            *self._pairs(defined_in(value), where),
         )
 
     def _state(self, value: Any, kind: Any, where: str) -> bytes:
-        """An object by what pickle would keep of it; the class and its state."""
+        """An object by its class, what pickle would keep of it, and what its class has pickle leave out."""
         try:
             reducer: Callable[[Any], Any] | None = copyreg.dispatch_table.get(kind)
             reduced = value.__reduce_ex__(4) if reducer is None else reducer(value)
         except Exception:
             self.unseen.append(f"{where} ({_name(kind)}), whose state cannot be seen")
             return hashed("unseen", _name(kind))
+        held = [self.digest(fields_of(value), where)] if says_itself(kind) else []
         if isinstance(reduced, str):
-            return hashed("named", _name(kind), reduced, version_of(kind.__module__))
+            if not is_found(value, reduced):
+                self.unseen.append(f"{where} ({_name(kind)}), which no module has under its name")
+            return hashed("named", _name(kind), reduced, version_of(kind.__module__), *held)
         maker, arguments, state, items, pairs = (*reduced, None, None, None)[:5]
         listed = [None if part is None else list(part) for part in (items, pairs)]
-        return hashed("object", *self._all((kind, maker, arguments, state, *listed), where))
+        return hashed("object", *self._all((kind, maker, arguments, state, *listed), where), *held)
 
 
 _LOOKS: tuple[tuple[Any, Callable[[_Walk, Any, str], bytes]], ...] = (
