@@ -8,6 +8,7 @@ from contextlib import suppress
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy
 
 import driftopt
 from driftopt import methods, outside, sweep
@@ -17,6 +18,7 @@ from driftopt.outside.contract import Diverged, Spent
 from driftopt.packages import MissingPackage
 from driftopt.problems.synthetic import kink
 from driftopt.rng.seeds import as_key, query_key, run_keys
+from driftopt.runtime.libraries import installed_version
 from driftopt.sweep.outside_runs import OutsideRuns, SimulatedPlace
 from driftopt.sweep.task import RunSettings
 from support.worlds import Slow, shifting
@@ -39,7 +41,8 @@ def bowl(points):
 
 def ran(name, seed=3, sides=None, budget=BUDGET):
     """A library's run on a bowl: every point asked for, and the world it leaves."""
-    pytest.importorskip(*LIBRARIES[name].packages or ("scipy",))
+    for package in LIBRARIES[name].packages:
+        pytest.importorskip(package)
     search, asked = LIBRARIES[name](**NUMBERS[name]), []
 
     def answer(points):
@@ -329,3 +332,25 @@ def test_kept_runs_are_found_by_the_search_its_numbers_and_the_problem(tmp_path)
 
     first, other = kink(2, rng=1), kink(2, rng=2)
     assert [reused(0.1, first), reused(0.1, first), reused(0.2, first), reused(0.1, other)] == [0, 1, 0, 0]
+
+
+def test_another_version_of_a_library_is_other_work_and_recorded(tmp_path, monkeypatch):
+    def manifest():
+        table = {"scipy": {"radius": 0.5}}
+        compared = compare(kink(2, rng=1), table, budget=10, held_out=1, folder=tmp_path)
+        return compared.tuned.held_out.manifest
+
+    assert manifest()["versions"]["scipy"] == scipy.__version__
+    assert manifest()["parts_found_finished"] == 1
+    monkeypatch.setattr(outside.contract, "installed_version", {"scipy": "99.0"}.get)
+    renewed = manifest()
+    assert renewed["parts_found_finished"] == 0
+    assert renewed["versions"]["scipy"] == "99.0"
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_every_library_has_a_version(name):
+    for package in LIBRARIES[name].packages:
+        pytest.importorskip(package)
+        assert installed_version(package)
+    assert LIBRARIES[name].packages

@@ -13,6 +13,7 @@ import driftopt
 from driftopt.comparison.functions import FunctionSource
 from driftopt.methods import registry
 from driftopt.methods.grids import grid
+from driftopt.outside import LIBRARIES, contract
 from driftopt.problems.synthetic import kink
 from driftopt.space import Space
 from driftopt.sweep.parts import RunSettings, Simulated
@@ -58,6 +59,17 @@ def test_the_same_code_runs(task):
 def test_another_driftopt_is_refused(task):
     asked = replace(elsewhere(Asker().origin(task)), version="0.0.9 0.4 2.0 cpu 1234")
     with pytest.raises(OtherCode, match=r"0\.0\.9.*\n.*Install the same on every worker"):
+        run_task(task, asked)
+
+
+def test_another_version_of_a_library_is_refused(monkeypatch):
+    source = Simulated([kink(2)], ["a"])
+    search = grid(LIBRARIES["scipy"], radius=0.5)
+    task = source.task(search, [[0]], [0], [1], RunSettings(20), Unit(1, 1, 1))
+    asked = elsewhere(Asker().origin(task))
+    assert run_task(task, asked)["queries"] == 20
+    monkeypatch.setattr(contract, "installed_version", {"scipy": "99.0"}.get)
+    with pytest.raises(OtherCode, match=r"scipy 99\.0 here"):
         run_task(task, asked)
 
 

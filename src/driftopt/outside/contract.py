@@ -9,7 +9,7 @@ has seen says so (`luckiest`), for under noise that is its luckiest draw.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from driftopt import checks
 from driftopt.packages import MissingPackage
+from driftopt.runtime.libraries import installed_version
 
 EXTRA = "peers"  # of driftopt's own: it brings all of these libraries
 
@@ -120,7 +121,7 @@ class World:
 class Outside(ABC):
     """A frozen dataclass whose fields are the optimiser's own few numbers."""
 
-    packages: ClassVar[tuple[str, ...]] = ()  # what it imports
+    packages: ClassVar[tuple[str, ...]] = ()  # what it imports, and what its results depend on
     luckiest: bool = False  # whether it has nothing to report but its luckiest draw
     batch: int  # values averaged at each point it asks for
 
@@ -148,6 +149,12 @@ class Outside(ABC):
                 raise MissingPackage(
                     f"method {name!r} needs {package}: pip install 'driftopt[{EXTRA}]'", name=package
                 )
+
+
+def libraries_of(searches: Iterable[Outside]) -> dict[str, str]:
+    """The version that is installed of each library behind these: with another one, runs may be others."""
+    packages = sorted({package for one in searches for package in one.packages})
+    return {package: installed_version(package) for package in packages}
 
 
 def spread(radius: float, dim: int) -> float:

@@ -25,6 +25,7 @@ class SciPy(Outside):
         batch: values averaged at each point.
     """
 
+    packages: ClassVar[tuple[str, ...]] = ("scipy",)
     luckiest: ClassVar[bool] = True  # pyright: ignore[reportIncompatibleVariableOverride]
 
     radius: float

@@ -22,7 +22,7 @@ class GaussianProcess(Outside):
             large batch.
     """
 
-    packages: ClassVar[tuple[str, ...]] = ("skopt",)
+    packages: ClassVar[tuple[str, ...]] = ("skopt", "sklearn")
 
     width: float | None = None
     acquisition: str = "EI"

@@ -72,6 +72,17 @@ def version_of(module: str | None) -> str:
 
 
 @functools.cache
+def installed_version(package: str) -> str:
+    """The version of a library as it is installed, whether it is loaded yet or not."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:  # skopt, say, is installed as scikit-optimize
+        return " ".join(sorted(version(name) for name in _distributions().get(package, ())))
+
+
+@functools.cache
 def _distributions() -> Mapping[str, list[str]]:
     """Installed distributions by what is imported: to find them takes a third of a second."""
     from importlib.metadata import packages_distributions

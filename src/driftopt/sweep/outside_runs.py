@@ -12,7 +12,7 @@ from jax import Array, lax
 
 from driftopt.drivers.host import farthest
 from driftopt.methods.grids import Grid
-from driftopt.outside.contract import Answer, Diverged, Outside, Spent, World
+from driftopt.outside.contract import Answer, Diverged, Outside, Spent, World, libraries_of
 from driftopt.problem import Problem
 from driftopt.rng.seeds import as_key, query_key, run_keys
 from driftopt.runtime.code_of_others import code_behind, traced_for
@@ -154,7 +154,11 @@ class OutsideRuns(Task):
     @property
     def key(self) -> str:
         data = [place.problem for place in self.places if isinstance(place, SimulatedPlace)]
-        return digest_of(self._code.digest, data, self.seeds, self.settings)
+        return digest_of(self._code.digest, data, self.seeds, self.settings, self.libraries)
+
+    @property
+    def libraries(self) -> dict[str, str]:
+        return libraries_of(one for row in self.searches for one in row)
 
     @property
     def unseen(self) -> tuple[str, ...]:

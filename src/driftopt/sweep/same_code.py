@@ -35,7 +35,7 @@ class Origin:
     """Who asks, and with what code."""
 
     process: str  # machine and number
-    version: str  # of driftopt and what it builds on
+    version: str  # of driftopt, of what it builds on, and of the libraries that the task runs
     code: str  # the hash of what others have written, as far as it goes to a worker by name
 
 
@@ -50,7 +50,7 @@ class Asker:
         named = named_in(task)
         if named not in self._codes:
             self._codes[named] = _code(named)
-        return Origin(_process(), code_version(), self._codes[named])
+        return Origin(_process(), _version(task), self._codes[named])
 
 
 def run_task(task: Task, asked: Origin | None) -> Arrays:
@@ -62,10 +62,10 @@ def run_task(task: Task, asked: Origin | None) -> Arrays:
     """
     refuse_after_fork()
     if asked is not None and asked.process != _process():
-        if asked.version != code_version():
+        if asked.version != (here := _version(task)):
             raise OtherCode(
                 f"the worker {_process()} has another driftopt, another library or other devices than "
-                f"{asked.process}, which asked:\n  {code_version()} here\n  {asked.version} there\n"
+                f"{asked.process}, which asked:\n  {here} here\n  {asked.version} there\n"
                 "Install the same on every worker, and start them again"
             )
         if asked.code != _code_of_worker(names := named_in(task)):
@@ -76,6 +76,10 @@ def run_task(task: Task, asked: Origin | None) -> Arrays:
                 "the workers again, and give values as arguments rather than by setting globals"
             )
     return task.run()
+
+
+def _version(task: Task) -> str:
+    return " ".join([code_version(), *(f"{name} {version}" for name, version in task.libraries.items())])
 
 
 def _process() -> str:

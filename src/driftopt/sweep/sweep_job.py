@@ -15,6 +15,7 @@ import driftopt
 from driftopt import checks
 from driftopt.method import Method
 from driftopt.methods.grids import Grid
+from driftopt.outside.contract import Outside, libraries_of
 from driftopt.problem import Problem
 from driftopt.runtime.forks import refuse_after_fork
 from driftopt.sweep.arguments import check_grids, check_seeds, check_source, check_version
@@ -141,12 +142,14 @@ def describe(
     """What defines a sweep and on what it ran, for its manifest."""
     import jax
 
+    built = [one.candidate(i) for one in grids for i in range(len(one))]
     return {
         "versions": {
             "driftopt": driftopt.__version__,
             "jax": jax.__version__,
             "numpy": np.__version__,
             "python": platform.python_version(),
+            **libraries_of(one for one in built if isinstance(one, Outside)),
         },
         "machine": f"{platform.system()} {platform.machine()}",
         "devices": [f"{device.platform} {device.id}" for device in jax.local_devices()],

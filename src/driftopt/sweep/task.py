@@ -41,6 +41,11 @@ class Task(ABC):
         return ()
 
     @property
+    def libraries(self) -> dict[str, str]:
+        """The versions of further libraries that it runs: a worker must have the same."""
+        return {}
+
+    @property
     def program(self) -> Any:
         """Tasks of one value share a compiled program."""
         return None
