@@ -7,11 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.core import Tracer
 from jax.typing import ArrayLike
 
 from driftopt import checks
 from driftopt.oracle import Sight
-from driftopt.pytree import check_decorated
+from driftopt.pytree import check_decorated, check_leaves
 
 
 class Method(ABC):
@@ -148,7 +149,10 @@ RADIUS = (
 
 
 def check_method(method: Any) -> Method:
-    """The method itself, once it is one: an instance of a decorated class that says its batch and radius."""
+    """The method itself, once it is one: an instance of a decorated class, with a batch and a radius to use.
+
+    Every driver asks here, so a wrong number is the same sentence at each of them.
+    """
     if isinstance(method, type) and issubclass(method, Method):
         raise ValueError(f"method must be an instance: make one, {method.__name__}(…), of the class")
     if not isinstance(method, Method):
@@ -156,11 +160,13 @@ def check_method(method: Any) -> Method:
             f"method must be a Method, as methods.get(name, …) makes them; got {checks.brief(method)}"
         )
     check_decorated(method)
+    check_leaves(method)
     for name, what in {"batch": BATCH, "radius": RADIUS}.items():
         try:
             getattr(method, name)
         except AttributeError:
             raise ValueError(f"{type(method).__name__} has no {name}, {what}") from None
+    _check_numbers(method)
     others = not type(method).__module__.startswith("driftopt.")
     if others and type(method).streams is not Method.streams and method.sees is not Sight.SAME_SAMPLE:
         raise ValueError(
@@ -168,3 +174,12 @@ def check_method(method: Any) -> Method:
             f"{method.sees.words}: add `sees: ClassVar[Sight] = Sight.SAME_SAMPLE`, or leave streams out"
         )
     return method
+
+
+def _check_numbers(method: Method) -> None:
+    """A batch that can be spent and a radius that is a length; what JAX traces has no value yet."""
+    name, batch, radius = type(method).__name__, method.batch, method.radius
+    if not isinstance(batch, Tracer):
+        checks.count(f"{name}.batch", batch)
+    if not isinstance(radius, Tracer) and (checks.finite(f"{name}.radius", radius) < 0).any():
+        raise ValueError(f"{name}.radius must be >= 0, got {checks.brief(radius)}")

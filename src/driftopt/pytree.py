@@ -90,6 +90,19 @@ def check_decorated_class(kind: type) -> None:
         return
 
 
+def check_leaves(thing: Any) -> None:
+    """Every field that is not static holds numbers."""
+    for path, leaf in jax.tree_util.tree_flatten_with_path(thing)[0]:
+        if isinstance(leaf, jax.Array | jax.ShapeDtypeStruct | int | float | complex):
+            continue
+        if not isinstance(leaf, np.ndarray | np.generic) or leaf.dtype.kind not in "biufc":
+            name = jax.tree_util.keystr(path)
+            raise ValueError(
+                f"{type(thing).__name__}{name} holds {leaf!r}, which is no number: declare that field with "
+                "driftopt.pytree.static()"
+            )
+
+
 def plain_fields(thing: Any) -> dict[str, int | float | str]:
     """The single numbers and words that an instance holds itself, by field: what a table can say of it."""
     if not dataclasses.is_dataclass(thing):

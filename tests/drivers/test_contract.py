@@ -9,6 +9,7 @@ import pytest
 
 import driftopt
 from driftopt import methods, sweep
+from driftopt.methods import registry
 from driftopt.problem import Problem
 from driftopt.problems import kink, location_shift
 from driftopt.problems.pricing import Pricing
@@ -234,6 +235,65 @@ def test_a_broken_method_is_a_sentence_at_every_entry(case):
     ):
         with pytest.raises(ValueError, match=message):
             call()
+
+
+WRONG_NUMBERS = {
+    "no sample": ({"batch": 0}, r"Numbered\.batch must be a whole number >= 1"),
+    "less than none": ({"batch": np.array([1, -1])}, r"Numbered\.batch must be a whole number >= 1"),
+    "half a sample": ({"batch": 1.5}, r"Numbered\.batch must be a whole number >= 1"),
+    "a word": ({"batch": "1"}, r"Numbered\.batch holds '1', which is no number"),
+    "a word elsewhere": ({"step": "0.1"}, r"Numbered\.step holds '0\.1', which is no number"),
+    "a negative length": ({"radius": -1.0}, r"Numbered\.radius must be >= 0, got -1\.0"),
+    "no length": ({"radius": np.nan}, r"Numbered\.radius must be finite"),
+}
+
+
+@module
+class Numbered(PlainMethod):
+    batch: Any = 1
+    radius: Any = 1.0
+    step: Any = 0.01
+
+
+@pytest.fixture
+def numbered():
+    methods.register("numbered", Numbered)
+    yield "numbered"
+    registry._REGISTERED.clear()
+
+
+@pytest.mark.parametrize("case", WRONG_NUMBERS)
+def test_a_wrong_number_of_a_method_is_one_sentence_at_every_entry(case, numbered):
+    """A driver that took one of these ran for ever, or spent another budget than the next driver."""
+    numbers, message = WRONG_NUMBERS[case]
+    wrong, many = Numbered(**numbers), driftopt.stack([bowl()])
+    for call in (
+        lambda: driftopt.simulate(wrong, bowl(), budget=10),
+        lambda: driftopt.simulate_many(wrong, many, budget=10, seeds=[0]),
+        lambda: driftopt.minimize(lambda x: 0.0, [0.0] * 3, budget=10, method=wrong),
+        lambda: sweep.run([wrong], [bowl()], budget=10, seeds=[0], progress=False),
+        lambda: driftopt.compare(bowl(), {"mine": wrong}, budget=10),
+        lambda: methods.get(numbered, **numbers),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_a_study_refuses_a_wrong_number(numbered):
+    with pytest.raises(ValueError, match=r"Numbered\.batch must be a whole number >= 1"):
+        driftopt.Study.create("sqlite://", "a", x0=[0.0], budget=9, method=numbered, params={"batch": 0})
+
+
+def test_a_whole_batch_may_be_written_as_any_number():
+    for batch in (2.0, jnp.int32(2), np.float32(2)):
+        trace = driftopt.simulate(Numbered(batch=batch), bowl(), budget=10)
+        assert trace.queries == 8
+        assert isinstance(trace.queries, int | np.integer)
+
+
+def test_a_number_that_jax_traces_is_let_through(numbered):
+    asked = jax.jit(lambda radius: 2 * methods.get(numbered, radius=radius, batch=radius).radius)(3.0)
+    assert asked == 6.0
 
 
 def test_the_right_method_passes():

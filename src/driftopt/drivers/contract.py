@@ -18,6 +18,7 @@ import numpy as np
 from driftopt import checks
 from driftopt.method import Method
 from driftopt.problem import Problem
+from driftopt.pytree import check_leaves
 
 # What JAX raises where code needs to know a number that is traced.
 NEEDS_A_VALUE = (
@@ -31,7 +32,7 @@ NEEDS_A_VALUE = (
 
 def check_shapes(problem: Problem) -> Problem:
     """A single problem whose members have the shapes that drivers rely on."""
-    _check_leaves(problem)
+    check_leaves(problem)
     _check_dim(problem)
     _check_start(problem)
     _remembered(_problem_shapes, problem, int(problem.dim))
@@ -43,7 +44,6 @@ def check_points(method: Method, dim: int) -> Method:
 
     driftopt's own are held to it by tests.
     """
-    _check_leaves(method)
     # What a method that sees ξ is told has the shape of the problem's ξ, which is not known here.
     if not type(method).__module__.startswith("driftopt.") and not method.sees.observes:
         one = jax.tree.map(lambda leaf: np.zeros((), _dtype(leaf)), method)  # a single run's numbers
@@ -68,19 +68,6 @@ def _looked_at(
 
 def _dtype(leaf: Any) -> Any:
     return leaf.dtype if isinstance(leaf, jax.Array | np.ndarray | np.generic) else jnp.result_type(leaf)
-
-
-def _check_leaves(thing: Any) -> None:
-    """Every field that is not static holds numbers."""
-    for path, leaf in jax.tree_util.tree_flatten_with_path(thing)[0]:
-        if isinstance(leaf, jax.Array | jax.ShapeDtypeStruct | int | float | complex):
-            continue
-        if not isinstance(leaf, np.ndarray | np.generic) or leaf.dtype.kind not in "biufc":
-            name = jax.tree_util.keystr(path)
-            raise ValueError(
-                f"{type(thing).__name__}{name} holds {leaf!r}, which is no number: declare that field with "
-                "driftopt.pytree.static()"
-            )
 
 
 def _check_static(thing: Any) -> None:

@@ -150,7 +150,7 @@ def simulate_lanes(
                 method, together, own, start, budget, evaluate_every, dim, settle, width, times
             )
         )
-    points, batch = method.points(dim), np.asarray(method.batch)
+    points, batch = method.points(dim), np.asarray(method.batch).astype(int)
     budget = checks.budget(budget, points * int(batch.max()), 1 + method.warmup)
     rows = budget // points
     lanes = (instances, own.shape[1], width)
