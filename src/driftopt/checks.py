@@ -236,6 +236,19 @@ def numbers_of(name: str, value: Any, kinds: str = "iuf") -> np.ndarray:
     return array
 
 
+def unmasked(value: Any) -> Any:
+    """The value with NaN wherever a masked array says that a number is missing.
+
+    `np.asarray` would give what lies under the mask, often 0.
+
+    >>> unmasked(np.ma.array([1, 2], mask=[False, True])).tolist()
+    [1.0, nan]
+    """
+    if isinstance(value, np.ma.MaskedArray) and value.dtype.kind in "iufb":
+        return np.ma.filled(value.astype(float), np.nan)
+    return value
+
+
 def _writable(text: str) -> bool:
     """Whether a file can have the name: a lone surrogate is no character, unless the system made it."""
     try:

@@ -26,6 +26,8 @@ def noisy_bowl(seed=0):
         ("three", "real number"),
         (None, "real number"),
         ([1.0, 2.0], "2 values"),
+        (np.ma.array([1.0, 2.0], mask=True).mean(), "finite"),
+        (np.ma.array([3], mask=True), "finite"),
     ],
 )
 def test_a_bad_value_names_its_query_and_loses_nothing(answer, message):
@@ -36,6 +38,22 @@ def test_a_bad_value_names_its_query_and_loses_nothing(answer, message):
     assert caught.value.result.history["value"].tolist() == [1.0] * 6
     assert caught.value.result.nit == 3
     assert not caught.value.result.success
+
+
+def test_a_masked_value_among_several_is_missing_and_the_others_are_kept():
+    def fun(x):
+        return np.ma.array(np.ones(len(x)), mask=[True] + [False] * (len(x) - 1))
+
+    with pytest.raises(driftopt.MinimizeError, match=r"query 1: the function gave nan") as caught:
+        driftopt.minimize(fun, [0.0], budget=100, radius=0.1, rng=0, vectorized=True)
+    assert caught.value.result.nfev == 1
+
+
+def test_a_masked_observation_is_missing():
+    with pytest.raises(driftopt.MinimizeError, match=r"query 1: the function gave nan"):
+        driftopt.minimize(
+            lambda x: np.ma.array(1.0, mask=True), [0.0], budget=9, radius=0.1, rng=0, loss=lambda x, xi: xi
+        )
 
 
 def test_an_exception_is_chained_and_carries_the_partial_result():

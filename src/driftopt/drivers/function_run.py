@@ -255,7 +255,7 @@ class FunctionRun:
     def _checked(self, answer: Any, points: np.ndarray | None) -> np.ndarray:
         """The answer for one point, or for all `points` at once, as finite numbers."""
         try:
-            found = np.asarray(answer)
+            found = np.asarray(checks.unmasked(answer))
         except Exception as error:
             raise self._failure(f"gave {checks.brief(answer)}, which is no number") from error
         if found.dtype.kind not in "iufb":

@@ -32,7 +32,7 @@ class Watched:
         self._shape: Any = None
 
     def __call__(self, x: np.ndarray, *args: Any) -> float:
-        xi = jax.tree.map(np.asarray, self._draw(x, *args))
+        xi = jax.tree.map(lambda leaf: np.asarray(checks.unmasked(leaf)), self._draw(x, *args))
         shape = jax.tree.structure(xi), [leaf.shape for leaf in jax.tree.leaves(xi)]
         if any(leaf.dtype.kind not in "iufb" for leaf in jax.tree.leaves(xi)):
             raise ValueError(

@@ -63,7 +63,7 @@ def measure(
 
     Args:
         oracle: a Problem, or a Python function of a vector whose noise is fresh at every call.
-        x: the point in question.
+        x: the point in question; of a Problem's dimension.
         radius: δ, the scale on which stationarity is meant.
         pairs: n; each costs two queries.
         confidence: the level of the bound.
@@ -82,6 +82,8 @@ def measure(
     from driftopt.rng.seeds import as_seed
 
     center = checks.vector("x", x)
+    if isinstance(oracle, Problem):
+        checks.single_precision("x", x, oracle.dim)
     delta = checks.one_positive("radius", radius)
     between = _range(value_range)
     n = _enough(checks.one_count("pairs", pairs), between)
@@ -219,7 +221,7 @@ def _unit_rows(name: str, directions: Any, n: int) -> np.ndarray:
 
 
 def _number(answer: Any, query: int) -> float:
-    array = np.asarray(answer)
+    array = np.asarray(checks.unmasked(answer))
     if array.dtype.kind not in "iufb" or array.size != 1 or not np.isfinite(array).all():
         raise ValueError(f"query {query + 1}: oracle gave {checks.brief(answer)}; a finite number is needed")
     return float(array.reshape(()))
