@@ -1,9 +1,13 @@
 """driftopt as a generator of the gest-api standard."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
 import driftopt
+from driftopt.drivers import host
+from driftopt.drivers.quick_host import QuickHost
 
 vocs = pytest.importorskip("gest_api.vocs")
 from driftopt.generator import Generator  # noqa: E402
@@ -60,6 +64,82 @@ def test_values_may_come_in_any_order_and_failures_are_asked_again():
             assert again == point
             mixed.ingest([{**again, "f": point["price"]}])
     assert ordered.recommend() == mixed.recommend()
+
+
+@pytest.mark.parametrize("huge", [1e200, -1e300, 10**60])
+def test_a_value_too_large_to_compute_with_is_asked_again(huge):
+    """It ended the generator for good: no point was suggested any more, though the budget was not spent."""
+    plain, disturbed = build(), build()
+    while points := plain.suggest():
+        plain.ingest([{**point, "f": point["price"]} for point in points])
+    once = iter([huge])
+    while points := disturbed.suggest():
+        late = points[0]["_id"] >= 4
+        told = [{**point, "f": point["price"]} for point in points]
+        if late:
+            told[0]["f"] = next(once, told[0]["f"])
+        disturbed.ingest(told)
+    assert disturbed.spent
+    assert disturbed.recommend() == plain.recommend()
+
+
+def walked(generator):
+    """All points of a generator that goes on after Ctrl-C."""
+    asked = []
+    while points := generator.suggest():
+        asked += points
+        with suppress(KeyboardInterrupt):
+            generator.ingest([{**point, "f": point["price"]} for point in points])
+    return asked
+
+
+def test_ctrl_c_while_noise_is_drawn_loses_nothing(monkeypatch):
+    """It left the last window of noise in place for the next one."""
+    monkeypatch.setattr(host, "AHEAD", 3)
+    undisturbed, disturbed, draw = walked(build()), build(), QuickHost._refill
+    stops = iter([KeyboardInterrupt])
+
+    def refill(self):
+        if stop := next(stops, None):
+            raise stop
+        draw(self)
+
+    monkeypatch.setattr(QuickHost, "_refill", refill)
+    assert walked(disturbed) == undisturbed
+    assert next(stops, None) is None
+
+
+def test_a_diverged_method_says_so_at_every_call():
+    generator = build(method="zo-sph", params={"step": 1e300})
+    with pytest.raises(ValueError, match="the method has diverged"):
+        generator.ingest([{**point, "f": 1e40 * k} for k, point in enumerate(generator.suggest())])
+    for call in (generator.suggest, lambda: generator.ingest([])):
+        with pytest.raises(ValueError, match="the method has diverged"):
+            call()
+    assert generator.recommend() == {"price": 2.0, "size": 0.1}
+
+
+WRONG = {
+    "no value": (lambda point: point, "lacks f"),
+    "no decision": (lambda point: {"_id": point["_id"], "f": 1.0}, "lacks price, size"),
+    "None": (lambda point: {**point, "f": None}, "_id 1: f must be a number, got None"),
+    "complex": (lambda point: {**point, "f": 1j}, "_id 1: f must be a number"),
+    "masked": (lambda point: {**point, "f": np.ma.masked}, "_id 1: f must be a number"),
+    "a word for a price": (lambda point: {**point, "price": "low", "f": 1.0}, "_id 1: the point must be a"),
+    "told twice": (lambda point: {**point, "_id": 0, "f": 1.0}, "_id 0 is none of the points"),
+    "no table": (lambda point: 3, "each of results must be a table"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_results_are_taken_all_or_none(case):
+    wrong, message = WRONG[case]
+    generator = build()
+    one, two = generator.suggest()
+    with pytest.raises(ValueError, match=message):
+        generator.ingest([{**one, "f": 1.0}, wrong(two)])
+    generator.ingest([{**one, "f": 1.0}, {**two, "f": 2.0}])
+    assert len(generator.suggest()) == 2
 
 
 def test_what_it_cannot_use_is_named():

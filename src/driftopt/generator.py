@@ -5,21 +5,22 @@
 
     vocs = VOCS(variables={"price": [1.0, 9.0]}, objectives={"profit": "MAXIMIZE"})
     generator = Generator(vocs, budget=500)
-    for point in generator.suggest():
-        generator.ingest([{**point, "profit": deploy(point["price"])}])
+    while points := generator.suggest():
+        generator.ingest([{**point, "profit": deploy(point["price"])} for point in points])
     generator.recommend()
 
 Xopt, Optimas and libEnsemble run such generators. Points carry an `_id`: they may come back in any order, one
-by one or together, and one whose value is not finite is suggested again.
+by one or together, and one whose value is not finite, or too large to compute with, is suggested again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping
 from typing import Any
 
 import numpy as np
 
 from driftopt import checks
-from driftopt.answers import Answers
+from driftopt.answers import Answer, Answers
+from driftopt.answers.finite import LARGEST
 from driftopt.drivers.contract import check_points
 from driftopt.drivers.plan import affordable, first_step
 from driftopt.drivers.quick_host import quick_host
@@ -34,6 +35,11 @@ __all__ = ["Generator"]
 
 _standard: Any = package("gest_api", "gest", "driftopt.generator")
 _vocs: Any = package("gest_api.vocs", "gest", "driftopt.generator")
+
+DIVERGED = (
+    "the method has diverged: a number would have overflowed. Begin again with a smaller step, or with "
+    "values in larger units; recommend() gives the last decision before that"
+)
 
 
 class Generator(_standard.Generator):
@@ -73,7 +79,7 @@ class Generator(_standard.Generator):
         self._space = Space.build(_start(vocs, start), names=names, bounds=domains)
         self._constants = {name: one.value for name, one in vocs.constants.items()}
         maximize = isinstance(goal, _vocs.MaximizeObjective)
-        self._answers = Answers.build(direction="maximize" if maximize else "minimize")
+        self._answers = Answers.build(direction="maximize" if maximize else "minimize", largest=LARGEST)
         self._memory = self._answers.begin()
         self.seed = as_seed(rng)
         self._iterations = self._begin(method, int(checks.count("budget", budget)), radius, params)
@@ -84,8 +90,10 @@ class Generator(_standard.Generator):
         """The points of this iteration that nobody has yet; none once the budget is spent.
 
         Raises:
-            ValueError: more are asked for than this iteration has left.
+            ValueError: more are asked for than this iteration has left, or the method has diverged.
         """
+        self._check_sound()
+        self._go_on()
         count = len(self._waiting) if num_points is None else int(checks.count("num_points", num_points))
         if count > len(self._waiting):
             raise ValueError(
@@ -98,31 +106,25 @@ class Generator(_standard.Generator):
         return [{**self._named(self._points[key]), **self._constants, "_id": key} for key in given]
 
     def ingest(self, results: list[dict[str, Any]]) -> None:
-        """Learn from values at points suggested before; a point without a finite value is suggested again.
+        """Learn from values at points suggested before: from all of them, or from none where one is refused.
+
+        A point whose value is not finite, or too large to compute with, is suggested again.
 
         Raises:
-            ValueError: a point is not one of those suggested, was told before, or lies elsewhere.
+            ValueError: a point is not one of those suggested, was told before, or lies elsewhere; a value is
+                no number; or the method has diverged.
         """
-        for result in results:
-            key = result.get("_id")
-            if key not in self._points or key in self._values or key in self._waiting:
-                raise ValueError(
-                    f"_id {key!r} is none of the points that await a value: {sorted(self._awaited())}; "
-                    "values of other decisions cannot be used"
-                )
-            asked = self._points[key]
-            told = np.array([float(result[name]) for name in self._space.names])
-            if not np.allclose(told, asked, rtol=1e-6, atol=1e-9):
-                raise ValueError(
-                    f"_id {key}: the value is of {told.tolist()}, suggested was {asked.tolist()}"
-                )
-            value = float(result[self._objective])
-            if np.isfinite(value):
+        self._check_sound()
+        told = dict[int, float]()
+        for result in checks.several("results", results):
+            key = self._key(result, told)
+            told[key] = self._value(key, result)
+        for key, value in told.items():
+            if self._answers.judge(Answer(value)) is None:
                 self._values[key] = value
             else:
                 self._waiting.append(key)
-        if self._values and len(self._values) == len(self._points):
-            self._close()
+        self._go_on()
 
     def recommend(self) -> dict[str, float]:
         """The decision to report: never the best value seen."""
@@ -174,17 +176,50 @@ class Generator(_standard.Generator):
             self._opened += len(rows)
         self._waiting = list(self._points)
 
+    def _go_on(self) -> None:
+        """Close the iteration once all its values are there; after Ctrl-C the next call does."""
+        if self._values and len(self._values) == len(self._points):
+            self._close()
+
     def _close(self) -> None:
         """Tell the method the iteration's values, in the order in which its points were asked for."""
         values = np.array([self._values[key] for key in self._points])
         samples = values.reshape(self._host.repeats, -1)
-        self._memory, means = self._answers.take(self._memory, samples)
+        memory, means = self._answers.take(self._memory, samples)
         self._host.tell(means)
-        if self._host.diverged:
-            raise ValueError("the method has diverged: a number would have overflowed; lower its step")
+        self._memory = memory
+        self._check_sound()
         self._open()
 
-    def _awaited(self) -> Sequence[int]:
+    def _check_sound(self) -> None:
+        if self._host.diverged:
+            raise ValueError(DIVERGED)
+
+    def _key(self, result: Any, told: Container[int]) -> int:
+        """Which of the points that await a value a result is of; `told` has those of the same call."""
+        key = checks.table("each of results", result).get("_id")
+        awaited = [one for one in self._awaited() if one not in told]
+        if key not in awaited:
+            raise ValueError(
+                f"_id {checks.brief(key)} is none of the points that await a value: {awaited}; values of "
+                "other decisions cannot be used"
+            )
+        return key
+
+    def _value(self, key: int, result: Mapping[str, Any]) -> float:
+        """The value in a result, which must be of the decision that was suggested."""
+        if missing := [name for name in (*self._space.names, self._objective) if name not in result]:
+            raise ValueError(
+                f"_id {key}: a result must hold the point and its {self._objective}, NaN where that failed; "
+                f"it lacks {', '.join(missing)}"
+            )
+        asked = self._points[key]
+        told = checks.vector(f"_id {key}: the point", [result[name] for name in self._space.names])
+        if not np.allclose(told, asked, rtol=1e-6, atol=1e-9):
+            raise ValueError(f"_id {key}: the value is of {told.tolist()}, suggested was {asked.tolist()}")
+        return checks.number(f"_id {key}: {self._objective}", result[self._objective])
+
+    def _awaited(self) -> list[int]:
         return [key for key in self._points if key not in self._values and key not in self._waiting]
 
     def _named(self, point: np.ndarray) -> dict[str, float]:

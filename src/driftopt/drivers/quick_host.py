@@ -39,6 +39,9 @@ class QuickHost(Host):
 
     def tell(self, values: Any) -> None:
         place = self.told % self.ahead
+        if place == 0 and self.told:  # not as the last window ends: Ctrl-C while it draws then loses nothing
+            with jax.enable_x64(True):
+                self._refill()
         after = self._tell(self._packed, self._letter.write(values, place), *self._leaves)
         seen = self._views.of(after)
         numbers = seen.numbers
@@ -49,9 +52,6 @@ class QuickHost(Host):
         else:
             self._diverged = True  # and all is as it was
         self.told += 1
-        if place + 1 == self.ahead:
-            with jax.enable_x64(True):
-                self._refill()
 
     def recommend(self) -> np.ndarray:
         return np.asarray(self._recommend(self._packed))
