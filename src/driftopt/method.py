@@ -106,7 +106,10 @@ class Method(ABC):
 
     @abstractmethod
     def recommend(self, state: Any) -> Array:
-        """The decision to report: an iterate or a mean of iterates, never the best value seen."""
+        """The decision to report: an iterate or a mean of iterates, never the best value seen.
+
+        Where it holds a number that is not finite, drivers report the iterate.
+        """
 
     def queries(self, dim: int) -> Any:
         """What one iteration costs, the first one where they differ: every single value of F counts."""

@@ -213,6 +213,10 @@ BROKEN_METHODS = {
         r"Mine\.recommend must give a decision",
     ),
     "a state without x": ({"init": lambda s, key, x0: (key, x0)}, r"Mine\.(init|ask)"),
+    "an iterate of another shape": (
+        {"init": lambda s, key, x0: State(key, jnp.zeros((), jnp.int32), x0[None])},
+        r"Mine\.init must give a state whose x is the iterate, of shape \(3,\); got \(1, 3\)",
+    ),
     "another state": (
         {"tell": lambda s, state, values, noise=None: state.x},
         r"Mine\.tell must give a state",

@@ -13,6 +13,7 @@ from driftopt.drivers.host import Host
 from driftopt.drivers.quick_host import QuickHost
 from driftopt.method import check_method
 from driftopt.methods import registry
+from driftopt.oracle import Sight
 from driftopt.pytree import module
 from support.bowl import bowl
 
@@ -115,6 +116,27 @@ class Planned(Stay):
         return state.x + self.horizon
 
 
+@module
+class Lost(Stay):
+    """Walks by 1, and reports no number after its second answer."""
+
+    def tell(self, state, values, noise=None):
+        return State(state.key, state.told + 1, state.x + 1)
+
+    def recommend(self, state):
+        return jnp.where(state.told > 1, jnp.nan, 1.0) * state.x
+
+
+@module
+class LostWithXi(Lost):
+    """The same for a method that is told ξ."""
+
+    sees: ClassVar[Sight] = Sight.OBSERVATIONS
+
+    def init(self, key, x0, like=None):
+        return State(key, jnp.int32(0), x0)
+
+
 @pytest.fixture
 def study(any_name):
     """A study of a class, under a name that is forgotten after the test."""
@@ -178,6 +200,17 @@ def test_whole_numbers_of_the_noise_stay_whole():
     assert trace.queries == 4
     host = QuickHost(Coordinate(), np.array(START), 0)
     np.testing.assert_allclose(np.sort(host.points[0] - START), [0, 0, 0.5])
+
+
+def test_what_is_reported_is_finite_whatever_a_method_recommends(study):
+    """The iterate is reported where `recommend` gives NaN, and it does not move what was told."""
+    begun = study(Lost)
+    for _ in range(3):
+        begun.tell(begun.ask().id, 1.0)
+    np.testing.assert_array_equal(begun.recommend().x, np.add(START, 3))
+    for kind, more in ((Lost, {}), (LostWithXi, {"loss": lambda x, xi: xi})):
+        result = driftopt.minimize(lambda x: 1.0, START, budget=3, method=kind(), rng=0, **more)
+        np.testing.assert_array_equal(result.x, np.add(START, 3))
 
 
 def test_every_driver_plans_for_the_budget(study):

@@ -156,6 +156,11 @@ def _method_shapes(method: Method, dim: int) -> None:
     if missing := {"key", "told", "x"} - set(dir(state)):
         lacking = " and ".join(sorted(missing))
         raise ValueError(f"{name}.init must give a state with the fields key, told and x; it lacks {lacking}")
+    if jnp.shape(state.x) != (dim,):
+        raise ValueError(
+            f"{name}.init must give a state whose x is the iterate, of shape ({dim},); "
+            f"got {jnp.shape(state.x)}"
+        )
     with _explained(f"{name}.noise", method):
         noise = jax.eval_shape(lambda m, k: m.noise(k, jnp.int32(0), dim), method, key)
     with _explained(f"{name}.ask", method):

@@ -12,11 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from driftopt import checks
-from driftopt.drivers.host import told_soundly, with_precision
+from driftopt.drivers.host import reported, told_soundly, with_precision
 from driftopt.drivers.plan import affordable
 from driftopt.method import Method
 from driftopt.oracle import Formula, Model, Observed, mean_over
 from driftopt.rng.seeds import method_key
+from driftopt.runtime.code_of_others import code_behind
 from driftopt.space import Space
 from driftopt.space.bounds import Bounds
 
@@ -66,6 +67,7 @@ class ObservedHost:
         self.told, self.diverged = 0, False  # whether an answer could not be taken: a number would overflow
         with jax.enable_x64(True):
             self.method = with_precision(method, jnp.float64)
+            self._code = code_behind(self.method)
             self._key = method_key(seed)
             self._tell = _program(loss, model)
             # The first points do not depend on what ξ looks like; the state is made again when that is known.
@@ -103,7 +105,7 @@ class ObservedHost:
     def recommend(self) -> np.ndarray:
         """The decision to report."""
         with jax.enable_x64(True):
-            return np.asarray(self.method.recommend(self.state))
+            return np.asarray(reported(self._code, self.method, self.state))
 
     def _begin(self, xi: Any) -> Any:
         taken = jnp.zeros((self.method.points(self._dim), self._most), bool)

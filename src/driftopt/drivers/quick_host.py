@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from driftopt.drivers import one_kernel
-from driftopt.drivers.host import Host, own
+from driftopt.drivers.host import Host, own, reported
 from driftopt.drivers.quick_calls import Views, called_once
 from driftopt.method import Method
 from driftopt.rng.seeds import wrapped
@@ -253,4 +253,4 @@ def _tell(forms: _Forms, packed: Any, letter: Any, *window: Any) -> Any:
 def _recommend(forms: _Forms, packed: Any) -> Any:
     """The decision to report."""
     method, state, _ = _unpack(forms.packed, packed)
-    return method.recommend(state)
+    return reported(forms.code, method, state)
