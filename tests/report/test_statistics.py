@@ -10,7 +10,9 @@ from driftopt.report.statistics import (
     Sample,
     bootstrap_difference,
     bootstrap_mean,
+    difference_interval,
     holm,
+    mean_interval,
     welch,
     welch_of_averages,
 )
@@ -46,6 +48,51 @@ def test_the_bootstrap_interval_covers_the_mean_of_small_normal_samples(monkeypa
     monkeypatch.setattr("driftopt.report.statistics.RESAMPLES", 600)
     assert abs(z_of(coverage(0.0), 0.95, 1500)) < Z
     assert abs(z_of(coverage(0.5), 0.95, 1500)) > Z  # the twin
+
+
+def covered(interval, sizes, spreads, repeats=2000):
+    """How often an interval of samples of such sizes, all of mean 0, holds 0."""
+    rng = np.random.default_rng(6)
+    samples = [rng.normal(0, s, (repeats, n)) for n, s in zip(sizes, spreads, strict=True)]
+    intervals = [interval(*rows) for rows in zip(*samples, strict=True)]
+    return sum(low <= 0 <= high for low, high in intervals)
+
+
+@pytest.mark.parametrize("count", range(2, 8))
+def test_an_interval_of_few_values_covers_as_often_as_it_says(count, monkeypatch):
+    monkeypatch.setattr("driftopt.report.statistics.RESAMPLES", 200)
+    assert abs(z_of(covered(mean_interval, [count], [1.0]), 0.95, 2000)) < Z
+    if count < 5:  # the twin
+        assert z_of(covered(bootstrap_mean, [count], [1.0]), 0.95, 2000) < -Z
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (3, 3), (5, 5), (7, 7)])
+def test_an_interval_of_the_difference_of_few_values_covers_as_often_as_it_says(sizes, monkeypatch):
+    """Welch's may cover more, as his degrees of freedom are estimated; never less."""
+    monkeypatch.setattr("driftopt.report.statistics.RESAMPLES", 200)
+    assert -Z < z_of(covered(difference_interval, sizes, [1.0, 1.0]), 0.95, 2000) < 2 * Z
+    if sizes[0] < 4:  # the twin
+        assert z_of(covered(bootstrap_difference, sizes, [1.0, 1.0]), 0.95, 2000) < -Z
+
+
+def test_few_values_have_students_and_welchs_interval():
+    one, other = np.random.default_rng(7).normal(size=(2, 5)) * [[1.0], [4.0]]
+    tested = stats.ttest_1samp(one, 0).confidence_interval()
+    np.testing.assert_allclose(mean_interval(one), tested)
+    tested = stats.ttest_ind(one, other[:4], equal_var=False).confidence_interval()
+    np.testing.assert_allclose(difference_interval(one, other[:4]), tested)
+    many = np.random.default_rng(8).normal(size=8)
+    assert mean_interval(many) == bootstrap_mean(many)
+    assert difference_interval(many, many + 1) == bootstrap_difference(many, many + 1)
+
+
+def test_few_values_that_are_alike_or_not_finite():
+    same = np.ones(3)
+    assert mean_interval(same) == (1.0, 1.0)
+    assert difference_interval(same, same) == (0.0, 0.0)
+    for odd in (np.array([1.0]), np.array([1.0, np.inf])):
+        assert np.isnan(mean_interval(odd)).all()
+        assert np.isnan(difference_interval(same, odd)).all()
 
 
 def test_the_plain_percentiles_would_be_too_short():

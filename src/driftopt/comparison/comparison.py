@@ -3,7 +3,7 @@
     compare(problem, {"zo-sph": {"step": [0.01, 0.1], "radius": 0.5}, "auto": {"radius": 0.5}}, budget=5000)
 
 Each method is tuned on development runs and judged on held-out runs. For every two methods there is Welch's
-test, corrected by Holm for the number of tests, and a bootstrap interval of the difference.
+test, corrected by Holm for the number of tests, and an interval of the difference.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from driftopt.report.statistics import Interval, bootstrap_difference, bootstrap_mean, holm, welch
+from driftopt.report.statistics import Interval, difference_interval, holm, mean_interval, welch
 from driftopt.sweep import Tuned
 
 LEVEL = 0.05
@@ -23,7 +23,7 @@ class Score:
     instance: str  # its name
     mean: float  # of the objective over the runs
     deviation: float  # the standard deviation over the runs
-    interval: Interval  # 95 %, bootstrap
+    interval: Interval  # 95 %; bootstrap, or Student's where runs are few
     runs: int  # how many held-out runs there are
     diverged: int  # how many of them diverged
     configurations: int  # how many there were to choose from
@@ -42,7 +42,7 @@ class Contrast:
     one: str  # a method
     other: str  # another method
     difference: float  # of the mean objectives; negative: the first is better
-    interval: Interval  # 95 %, bootstrap
+    interval: Interval  # 95 %; bootstrap, or Student's where runs are few
     p: float  # Welch
     p_holm: float  # corrected for the number of pairs on this instance
 
@@ -116,7 +116,7 @@ def _contrasts(instance: str, values: Values) -> list[Contrast]:
             instance,
             *pair,
             float(one.mean() - other.mean()) if np.isfinite([*one, *other]).all() else float("nan"),
-            bootstrap_difference(one, other),
+            difference_interval(one, other),
             p,
             corrected,
         )
@@ -140,7 +140,7 @@ def _scores(tuned: Tuned, values: Values, contrasts: Sequence[Contrast]) -> list
                 choice.instance,
                 float(sample.mean()),
                 float(sample.std(ddof=1)) if fine and len(sample) > 1 else float("nan"),
-                bootstrap_mean(sample),
+                mean_interval(sample),
                 len(sample),
                 int((~np.isfinite(sample)).sum()),
                 choice.configurations,

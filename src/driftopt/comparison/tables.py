@@ -19,7 +19,7 @@ TEST_HEADS = ("Pair", "difference of means", "95% interval", "p (Welch)", "p (Ho
 READING = (
     "Bold: the smallest mean; ≈ marks methods that the held-out runs cannot tell apart from it (Welch’s "
     "test, corrected by Holm over all pairs of the instance, 5 % level). Intervals are bootstrap intervals "
-    "of the mean."
+    "of the mean, and Student’s where there are fewer than 8 runs."
 )
 
 
