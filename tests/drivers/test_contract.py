@@ -217,6 +217,14 @@ BROKEN_METHODS = {
         {"init": lambda s, key, x0: State(key, jnp.zeros((), jnp.int32), x0[None])},
         r"Mine\.init must give a state whose x is the iterate, of shape \(3,\); got \(1, 3\)",
     ),
+    "NumPy's randomness in noise": (
+        {"noise": lambda s, key, count, dim: jnp.float32(np.random.default_rng().normal(size=dim))},
+        r"Mine\.noise holds random numbers that are not the key's",
+    ),
+    "NumPy's randomness in ask": (
+        {"ask": lambda s, state, noise=None: state.x + np.random.default_rng().normal(size=(2, 1))},
+        r"Mine\.ask holds random numbers that are not the key's",
+    ),
     "another state": (
         {"tell": lambda s, state, values, noise=None: state.x},
         r"Mine\.tell must give a state",

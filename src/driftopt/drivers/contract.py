@@ -118,18 +118,19 @@ def _problem_shapes(problem: Problem, dim: int) -> None:
     with _explained(f"{name}.objective", problem):
         objective = jax.eval_shape(lambda p, x: p.objective(x), problem, x)
     _check_number(f"{name}.objective(x)", objective)
-    _check_own_randomness(problem, key, x)
+    _check_own_randomness(f"{name}.draw", lambda p, k, x: p.sample(k, x), problem, key, x)
 
 
-def _check_own_randomness(problem: Problem, key: Any, x: Any) -> None:
+def _check_own_randomness(what: str, function: Callable[..., Any], *given: Any) -> None:
     """NumPy's or Python's randomness is drawn when JAX traces, and is a constant from then on."""
-    one, two = (jax.make_jaxpr(lambda p, k, x: p.sample(k, x))(problem, key, x) for _ in range(2))
+    # A function of its own each time: of the same one JAX would remember what it traced.
+    one, two = (jax.make_jaxpr(lambda *given: function(*given))(*given) for _ in range(2))
     texts = [re.sub(r" at 0x[0-9a-f]+", "", str(traced.jaxpr)) for traced in (one, two)]
     held = zip(one.consts, two.consts, strict=False)
     if texts[0] != texts[1] or not all(np.array_equal(np.asarray(a), np.asarray(b)) for a, b in held):
         raise ValueError(
-            f"{type(problem).__name__}.draw holds random numbers that are not the key's, but NumPy's or "
-            "Python's: they would be drawn once and stay constant; draw with jax.random and the key"
+            f"{what} holds random numbers that are not the key's, but NumPy's or Python's: they would be "
+            "drawn once and stay constant; draw with jax.random and the key"
         )
 
 
@@ -178,6 +179,9 @@ def _method_shapes(method: Method, dim: int) -> None:
         decision = jax.eval_shape(lambda m, s: m.recommend(s), method, state)
     if jax.tree.structure(decision) != jax.tree.structure(0) or decision.shape != (dim,):
         raise ValueError(f"{name}.recommend must give a decision of shape ({dim},), got {decision}")
+    _check_own_randomness(f"{name}.noise", lambda m, k, c: m.noise(k, c, dim), method, key, jnp.int32(0))
+    for member, more in {"ask": (noise,), "tell": (values, noise)}.items():
+        _check_own_randomness(f"{name}.{member}", getattr(type(method), member), method, state, *more)
 
 
 def _count(method: Method, dim: int) -> int:
