@@ -234,7 +234,7 @@ def test_json_that_cannot_be_read_is_a_sentence(prices, shell, monkeypatch):
     [
         ({"id": 2, "value": "much"}, "value must be a number"),
         ({"id": 99, "value": 1.0}, "no trial 99"),
-        ({"id": 1, "value": 77.0}, "already told"),
+        ({"id": 1, "value": 77.0}, "told twice here"),
         ({"id": 2, "value": 1.0, "x_deployed": [1.0]}, "x_deployed must have length 2"),
     ],
 )
@@ -246,6 +246,17 @@ def test_many_answers_are_recorded_all_or_none(prices, shell, wrong, words):
     assert words in said
     assert "None of the 2 answers was recorded" in said
     assert {trial.state for trial in Study.open(prices, "weekly").trials()} == {"pending"}
+
+
+def test_two_answers_for_one_trial_in_one_request(prices, shell):
+    shell("ask", prices, "weekly")
+    twice = [{"id": 1, "value": 5}, {"id": 1, "value": 6}]
+    code, _, err = shell("tell", prices, "weekly", "--json", stdin=twice)
+    said = "answer 2 of 2, for trial 1: it is told twice here, differently. None of the 2 answers was"
+    assert (code, json.loads(err)["error"]) == (5, f"{said} recorded")
+    assert shell("tell", prices, "weekly", "--json", stdin=twice[:1] * 2)[0] == 0
+    _, _, err = shell("tell", prices, "weekly", "--json", stdin=twice)
+    assert "trial 1 was already told 5.0" in err
 
 
 def test_a_number_is_what_people_write(prices, shell):

@@ -33,7 +33,9 @@ def test_studies_are_listed_stopped_moved_and_deleted(prices, shell, tmp_path):
     assert shell("stop", prices, "weekly", "the shop closes")[0] == 0
     code, _, err = shell("ask", prices, "weekly")
     assert (code, "the shop closes" in err) == (4, True)
-    assert "weekly  1 of 12 deployments" in shell("list", prices)[1]
+    _, out, _ = shell("list", prices)
+    assert out.startswith("weekly  1 of 12 deployments")
+    assert out.endswith(" (UTC), stopped\n")
     shell("export", prices, "weekly", tmp_path / "a.json")
     there = tmp_path / "there.db"
     assert shell("import", there, tmp_path / "a.json", "--name", "moved")[1].startswith(

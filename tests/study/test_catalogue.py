@@ -32,7 +32,9 @@ def test_studies_are_listed_in_the_order_of_their_creation(url, clock):
     Study.create(url, "a", budget=8, direction="maximize", clock=clock, **PLAIN)
     first, second = live.studies(url)
     assert (first.name, first.budget, first.spent, first.direction) == ("b", 40, 21, "minimize")
-    assert second == ("a", clock.now, "zo-o2nc-2pt", "maximize", 2, 8, 0)
+    assert second == ("a", clock.now, "zo-o2nc-2pt", "maximize", 2, 8, 0, False)
+    Study.open(url, "a").stop("the shop closes")
+    assert [one.stopped for one in live.studies(url)] == [False, True]
 
 
 def test_where_there_are_none_it_says_so(url, tmp_path):

@@ -36,6 +36,16 @@ def test_the_same_rule_for_holders_and_reasons(wrong):
     assert [found.state for found in study.trials()] == ["pending"]
 
 
+def test_nobody_is_no_name(any_url):
+    study = Study.create(any_url, "b", budget=12, **PLAIN)
+    study.tell(study.ask().id, 1.0)
+    amend = (lambda: study.extend(20, who=""), lambda: study.stop(who=""), lambda: study.resume(who=""))
+    for act in (*amend, lambda: study.void(1, who=""), lambda: study.correct(1, 2.0, who="")):
+        with pytest.raises(ValueError, match="who must"):
+            act()
+    assert (study.status().budget, study.status().stopped) == (12, None)
+
+
 def test_names_of_every_tongue_are_let_in(url):
     names = ["thé vert [€]", "قهوة", "紅茶 🍵", "$x$ =1+1"]
     study = Study.create(url, "Wöchentlich – 価格", x0=[1.0] * 4, names=names, radius=0.3, budget=12, rng=0)

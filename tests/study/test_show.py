@@ -49,7 +49,7 @@ def test_the_page_tells_values_dates_and_who_holds_what(clock):
     trial = study.ask(holder="ana@till")
     clock.now += 5 * DAY
     text = shown(study)
-    for fact in ("2026-01-12 to 2026-02-16, 35 days; the last 5 days ago", "█▇▄▂▁", "5 told: 10 … 5",
+    for fact in ("2026-01-12 to 2026-02-16 (UTC), 35 days; the last 5 days ago", "█▇▄▂▁", "5 told: 10 … 5",
                  "2 days left, method, with ana@till", words.decision(study.spec, trial.x),
                  "26 days ago: till down", f"tell what trial {trial.id} gave"):  # fmt: skip
         assert fact in text, text
@@ -95,6 +95,14 @@ def test_a_held_answer_is_shown_until_it_is_settled(clock):
     assert [one.waits for one in study.summary().held] == [False]
     assert "its point was answered since" in shown(study)
     assert study.summary().next.what == "ask for the next deployment"
+
+
+def test_an_answer_of_a_clock_that_is_ahead_is_said_to_be(clock):
+    study = Study.create("sqlite://", "weekly", budget=12, clock=clock, **PLAIN)
+    clock.now += 5 * DAY
+    study.tell(study.ask().id, 1.0)
+    clock.now -= 5 * DAY
+    assert "the last 5 days ahead of this clock" in shown(study)
 
 
 def test_the_end_says_what_to_ask_for(clock):

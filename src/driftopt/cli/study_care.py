@@ -166,17 +166,15 @@ def resume(url: Url, name: Name, reason: str = "", *, who: str | None = None, js
 
 def list_studies(url: Url, *, json: Json = False) -> None:
     """List the studies that a database holds."""
-    import datetime
-
-    from driftopt.study import catalogue
+    from driftopt.study import catalogue, words
 
     with io.exits(json):
         found = catalogue.studies(url)
 
         def line(one: catalogue.Listed) -> str:
-            day = datetime.datetime.fromtimestamp(one.created_at, tz=datetime.UTC).strftime("%Y-%m-%d")
             plan = f"{one.spent} of {one.budget} deployments, {one.method}, {one.direction}"
-            return f"{one.name}  {plan}, since {day}"
+            ended = ", stopped" if one.stopped else ""
+            return f"{one.name}  {plan}, since {words.date(one.created_at)} (UTC){ended}"
 
         io.say(json, [one._asdict() for one in found], lambda: "\n".join(map(line, found)) or "no studies")
 

@@ -20,6 +20,7 @@ STUDY_LIST: dict[str, Any] = {
             "dim": 2,
             "budget": 40,
             "spent": 8,
+            "stopped": False,
         }
     ]
 }

@@ -194,6 +194,7 @@ class Listed(_Returned):
     dim: int
     budget: int
     spent: int
+    stopped: bool = Field(description="Whether it was ended before its budget.")
 
 
 class StudyList(_Returned):

@@ -25,6 +25,7 @@ class Listed(NamedTuple):
     dim: int  # numbers in a decision
     budget: int  # deployments, as last extended
     spent: int  # deployments that count against the budget
+    stopped: bool = False  # whether it was ended before its budget; an older server does not say it
 
 
 def studies(url: str | os.PathLike[str] | Database, *, token: str | None = None) -> list[Listed]:
@@ -55,7 +56,7 @@ def _opened(url: str | os.PathLike[str] | Database) -> Generator[Database]:
 def _listed(found: log.studies.Standing) -> Listed:
     spec = Spec.from_json(found.spec)
     plan = (spec.method, spec.direction, spec.dim, int(found.extended or spec.budget))
-    return Listed(found.name, found.created_at, *plan, found.spent)
+    return Listed(found.name, found.created_at, *plan, found.spent, bool(found.stopped))
 
 
 def delete(

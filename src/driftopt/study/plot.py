@@ -54,7 +54,8 @@ def draw(name: str, spec: Spec, trials: Sequence[Trial], x: np.ndarray, budget: 
     top = figure.add_subplot(grid[0, :])
     spent = f"{len(trials)} of {budget} deployments"
     # On a line of its own: a name written from right to left would turn what follows.
-    top.set_title(f"{as_written(words.short(name, 60))}\n{spec.method}, {spec.direction}, {spent}", size=11)
+    plan = f"{spec.method}, {spec.direction}, {spent}, dates in UTC"
+    top.set_title(f"{as_written(words.short(name, 60))}\n{plan}", size=11)
     _values(top, trials)
     _legend(top, spec)
     _calendar(top)

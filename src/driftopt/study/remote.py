@@ -190,29 +190,29 @@ class Remote:
         who: str | None = None,
         **more: Any,
     ) -> str:
-        body = {"value": _number(value), "reason": reason, "who": who or this_process()}
+        body = {"value": _number(value), "reason": reason, "who": _by(who)}
         # None would leave what was told as it is.
         body |= {name: "NaN" if said is None else said for name, said in self._beside(more).items()}
         return self._say(id, "correct", **body, **({} if sem is None else {"sem": _number(sem, "sem")}))
 
     def void(self, id: int, reason: str = "", *, who: str | None = None) -> str:
-        return self._say(id, "void", reason=reason, who=who or this_process())
+        return self._say(id, "void", reason=reason, who=_by(who))
 
     def accept(self, id: int, reason: str = "", *, who: str | None = None) -> str:
-        return self._say(id, "accept", reason=reason, who=who or this_process())
+        return self._say(id, "accept", reason=reason, who=_by(who))
 
     def hold(self, id: int, reason: str = "", *, who: str | None = None) -> str:
-        return self._say(id, "hold", reason=reason, who=who or this_process())
+        return self._say(id, "hold", reason=reason, who=_by(who))
 
     def extend(self, budget: int, reason: str = "", *, who: str | None = None) -> None:
-        body = {"budget": int(checks.count("budget", budget)), "reason": reason, "who": who or this_process()}
+        body = {"budget": int(checks.count("budget", budget)), "reason": reason, "who": _by(who)}
         self._client.post(f"{self._at}:extend", body)
 
     def resume(self, reason: str = "", *, who: str | None = None) -> None:
-        self._client.post(f"{self._at}:resume", {"reason": reason, "who": who or this_process()})
+        self._client.post(f"{self._at}:resume", {"reason": reason, "who": _by(who)})
 
     def stop(self, reason: str = "", *, who: str | None = None) -> None:
-        self._client.post(f"{self._at}:stop", {"reason": reason, "who": who or this_process()})
+        self._client.post(f"{self._at}:stop", {"reason": reason, "who": _by(who)})
 
     def trials(
         self, state: str | None = None, kind: str | None = None, holder: str | None = None
@@ -273,6 +273,11 @@ class Remote:
 def _named(who: str | None) -> dict[str, str]:
     """Who says so; where nobody is named, the server takes the token's name."""
     return {} if who is None else {"who": checks.text("who", who)}
+
+
+def _by(who: str | None) -> str:
+    """Who amends something; this process, unless named."""
+    return this_process() if who is None else checks.text("who", who)
 
 
 def _number(value: Any, name: str = "value") -> float | str:

@@ -458,7 +458,7 @@ class Study:
             reason: why, for those who read the log.
             who: who says so; this process, unless named.
         """
-        amending.extend(self._session, budget, reason, who or this_process())
+        amending.extend(self._session, budget, reason, this_process() if who is None else who)
 
     def stop(self, reason: str = "", *, who: str | None = None) -> None:
         """End the study before its budget: `ask` hands out nothing more but evaluations. For ever.
@@ -469,7 +469,7 @@ class Study:
             reason: why, for those who read the log.
             who: who says so; this process, unless named.
         """
-        amending.stop(self._session, reason, who or this_process())
+        amending.stop(self._session, reason, this_process() if who is None else who)
 
     def resume(self, reason: str = "", *, who: str | None = None) -> None:
         """Go on with a study that a hard limit has halted; one that goes on is left alone.
@@ -481,7 +481,7 @@ class Study:
         Raises:
             ValueError: the study was stopped, which is for ever.
         """
-        amending.resume(self._session, reason, who or this_process())
+        amending.resume(self._session, reason, this_process() if who is None else who)
 
     # Looking
 

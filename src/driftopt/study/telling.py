@@ -92,10 +92,18 @@ def tell_many(session: Session, answers: Sequence[Mapping[str, Any]]) -> list[st
             nonlocal where, tried
             if tried:  # an attempt that was not committed, whose rows may have been taken in
                 session.begin_anew()
-            tried, states = True, list[str]()
+            tried, states, new = True, list[str](), set[int]()
             for index, answer in enumerate(checked, start=1):
                 where = f"answer {index} of {len(answers)}, for trial {answer.id}"
-                states.append(answer.record(log))
+                rows = log.appended
+                try:
+                    states.append(answer.record(log))
+                except Conflict:
+                    if answer.id in new:  # none of it is recorded, so that there is nothing to correct
+                        raise Conflict("it is told twice here, differently") from None
+                    raise
+                if log.appended != rows:
+                    new.add(answer.id)
             return states
 
         try:

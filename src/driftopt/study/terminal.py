@@ -72,8 +72,7 @@ def _progress(facts: Table, summary: Summary, now: float) -> None:
         facts.add_row("stopped", _name(summary.stopped or "without a reason"))
     first, last = summary.first_answer, summary.last_answer
     if first is not None and last is not None:
-        ago = words.span(max(0.0, now - last))
-        facts.add_row("answers", f"{words.days(first, last)}; the last {ago} ago")
+        facts.add_row("answers", f"{words.days(first, last)}; the last {words.ago(last, now)}")
 
 
 def _values(facts: Table, summary: Summary) -> None:
@@ -147,8 +146,7 @@ def _open(facts: Table, spec: Spec, summary: Summary, now: float) -> None:
     _more(facts, len(summary.held))
     for one in summary.failures[-_MOST:]:
         why = f": {one.reason}" if one.reason else ""
-        ago = words.span(max(0.0, now - one.at))
-        facts.add_row(f"{one.state} {one.id}"[:11], _name(f"{ago} ago{why}"))
+        facts.add_row(f"{one.state} {one.id}"[:11], _name(f"{words.ago(one.at, now)}{why}"))
 
 
 def _more(facts: Table, count: int) -> None:

@@ -135,13 +135,14 @@ def _open(spec: Spec, summary: Summary, trials: Sequence[Trial]) -> list[Table]:
     tables = [
         Table("Deployments that are out", ("trial", "holder", "lease", "decision"), out, words=_WORDS),
         Table("Answers that are held, far from all others", ("trial", "value", ""), held, words=_WORDS),
-        Table("The last that failed or expired", ("trial", "state", "date", "reason"), lost, words=_WORDS),
+        Table("The last that failed or expired", _LOST, lost, words=_WORDS),
         Table("What covariates explain", ("covariate", "effect"), beside, words=_WORDS),
         Table("Answers that were amended", ("trial", "what was said"), told, words=_WORDS),
     ]
     return [table for table in tables if table.rows]
 
 
+_LOST = ("trial", "state", "date (UTC)", "reason")
 _SINCE = "its point was answered since"
 
 

@@ -48,6 +48,15 @@ def lease(expires_at: float | None, now: float) -> str:
     return f"{span(left)} left" if left > 0 else f"{span(-left)} overdue"
 
 
+def ago(at: float, now: float) -> str:
+    """How long ago a moment was; one that another machine's clock has put into the future is said to be.
+
+    >>> ago(0.0, 86400.0), ago(0.2, 0.0), ago(5 * 86400.0, 0.0)
+    ('1 day ago', 'less than a second ago', '5 days ahead of this clock')
+    """
+    return f"{span(at - now)} ahead of this clock" if at - now >= 1 else f"{span(max(0.0, now - at))} ago"
+
+
 def date(at: float) -> str:
     """The day, in UTC, of seconds since the epoch.
 
@@ -61,11 +70,11 @@ def days(first: float, last: float) -> str:
     """From one moment to another, by the calendar.
 
     >>> days(0.0, 0.0), days(0.0, 3 * 86400.0)
-    ('1970-01-01', '1970-01-01 to 1970-01-04, 3 days')
+    ('1970-01-01 (UTC)', '1970-01-01 to 1970-01-04 (UTC), 3 days')
     """
     if date(first) == date(last):
-        return date(first)
-    return f"{date(first)} to {date(last)}, {span(last - first)}"
+        return f"{date(first)} (UTC)"
+    return f"{date(first)} to {date(last)} (UTC), {span(last - first)}"
 
 
 def moment(at: float) -> datetime.datetime:

@@ -35,6 +35,7 @@ class Standing(NamedTuple):
     spec: str
     spent: int
     extended: int | None  # the last budget that it was extended to
+    stopped: int  # how often it was said to end before its budget
 
 
 def add(
@@ -111,8 +112,12 @@ def listed(database: Database) -> list[Standing]:
     extended = sa.select(sa.func.max(schema.events.c.value)).where(
         schema.events.c.study_id == of_study, schema.events.c.kind == "extended"
     )
+    stopped = sa.select(sa.func.count()).where(
+        schema.events.c.study_id == of_study, schema.events.c.kind == "stopped"
+    )
     plan = (schema.studies.c.name, schema.studies.c.created_at, schema.studies.c.spec)
-    query = sa.select(*plan, spent.scalar_subquery(), extended.scalar_subquery()).order_by(of_study)
+    parts = [part.scalar_subquery() for part in (spent, extended, stopped)]
+    query = sa.select(*plan, *parts).order_by(of_study)
     return database.read(lambda connection: [Standing(*row) for row in connection.execute(query)])
 
 
