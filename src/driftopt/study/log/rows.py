@@ -150,6 +150,7 @@ class Deployed:
         self._id, self._asked = 0, 0  # the last trial, and how many in a row ask for its decision
         self._lost: dict[int, int] = {}  # those of them that failed or expired, by trial: which in the row
         self._by: dict[str, tuple[int, int]] = {}  # by holder, its last of them: trial and which in the row
+        self._settles = False  # whether it settles: then it is out alone, whoever asks
         self.kept: set[int] = set()  # trials whose decision their holder has deployed just before
 
     @property
@@ -166,9 +167,9 @@ class Deployed:
                 self._asked, self._lost, self._by = 0, {}, {}
             self._asked += 1
             self.x, self._id = row.x, row.id
-            if self._has(row.holder):
+            if self._has(row.holder) or (self._settles and self._periods > 1):
                 self.kept.add(row.id)
-            self._by[row.holder] = row.id, self._asked
+            self._by[row.holder], self._settles = (row.id, self._asked), row.kind == "settle"
         elif isinstance(row, Happened) and row.kind in ("failed", "expired") and row.trial_id == self._id:
             self._lost[self._id] = self._asked
         elif isinstance(row, Happened) and row.kind in ("failed", "expired"):
@@ -180,13 +181,14 @@ class Deployed:
         """All of it in plain values."""
         lost = [[id, number] for id, number in self._lost.items()]
         by = [[holder, *last] for holder, last in self._by.items()]
-        return [self.x, self._id, self._asked, lost, by, np.array(sorted(self.kept), np.int64)]
+        kept = np.array(sorted(self.kept), np.int64)
+        return [self.x, self._id, self._asked, lost, by, self._settles, kept]
 
     @classmethod
     def from_data(cls, data: Sequence[Any]) -> "Deployed":
         """The same again."""
         again = cls()
-        again.x, again._id, again._asked, lost, by, kept = data
+        again.x, again._id, again._asked, lost, by, again._settles, kept = data
         again._lost, again.kept = dict(lost), set(kept.tolist())
         again._by = {holder: (id, number) for holder, id, number in by}
         return again
@@ -199,8 +201,9 @@ class Deployed:
         """Whether a holder that is to deploy x changes nothing: nobody has deployed another decision since.
 
         What one holder has deployed is not deployed at another's, and of two in one shop the last one counts.
+        While a decision settles it is the only one: each period may be asked for by another process.
         """
-        return vector_as_json(x) == self.x and self._has(holder)
+        return vector_as_json(x) == self.x and (self._has(holder) or (self._settles and self._periods > 0))
 
     def _has(self, holder: str) -> bool:
         """Whether a holder has deployed the present decision, and no failure since has left it unknown."""
