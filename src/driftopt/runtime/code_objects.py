@@ -9,7 +9,7 @@ from typing import Any
 
 from driftopt.runtime.libraries import is_library, is_library_file
 
-_MADE_AT_RUN_TIME = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+_NAMELESS = (type(None), type(...), type(NotImplemented))  # Python's own, though `builtins` has no such names
 _GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 
 
@@ -23,8 +23,8 @@ def of_library(value: Any) -> bool:
         return is_library_file(value.__code__.co_filename)
     if not is_library(value.__module__):
         return False
-    if isinstance(value, type) and not value.__flags__ & _MADE_AT_RUN_TIME:
-        return True  # written in C, such as the class of None, which no module has by name
+    if value in _NAMELESS:
+        return True
     found: Any = sys.modules.get(value.__module__)
     for part in value.__qualname__.split("."):
         found = getattr(found, part, None)
