@@ -139,10 +139,25 @@ class Problem(ABC):
 
     @property
     def metric_names(self) -> tuple[str, ...]:
-        """The names of the figures that `metrics` gives, without computing any."""
+        """The names of the figures that `metrics` gives, without computing any.
+
+        Raises:
+            ValueError: `metrics` gives something else than a NamedTuple of numbers.
+        """
         # The problem is an argument too: one whose numbers are NumPy's would otherwise meet traced ones.
-        figures = jax.eval_shape(lambda problem: problem.metrics(problem.x0), self)
-        return () if figures is None else figures._fields
+        figures: Any = jax.eval_shape(lambda problem: problem.metrics(problem.x0), self)
+        if figures is None:
+            return ()
+        what, names = f"{type(self).__name__}.metrics", getattr(figures, "_fields", None)
+        if names is None:
+            raise ValueError(f"{what} must return a NamedTuple of numbers, got {checks.brief(figures)}")
+        for name, figure in zip(names, figures, strict=True):
+            if getattr(figure, "shape", None) != ():
+                raise ValueError(
+                    f"{what}: {name} must be one number, got {checks.brief(figure)}; an array's numbers need "
+                    "a field each"
+                )
+        return names
 
     # A world with memory: its state lives from one query to the next. `respond` then gives a ξ of the law
     # that the world comes to rest at under x, and `objective` is f under that law.

@@ -278,7 +278,7 @@ def _metrics(problems: Any, x: np.ndarray, code: str) -> dict[str, np.ndarray]:
         for first in range(0, count, MEASURED)
     ]
     joined = jax.tree.map(
-        lambda *pieces: np.concatenate(pieces).reshape(len(x), -1)[:, :count].reshape(lanes), *measured
+        lambda *pieces: np.concatenate(pieces).reshape(whole.shape[:2])[:, :count].reshape(lanes), *measured
     )
     return {name: np.asarray(value, np.float64) for name, value in joined._asdict().items()}
 
