@@ -57,6 +57,8 @@ def test_a_toml_file_names_problems_and_methods_of_its_folder(tmp_path):
         ('budget = 3\nproblem = "shop:"\nmethods = {}', "is no 'module:attribute'"),
         ('budget = 3\nproblem = "kink"\nproblem_options = {size=3}\nmethods = {}', "do not fit kink"),
         ('budget = 3\nproblem = "kink"\nmethods = 3', "methods must be a table"),
+        ('budget = 3\nproblem = "kink"\nversion = [1]\nmethods = {}', "version must be a text or a number"),
+        ('budget = 3\nproblem = "kink"\nversion = true\nmethods = {}', "version must be a text or a number"),
     ],
 )
 def test_a_wrong_file_is_a_sentence(tmp_path, text, message):
@@ -115,6 +117,26 @@ def test_a_module_with_the_name_of_another_is_refused(tmp_path):
     (tmp_path / "json.py").write_text("def noisy(x):\n    return 0.0\n")
     with pytest.raises(ValueError, match="another module is called json too"):
         config.read(write(tmp_path, 'budget = 40\nproblem = "json:loads"\nx0 = [1.0]\nmethods = {}\n'))
+
+
+def test_a_file_that_a_function_reads_is_named_by_the_version(tmp_path, beside):
+    name = beside(
+        "from pathlib import Path\n"
+        "FILE = Path(__file__).with_name('target.txt')\n"
+        "def noisy(x):\n    return float(FILE.read_text()) + float(x[0] ** 2)\n"
+    )
+    head = f'budget = 8\nproblem = "{name}:noisy"\nx0 = [1.0]\nheld_out = 1\nevaluations = 1\n'
+
+    def judged(target, version):
+        (tmp_path / "target.txt").write_text(str(target))
+        path = write(tmp_path, f"{head}version = {version}\n[methods.auto]\nradius = 0.5\n")
+        found = comparison.compare(**config.read(path), folder=tmp_path / "kept")
+        return found.tuned.held_out.manifest["parts_found_finished"], found.scores[0].mean > 100
+
+    assert judged(1, 1) == (0, False)
+    assert judged(1, '"1"') == (1, False)
+    assert judged(200, 2) == (0, True)
+    assert judged(300, "2026-11-18") == (0, True)
 
 
 def test_options_that_nothing_would_be_built_with_are_refused(tmp_path, beside):

@@ -13,6 +13,7 @@ A name "module:attribute" means a module beside the file, or one in an installed
 allowed; what it names must be defined there: Problems, a factory of Problems, a noisy function, or a method.
 """
 
+import datetime
 import inspect
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -37,6 +38,7 @@ KEYS = (
     "evaluations",
     "evaluate_every",
     "settle",
+    "version",
 )
 
 
@@ -70,6 +72,8 @@ def read(path: str | Path, allow_modules: Sequence[str] = ()) -> dict[str, Any]:
     for key, table in (("methods", given["methods"]), ("problem_options", options)):
         if not isinstance(table, dict):
             raise ValueError(f"{path}: {key} must be a table, as in [methods.auto]; got {table!r}")
+    if "version" in given:
+        given["version"] = _version(path, given["version"])
     names = Names(path.parent.resolve(), tuple(allow_modules))
     given["problem"] = problem(given["problem"], options, names, noisy="x0" in given)
     given["methods"] = {label: _method(numbers, names) for label, numbers in given["methods"].items()}
@@ -108,6 +112,15 @@ def problem(name: Any, options: Mapping[str, Any], names: Names, *, noisy: bool)
             "the file if it is a noisy function of the decision"
         )
     raise ValueError(f"{name} is {found!r}: expected a Problem, a list of them, or a function")
+
+
+def _version(path: Path, given: Any) -> str:
+    """The version as `compare` takes it; in a file, numbers and dates are written without quotes."""
+    if isinstance(given, bool) or not isinstance(given, str | int | float | datetime.date):
+        raise ValueError(
+            f'{path}: version must be a text or a number, as in version = "2026-01"; got {given!r}'
+        )
+    return str(given)
 
 
 def _is_problems(found: Any) -> bool:
