@@ -38,7 +38,9 @@ class _NoiseWindow:
         whole, others = self._whole_numbers(key, first), jax.tree.leaves(method)
         if self._rest is None:
             # The older emitters give the same bits, and take two thirds of the time to compile.
-            lowered = jax.jit(self._split.rest).lower(*map(one_kernel.shape, [*others, *whole]))
+            # Noise that depends on no argument would be left at JAX's own place, and moved in every query.
+            program = jax.jit(self._split.rest, out_shardings=one_kernel.place())
+            lowered = program.lower(*map(one_kernel.shape, [*others, *whole]))
             self._rest = compiled_with(lowered, QUICKER)
         return jax.tree.unflatten(self._structure, self._rest(*others, *whole))
 
