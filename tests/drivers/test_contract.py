@@ -1,5 +1,6 @@
 """Problems and methods that break their contract: a sentence at every entry, naming the member to mend."""
 
+import re
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -10,7 +11,7 @@ import pytest
 import driftopt
 from driftopt import methods, sweep
 from driftopt.methods import registry
-from driftopt.problem import Problem
+from driftopt.problem import Optimum, Problem
 from driftopt.problems import kink, location_shift
 from driftopt.problems.pricing import Pricing
 from driftopt.pytree import module, static
@@ -56,6 +57,9 @@ CASES = {
     "dim wrong": ({"dim": 2.5}, r"Mine\.dim must be a whole number >= 1"),
     "dim zero": ({"dim": 0}, r"Mine\.dim must be a whole number >= 1"),
     "x0 too long": ({"x0": np.zeros(3)}, r"Mine\.x0 must have the shape \(2,\)"),
+    "x0 a list": ({"x0": [0.0, 0.0]}, r"Mine\.x0 must be an array: return jnp\.asarray"),
+    "label a number": ({"label": 7}, r"Mine\.label must be a text, what tables call it; got 7"),
+    "label a method": ({"label": lambda s: "mine"}, r"Mine\.label is a method: put @property"),
     "x0 not finite": ({"x0": np.array([0.0, np.nan])}, r"Mine\.x0 must be finite"),
     "a word": ({"fields": ["loss"], "loss": "hinge"}, r"Mine\.loss holds 'hinge'.*static\(\)"),
     "a function": ({"fields": ["law"], "law": abs}, r"Mine\.law holds .*static\(\)"),
@@ -126,6 +130,30 @@ PLANTED = {
         "side by side as alone",
     ),
 }
+
+
+OPTIMA = {
+    "another dimension": (Optimum(np.zeros(3), 0.0), "its x must have length 2, got 3"),
+    "not finite": (Optimum(np.array([0.0, np.nan]), 0.0), "its x must be finite"),
+    "another value": (Optimum(np.zeros(2), -1e9), r"its value is -1e\+09, but the objective at its x is 0"),
+    "no number": (Optimum(np.zeros(2), None), "its value must be a number, got None"),
+    "a tuple": ((np.zeros(2), 0.0), "it must give a driftopt.problem.Optimum or None, got"),
+    "not the best": (Optimum(np.ones(2), 2.0), "its value is 2, but at x0 or near it f is 0"),
+}
+
+
+@pytest.mark.parametrize("case", OPTIMA)
+def test_an_optimum_that_is_none_is_found(case):
+    known, message = OPTIMA[case]
+    (broken,) = [f for f in driftopt.check(problem(optimum=lambda s: known)).findings if not f.kept]
+    assert broken.promise == "optimum() is what it says"
+    assert re.search(message, broken.detail)
+
+
+def test_an_optimum_that_is_right_passes_and_a_field_is_none():
+    right = Optimum(np.zeros(2), 0.0)
+    assert driftopt.check(problem(optimum=lambda s: right)).ok
+    assert "optimum must be a function" in repr(driftopt.check(problem(optimum=right)))
 
 
 @pytest.mark.parametrize("case", PLANTED)

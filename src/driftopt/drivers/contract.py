@@ -35,6 +35,7 @@ def check_shapes(problem: Problem) -> Problem:
     check_leaves(problem)
     _check_dim(problem)
     _check_start(problem)
+    _check_label(problem)
     _remembered(_problem_shapes, problem, int(problem.dim))
     return problem
 
@@ -98,11 +99,21 @@ def _check_start(problem: Problem) -> None:
     name, start = type(problem).__name__, problem.x0
     if callable(start):
         raise ValueError(f"{name}.x0 is a method: put @property above it")
-    if np.shape(start) != (problem.dim,):
+    if not isinstance(start, jax.Array | np.ndarray):
+        raise ValueError(f"{name}.x0 must be an array: return jnp.asarray(…); got {checks.brief(start)}")
+    if start.shape != (problem.dim,):
         raise ValueError(
-            f"{name}.x0 must have the shape ({problem.dim},), as its dim says; got {np.shape(start)}"
+            f"{name}.x0 must have the shape ({problem.dim},), as its dim says; got {start.shape}"
         )
     checks.vector(f"{name}.x0", np.asarray(start))
+
+
+def _check_label(problem: Problem) -> None:
+    name, label = type(problem).__name__, problem.label
+    if callable(label):
+        raise ValueError(f"{name}.label is a method: put @property above it")
+    if not isinstance(label, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"{name}.label must be a text, what tables call it; got {checks.brief(label)}")
 
 
 def _problem_shapes(problem: Problem, dim: int) -> None:

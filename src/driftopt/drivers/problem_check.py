@@ -1,6 +1,6 @@
 """`check`: whether a problem of your own keeps its promises, before anything is run on it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from driftopt import checks
 from driftopt.drivers.contract import check_shapes
 from driftopt.drivers.stack import Stack
-from driftopt.problem import Problem, check_problem
+from driftopt.problem import Optimum, Problem, check_problem
 from driftopt.report import formats
 from driftopt.report.table import Row, Table, cells
 from driftopt.rng.seeds import as_key, as_seed
@@ -56,7 +56,8 @@ def check(problem: Problem, *, samples: int = 4000, rng: Any = 0) -> Report:
 
     The promises: it is a pytree whose members have the right shapes, and whose randomness is the key's alone;
     its samples and its objective are finite; samples depend on the key; their mean is the objective (|z| ≤ 5,
-    at the start and at a point near it); where `broadcasts` is set, runs side by side equal runs alone.
+    at the start and at a point near it); where `broadcasts` is set, runs side by side equal runs alone; where
+    the `optimum` is known, it is a decision with its objective, and neither of the two points is better.
 
     Args:
         problem: a Problem of your own.
@@ -79,14 +80,16 @@ def check(problem: Problem, *, samples: int = 4000, rng: Any = 0) -> Report:
         return Report(name, (shapes,))
     near = problem.x0 + jnp.asarray(np.random.default_rng(seed).normal(0, 0.1, problem.dim), jnp.float32)
     points = (("x0", problem.x0.astype(jnp.float32)), ("a point near x0", near))
-    found = [shapes]
+    found, exacts = [shapes], list[float]()
     for k, (where, x) in enumerate(points):
         keys = jax.random.split(jax.random.fold_in(as_key(seed), k), number)
         values = np.asarray(jax.jit(jax.vmap(problem.sample, (0, None)))(keys, x), np.float64)
         exact = float(jax.jit(problem.objective)(x))
         found += [*_law(where, values, exact)]
+        exacts.append(exact)
     if problem.broadcasts:
         found.append(_tried("side by side as alone", lambda: _side_by_side(problem, seed)))
+    found.append(_tried("optimum() is what it says", lambda: _optimum(problem, exacts)))
     return Report(name, tuple(found))
 
 
@@ -123,6 +126,23 @@ def _law(where: str, values: np.ndarray, exact: float) -> tuple[CheckedPromise, 
     z = 0.0 if abs(gap) <= ROUNDING * size else gap / error if error > 0 else np.inf
     detail = f"mean of {values.size:,} samples {mean:.6g}, objective {exact:.6g}, z = {z:.1f}"
     return (noise, CheckedPromise(f"the objective is the samples' mean at {where}", abs(z) <= FAR, detail))
+
+
+def _optimum(problem: Problem, exacts: Sequence[float]) -> str:
+    """A decision and its objective, where it is known; `exacts` are objectives that it is not above."""
+    known: Any = checks.function("optimum", problem.optimum)()
+    if known is None:
+        return "not known"
+    if not isinstance(known, Optimum):
+        raise ValueError(f"it must give a driftopt.problem.Optimum or None, got {checks.brief(known)}")
+    x = checks.single_precision("its x", known.x, problem.dim)
+    value, there = checks.number("its value", known.value), float(jax.jit(problem.objective)(x))
+    rounding = ROUNDING * max(map(abs, (value, there, *exacts)))
+    if not abs(value - there) <= rounding:
+        raise ValueError(f"its value is {value:.6g}, but the objective at its x is {there:.6g}")
+    if min(exacts) < value - rounding:
+        raise ValueError(f"its value is {value:.6g}, but at x0 or near it f is {min(exacts):.6g}")
+    return f"objective {there:.6g}"
 
 
 def _side_by_side(problem: Problem, seed: int) -> str:
