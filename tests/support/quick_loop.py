@@ -86,7 +86,7 @@ LONG_TESTS = (
     "docs/test_docstrings.py::test_no_other_style",
     "drivers/test_contract.py::test_planted_faults_of_the_law_are_found",
     "drivers/test_contract.py::test_problems_without_fields_stack_as_many_as_they_are",
-    "drivers/test_contract.py::test_the_right_method_passes",
+    "drivers/test_method_contract.py::test_the_right_method_passes",
     "drivers/test_contract.py::test_the_right_problem_passes",
     "drivers/test_contract.py::test_what_comes_with_driftopt_keeps_its_promises",
     "drivers/test_devices.py::test_four_devices_share_the_lanes_and_give_the_bits_of_one",

@@ -96,7 +96,8 @@ def _check_dim(problem: Problem) -> None:
 
 
 def _check_start(problem: Problem) -> None:
-    name, start = type(problem).__name__, problem.x0
+    name = type(problem).__name__
+    start: Any = problem.x0
     if callable(start):
         raise ValueError(f"{name}.x0 is a method: put @property above it")
     if not isinstance(start, jax.Array | np.ndarray):
