@@ -16,7 +16,7 @@ class Amendments(RuleBasedStateMachine):
 
     @initialize(settle=st.sampled_from([1, 2]))
     def create(self, settle):
-        plan = {"budget": 30, "control_every": 5, "reserve": 2, "max_failures": 2, "guard": 10.0}
+        plan = {"budget": 30, "control_every": 5, "reserve": 4, "max_failures": 2, "guard": 10.0}
         first = Study.create("sqlite://", "a", clock=lambda: 0.0, settle=settle, **plan, **PLAIN)
         self.log = first._log
         self.views = [first, Study(self.log, "a", first.spec, lambda: 0.0)]

@@ -52,7 +52,7 @@ def test_the_improvement_over_any_start_is_finite(pairs, direction):
         for point, pair in enumerate(pairs)
         for sample, side in enumerate(pair)
     ]
-    gain = recommend(spec(direction), np.zeros(2), 1, 9, sides).improvement
+    gain = recommend(spec(direction), np.zeros(2), 1, 9, 0, sides).improvement
     assert finite((gain.mean, gain.sem, gain.start.mean, gain.start.sem, gain.recommended.mean))
 
 
