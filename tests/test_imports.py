@@ -294,3 +294,11 @@ def test_nobody_waits_for_scipy_before_it_is_needed():
     code = f"import driftopt, sys; {used}; print('scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_the_first_program_is_compiled_before_scipy_is_loaded():
+    """Its optimisers and laws take as long to load as JAX, and `reproduce` needs them when runs are over."""
+    used = "import driftopt.paper.reproduction, driftopt.problems.pricing, driftopt.problems.credit_shift"
+    code = f"{used}, sys; print({{'scipy.optimize', 'scipy.stats'}} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

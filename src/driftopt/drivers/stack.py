@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from driftopt import checks
 from driftopt.drivers.contract import check_shapes
@@ -56,7 +57,26 @@ def stack(problems: Sequence[Problem]) -> Stack:
     kinds = {(jax.tree.structure(p), str(jax.tree.map(jnp.shape, p))) for p in problems}
     if len(kinds) != 1:
         raise ValueError(f"only problems of one kind and shape can be stacked; got {len(kinds)} kinds")
-    return Stack(jax.tree.map(lambda *leaves: jnp.stack(leaves), *problems), count=len(problems))
+    return Stack(jax.tree.map(_stacked, *problems), count=len(problems))
+
+
+def _stacked(*leaves: Any) -> jax.Array:
+    """jnp.stack(leaves), by NumPy where that gives the same.
+
+    JAX would compile a program for every shape, as it does in jnp.asarray.
+    """
+    if all(map(_on_host, leaves)) and len({leaf.dtype for leaf in leaves}) == 1:
+        return jax.device_put(np.stack([np.asarray(leaf) for leaf in leaves]))
+    return jnp.stack(leaves)
+
+
+def _on_host(leaf: Any) -> bool:
+    """Whether NumPy sees all there is to an array: its place and its type are nobody's choice."""
+    if not isinstance(leaf, jax.Array):
+        return isinstance(leaf, np.ndarray)
+    if isinstance(leaf, Tracer) or jnp.issubdtype(leaf.dtype, jax.dtypes.extended):
+        return False
+    return jax.default_backend() == "cpu" and not (leaf.committed or leaf.weak_type)
 
 
 def check_stack(problems: Any) -> Stack:

@@ -10,7 +10,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import differential_evolution
 
 from driftopt.paper.protocol import Experiment
 from driftopt.problem import Problem
@@ -51,6 +50,8 @@ def search(
     problem: Any, seeds: tuple[int, ...] = SEEDS, population: int = POPULATION, generations: int = GENERATIONS
 ) -> float:
     """The smallest exact objective that differential evolution finds in the box, best of several seeds."""
+    from scipy.optimize import differential_evolution  # half a second in which nothing is compiled yet
+
     many = jax.jit(jax.vmap(problem.objective))
 
     def evaluate(points: np.ndarray) -> np.ndarray:

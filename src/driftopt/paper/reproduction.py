@@ -80,7 +80,7 @@ def reproduce(
     _refuse_other_run(folder, protocol_of)
 
     results: list[tuple[Experiment, Tuned]] = []
-    drawn: list[Future[tuple[PaperSummary, dict[str, bytes]]]] = []
+    judged: list[Future[tuple[PaperSummary, list[Finding], dict[str, bytes]]]] = []
     fewest, most = AT_ONCE
     with ThreadPoolExecutor(max(fewest, min(cores(), most))) as threads, _beside() as beside:
         for experiment in experiments:
@@ -88,9 +88,11 @@ def reproduce(
             best = beside.submit(best_known, experiment, Store(folder, fresh=fresh))
             tuned = run(experiment, folder, fresh=fresh, executor=executor or threads, progress=progress)
             results.append((experiment, tuned))
-            drawn.append(beside.submit(_summed_up, experiment, tuned, best))
-        summaries = [future.result()[0] for future in drawn]
-    pictures = {name: picture for future in drawn for name, picture in future.result()[1].items()}
+            judged.append(beside.submit(_judged, experiment, tuned, best))
+        outcomes = [future.result() for future in judged]
+    summaries = [summary for summary, *_ in outcomes]
+    found = {summary.experiment.name: sentences for summary, sentences, _ in outcomes}
+    pictures = {name: picture for *_, drawn in outcomes for name, picture in drawn.items()}
     manifest: dict[str, Any] = {
         "command": command,
         "protocol": protocol_of,
@@ -99,7 +101,6 @@ def reproduce(
         "experiments": {e.name: dict(t.manifest) for e, t in results},
         "duration_s": round(time.monotonic() - began, 1),
     }
-    found = {s.experiment.name: findings(s) for s in summaries}
     with writing(folder):
         write(folder, results, summaries, pictures, found, manifest)
     return Reproduction(folder, tuple(summaries), found, manifest)
@@ -142,12 +143,12 @@ def _beside() -> Generator[ThreadPoolExecutor]:
             raise
 
 
-def _summed_up(
+def _judged(
     experiment: Experiment, tuned: Tuned, best: Future[dict[str, float]]
-) -> tuple[PaperSummary, dict[str, bytes]]:
-    """An experiment's summary and pictures, made while the next one runs."""
+) -> tuple[PaperSummary, list[Finding], dict[str, bytes]]:
+    """An experiment's summary, findings and pictures, made while the next one runs."""
     summary = summarise(experiment, tuned, best.result())
-    return summary, draw(summary)
+    return summary, findings(summary), draw(summary)
 
 
 def run(

@@ -18,7 +18,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
-from scipy.optimize import minimize as scipy_minimize
 
 from driftopt import checks
 from driftopt.data.provenance import Provenance
@@ -128,6 +127,8 @@ class CreditShift(Problem):
 
     def optimum(self) -> Optimum:
         """The best of L-BFGS runs on the exact objective from 0 and from the stable point, in float64."""
+        from scipy.optimize import minimize as scipy_minimize  # as long to load as JAX, and seldom needed
+
         stable = self.stable_point()
         starts = [np.zeros(self.dim), *([] if stable is None else [stable.x])]
         with jax.enable_x64(True):

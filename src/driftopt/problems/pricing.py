@@ -18,7 +18,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
-from scipy.optimize import minimize as scipy_minimize
 from scipy.special import gammaln
 
 from driftopt import checks
@@ -186,6 +185,8 @@ class Pricing(Problem):
 
     def optimum(self, starts: int = 4, seed: int = 0) -> Optimum:
         """The best of several L-BFGS runs on the exact objective, in float64; the same on every call."""
+        from scipy.optimize import minimize as scipy_minimize  # as long to load as JAX, and seldom needed
+
         rng, starts = np.random.default_rng(checks.seed("seed", seed)), checks.one_count("starts", starts)
         theta = np.asarray(self.theta, float)
         first = [np.full(self.dim, 0.5), theta, 1.5 * theta]

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from driftopt import averages
 
@@ -32,7 +31,7 @@ def welch(one: np.ndarray, other: np.ndarray) -> float:
         return 1.0 if one[0] == other[0] else 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # one side may be the same number in every run
-        tested: Any = stats.ttest_ind(one, other, equal_var=False)
+        tested: Any = _laws().ttest_ind(one, other, equal_var=False)
     return float(tested.pvalue)
 
 
@@ -63,7 +62,7 @@ def welch_of_averages(ones: Sequence[Sample], others: Sequence[Sample]) -> float
     freedom = variances.sum() ** 2 / sum(
         v**2 / (s.size - 1) for v, (s, _) in zip(variances, samples, strict=True)
     )
-    return float(2 * stats.t.sf(abs(apart) / np.sqrt(variances.sum()), freedom))
+    return float(2 * _laws().t.sf(abs(apart) / np.sqrt(variances.sum()), freedom))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -136,8 +135,15 @@ def bootstrap_difference(
     return _percentiles(differences, min(len(one), len(other)), confidence)
 
 
+def _laws() -> Any:
+    """scipy.stats, loaded where a law is asked for: it takes as long as JAX."""
+    from scipy import stats
+
+    return stats
+
+
 def _student(mean: float, error: float, freedom: float, confidence: float) -> Interval:
-    reach = float(stats.t.ppf((1 + confidence) / 2, freedom)) * error
+    reach = float(_laws().t.ppf((1 + confidence) / 2, freedom)) * error
     return Interval(mean - reach, mean + reach)
 
 
@@ -146,7 +152,7 @@ def _means(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _percentiles(draws: np.ndarray, count: int, confidence: float) -> Interval:
-    quantile = stats.t.ppf((1 + confidence) / 2, count - 1)
-    tail = float(stats.norm.cdf(-np.sqrt(count / (count - 1)) * quantile))
+    quantile = _laws().t.ppf((1 + confidence) / 2, count - 1)
+    tail = float(_laws().norm.cdf(-np.sqrt(count / (count - 1)) * quantile))
     low, high = np.quantile(draws, [tail, 1 - tail])
     return Interval(float(low), float(high))
