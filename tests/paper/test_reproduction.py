@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import polars
@@ -219,3 +221,11 @@ def test_every_method_has_a_colour_of_its_own_on_every_page():
     looks = appearance.styles(protocol.METHODS)
     assert len({style.colour for style in looks.values()}) == len(protocol.METHODS)
     assert appearance.styles(["auto"])["auto"] == looks["auto"]
+
+
+def test_runs_begin_before_optimisers_and_laws_are_loaded():
+    """SciPy takes as long to load as JAX, and none of it is needed until the runs are over."""
+    rooms = "driftopt.paper.reproduction, driftopt.problems.pricing, driftopt.problems.credit_shift"
+    code = f"import sys, {rooms}; print({{'scipy.optimize', 'scipy.stats'}} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
