@@ -17,7 +17,7 @@ from driftopt import checks
 from driftopt.answers import Beside
 from driftopt.drivers.compiler_options import options
 from driftopt.drivers.host import farthest
-from driftopt.drivers.plan import QUICK, ObservedPlan, affordable, first_step
+from driftopt.drivers.plan import QUICK, ObservedPlan, affordable, first_step, numbers_of_a_query
 from driftopt.method import Method
 from driftopt.oracle import Observed, Sight, WithBeside, mean_over
 from driftopt.problem import Problem
@@ -85,7 +85,8 @@ def run(
     most = max(affordable(one, dim, budget // settle).most for one in each)
     every = budget if evaluate_every is None else int(checks.count("evaluate_every", evaluate_every))
     backend = jax.default_backend()
-    quick = backend == "cpu" and budget * seeds.size * width * dim * times < QUICK
+    work = times * budget * seeds.size * width * numbers_of_a_query(problems)
+    quick = backend == "cpu" and work < QUICK
     plan = ObservedPlan(dim, method.points(dim), most, budget, min(every, budget), settle, quick)
     program = partial(_compiled, backend, quick)
     arguments = jax.tree.map(np.asarray, (numbers, problems, run_words(seeds), start))

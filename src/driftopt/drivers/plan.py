@@ -3,7 +3,8 @@
 import math
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -16,9 +17,9 @@ ROWS = 64  # rows of random numbers drawn at once: enough to hide the cost of dr
 DRAWS = 512  # an upper limit on the queries of one lane drawn at once, where a query has many points
 # Numbers in a CPU's vector: a remainder of the fastest axis costs as much as the vectors before it.
 VECTOR = 8
-# Fewer queries × dimensions than this run in less time than better code for them takes to compile: without
-# XLA's newer emitters compiling takes two thirds of the time, and running two to seven times as long.
-QUICK = 10_000_000
+# Runs that handle fewer numbers than this take less time than better code for them takes to compile: without
+# XLA's newer emitters compiling takes two thirds of the time, and running up to twice as long.
+QUICK = 64_000_000
 # Whether one batch for all lanes is a number of a CPU's program even where it is 1. Runs that differ in their
 # batch then share a program, which at batch 1 is up to a third slower than one made for it. The same bits.
 any_batch: ContextVar[bool] = ContextVar("any_batch", default=False)
@@ -67,7 +68,7 @@ class RunPlan:
         number = cpu and any_batch.get() and np.ndim(method.batch) == 0
         single = bool(np.all(np.asarray(method.batch) == 1)) and not number
         segments = -(-rows // segment)
-        quick = cpu and rows * points * math.prod(lanes) * dim * times < QUICK
+        quick = cpu and times * rows * points * math.prod(lanes) * numbers_of_a_query(problems) < QUICK
         return cls(dim, points, rows, segment, segments, chunk, lanes, split, devices, single, cpu, quick)
 
 
@@ -88,6 +89,29 @@ class ObservedPlan:
     def segments(self) -> int:
         """Evaluations along a run."""
         return -(-self.budget // self.every)
+
+
+def numbers_of_a_query(problems: Problem) -> int:
+    """The length of a stacked problem's decision, of its noise or of ξ, whichever is the longest.
+
+    It says how much work a query is, roughly: what counts 120 buyers costs ten times as much as what looks
+    at one person.
+    """
+    leaves, structure = jax.tree.flatten(problems)
+    shapes = tuple(jax.ShapeDtypeStruct(np.shape(leaf)[1:], leaf.dtype) for leaf in leaves)
+    return _numbers_of_a_query(structure, shapes)
+
+
+@lru_cache(maxsize=512)
+def _numbers_of_a_query(structure: Any, shapes: tuple[Any, ...]) -> int:
+    """By shapes alone, once for each: a sweep asks thousands of times."""
+
+    def query(problem: Problem) -> Any:
+        x, noise = problem.x0, problem.noise(jax.random.key(0))
+        return x, noise, problem.respond(noise, x)
+
+    sizes = jax.eval_shape(query, jax.tree.unflatten(structure, shapes))
+    return max(sum(leaf.size for leaf in jax.tree.leaves(part)) for part in sizes)
 
 
 def padded(width: int) -> int:
