@@ -7,7 +7,7 @@ import driftopt
 from driftopt import methods
 from driftopt.drivers.host import Host
 from driftopt.methods import auto_doubt
-from driftopt.problems import LocationShift, Pricing, kink, location_shift
+from driftopt.problems import LocationShift, Pricing, StrategicClassification, kink, location_shift
 from driftopt.pytree import module
 from driftopt.runtime.code_of_others import code_named
 from support.numpy_transcription import TRANSCRIPTIONS
@@ -24,6 +24,8 @@ WORLDS = {
     ),
     "heavy tails": lambda points, rng, pair: slope(points) + rng.standard_t(1.2, len(points)),
     "risen": lambda points, rng, pair: 3 * pair + slope(points) + 0.5 * rng.standard_normal(len(points)),
+    "fallen": lambda points, rng, pair: slope(points) - pair / 10 + 0.7 * rng.standard_normal(len(points)),
+    "fallen where tails are heavy": lambda points, rng, pair: -pair + rng.standard_t(1.2, len(points)),
 }
 
 
@@ -107,6 +109,19 @@ def test_few_deployments_gain_more_than_with_the_edition_before(kind, budget):
     assert gain.mean() > 5 * gain.std() / np.sqrt(len(gain))
 
 
+FALLEN = {**FEW, "thirty prices": ([Pricing.synthetic(seed, products=30) for seed in (50, 51)], 0.5)}
+
+
+@pytest.mark.parametrize("budget", [60, 120])
+@pytest.mark.parametrize("kind", FALLEN)
+def test_a_walk_that_has_surely_come_down_is_doubted_less_than_in_the_edition_before(kind, budget):
+    """On the same random numbers; the walk itself is the same."""
+    problems, radius = FALLEN[kind]
+    before, now = (ends(problems, budget, radius=radius, edition=edition) for edition in (9, 10))
+    gain = before - now
+    assert gain.mean() > 5 * gain.std() / np.sqrt(len(gain))
+
+
 @module
 class LoudBowl(LocationShift):
     """Not driftopt's own class: programs of those are not traced anew for a rule that is planted."""
@@ -126,4 +141,26 @@ def test_where_values_at_x_have_risen_less_of_the_walk_is_recommended(monkeypatc
     monkeypatch.setattr(auto_doubt, "SURELY", 2e9)
     with code_named("planted"):
         gain = far_too_long() - now
+    assert gain.mean() > 5 * gain.std() / np.sqrt(len(gain))
+
+
+@module
+class Applicants(StrategicClassification):
+    """Not driftopt's own class, as above."""
+
+
+def few_applicants(budget):
+    """Most cost nothing, and a few very much: the usual answer falls where the mean of all rises."""
+    made = [StrategicClassification.stand_in(seed) for seed in (101, 102)]
+    own = [Applicants(p.features, p.labels, p.test_features, p.test_labels, p.tau) for p in made]
+    return ends(own, budget, runs=400, radius=2.0)
+
+
+def test_a_fall_at_x_is_no_proof_where_answers_are_heavy_tailed(monkeypatch):
+    """Beside it, on the same random numbers, a rule that takes it for proof everywhere."""
+    now = few_applicants(60)
+    for name in ("LONGER", "SHORTER", "ONE_LAW", "TAILED"):
+        monkeypatch.setattr(auto_doubt, name, 1e9 * (1 + (name in ("SHORTER", "TAILED"))))
+    with code_named("planted"):
+        gain = few_applicants(60) - now
     assert gain.mean() > 5 * gain.std() / np.sqrt(len(gain))

@@ -248,12 +248,20 @@ def _believed(walk, n, told, lambdas, three, calm, rough, at_x, rise, seen, miss
     changes = min(rough, v)
     loud = np.clip((changes / v - 0.5) / 0.4, 0, 1)
     noise = still * (max(changes, still) / still) ** loud * np.clip(max(three) / (2 * v), 1, 2)
-    beyond = np.clip(1 - b * (1 + np.sqrt(1 / (2 * d))) * noise * lambdas / np.sum(walk**2), 0, 1)
-    risen = np.clip((rise / np.sqrt(3 * still / 8) - 0.5) / 1.5, 0, 1)
+    by_noise = noise * lambdas / np.sum(walk**2)
+    beyond = np.clip(1 - b * (1 + np.sqrt(1 / (2 * d))) * by_noise, 0, 1)
+    errors = rise / np.sqrt(3 * still / 8)
+    risen = np.clip((errors - 0.5) / 1.5, 0, 1)
+    fallen = np.clip((-errors - 2) / 4, 0, 1)
+    seen["fallen"] += 0 < fallen < 1
+    for factor in (3 - 2 * by_noise, 2 - max(three) / (4 * v)):
+        seen["fallen where tails are heavy"] += fallen > 0 and factor < 1
+        fallen *= np.clip(factor, 0, 1)
     seen["louder at trials"] += loud > 0
     seen["heavy tails"] += max(three) > 2 * v
     seen["risen"] += risen > 0
-    return beyond * (1 - b * d / (d + 3) * risen)
+    doubted = beyond * (1 - b * d / (d + 3) * risen)
+    return doubted + (1 - doubted) * fallen
 
 
 def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):

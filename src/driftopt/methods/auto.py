@@ -51,7 +51,8 @@ Where answers are taken back a pair says nothing: it is counted, and numbers sta
 begin with the first pair that is there, C waits for a value at x, and v is the largest of the three means
 where pair 2 or 3 is the one that is missing. Up to edition 8 what was not told counted as 0.
 
-Studies go on with the edition of the rule that they began with. Up to edition 7 the 1/(1 + (N/6d)²) was
+Studies go on with the edition of the rule that they began with. Up to edition 9 a fall of the values at x
+took no doubt away. Up to edition 7 the 1/(1 + (N/6d)²) was
 missing. Steps were as long as answers were high in edition 6, which began again sooner, if κ' < 0.8, and in
 edition 5, which began again only if κ' < ½ and values at x had risen by what is much for trials, which are
 louder than x. Edition 4 had no κ' and no bowl, never began again, and grew as fast as E says: where answers
@@ -103,7 +104,7 @@ OUTLIER, LEAST = 0.3, 1.5  # an answer counts for at most max(OUTLIER √N, LEAS
 SHORT, TAIL = 2.5, 350.0  # and moves x as one of max(SHORT, N/TAIL) deviations does, at most
 WILD = 20.0  # a value at x that is so many deviations away from all that is known of it is not believed
 AGAIN = 8.0  # a wild difference counts as √AGAIN usual ones, so that what comes again is soon believed
-EDITION = 9  # of the rule
+EDITION = 10  # of the rule
 POWER = 14.0  # of the weights of the mean
 
 
@@ -429,11 +430,14 @@ class Auto(Method):
         longest = jnp.max(jnp.abs(walked), axis=0)  # the unit in which no square overflows
         unit = jnp.where(longest > 0, longest, 1)
         square = jnp.where(longest > 0, jnp.sum((walked / unit) ** 2, axis=0), 1)
-        noise = doubt * beyond * jnp.minimum(noise / unit, dim) ** 2
-        share = jnp.clip(1 - noise / square, 0, 1)
+        noise = jnp.minimum(noise / unit, dim) ** 2
+        share = jnp.clip(1 - doubt * beyond * noise / square, 0, 1)
         known = (state.level.since >= 2) & (edition >= 8)
-        rise = auto_doubt.rise(state.level.first, state.here, usual, at_x)
-        share = share * (1 - jnp.where(known, doubt * dim / (dim + auto_doubt.LOW) * rise, 0))
+        at_both = state.level.first, state.here, usual, at_x
+        rise = jnp.where(known, auto_doubt.rise(*at_both), 0)
+        share = share * (1 - doubt * dim / (dim + auto_doubt.LOW) * rise)
+        fall = auto_doubt.fall(*at_both, state.spread, noise / square)
+        share = share + (1 - share) * jnp.where(known & (edition >= 10), fall, 0)
         share = jnp.where(jnp.isfinite(share), share, 0)
         return jnp.where(doubt > 0, state.begun + share * walked, state.mean)
 

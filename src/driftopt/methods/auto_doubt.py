@@ -1,9 +1,9 @@
-"""How much of its walk `auto` recommends: what noise alone does not explain, if values have not risen.
+"""How much of its walk `auto` recommends: what noise alone does not explain, and more if values have fallen.
 
 While pairs are few for the dimension, a walk of noise alone looks like one that has found something, and its
 end is worse than the start. So x0 + κ (x̄ − x0) is recommended,
 
-    κ = (1 − b (1 + √(1/2d)) V/|x̄ − x0|²)₊ · (1 − b d/(d + 3) r)
+    κ = κ₀ + (1 − κ₀) φ,   κ₀ = (1 − b (1 + √(1/2d)) V/|x̄ − x0|²)₊ · (1 − b d/(d + 3) r)
     b = 1 for N ≤ (4 + 8e)d, then falling, 0 from N = (20 + 16e)d on,   e = min(d/10, 1)
 
 Noise alone would be about √V away. A step is −ℓ a u, so V = n² Σ ℓ², less what a bowl pulls back, where n² is
@@ -20,10 +20,17 @@ close to each other unless single answers make them; and as one wild answer may,
 
 Values at x are a second opinion: the last one is z standard errors above the first two, that error being
 √(3s²/8), and r = (z − ½)/1.5 within 0 and 1. Where trials are far too long the walk leaves the bowl it began
-in, and no measure of noise says so.
+in, and no measure of noise says so. Or the last one is z standard errors below, and then the walk has come
+down whatever its length says,
 
-Up to edition 7 each step was judged by what was known when it was made, by the larger of s² and c; the first
-factor had √(2/d), and there was no second one.
+    φ = (z − 2)/4 · (3 − 2V/|x̄ − x0|²) · (2 − v₃/4v),   each factor within 0 and 1.
+
+The last two are for heavy tails. There the usual answer falls where the mean of all answers rises, because
+the rare high ones are not among the few at x; but the walk is shorter than one of noise alone, or single
+answers make one of the three means.
+
+Up to edition 9 there was no φ. Up to edition 7 each step was judged by what was known when it was made, by
+the larger of s² and c; the first factor had √(2/d), and there was no second one.
 """
 
 import jax.numpy as jnp
@@ -39,6 +46,10 @@ APART = 2.0  # times as large as the middle one of three means: from there on ta
 TAILS = 2.0  # what they count for at most, because one wild answer makes such a mean too
 # Standard errors of a rise: where it begins to count, and where nothing is left.
 RISE, SURELY = 0.5, 2.0
+# Standard errors of a fall, V/|x̄ − x0|² and v₃/v: from where to where it counts.
+FALL, CERTAIN = 2.0, 6.0
+LONGER, SHORTER = 1.0, 1.5
+ONE_LAW, TAILED = 4.0, 8.0
 LEAST = 1e-12  # of v: no noise is less, so that nothing is divided by 0
 LOW = 3.0  # dimensions in which a rise counts half: two of them say little of what is noise
 
@@ -56,13 +67,30 @@ def noise_of_trials(spread: Spread, usual: Array, at_x: Array) -> Array:
     changes = jnp.minimum(spread.rough / unit, 1)
     counts = jnp.clip((changes - MOST) / (ALL - MOST), 0, 1)
     still = jnp.maximum(at_x / unit, LEAST)
-    loudest = jnp.maximum(jnp.maximum(spread.first, spread.second), spread.third) / unit
-    square = still * jnp.maximum(changes / still, 1) ** counts * jnp.clip(loudest / APART, 1, TAILS)
+    tails = jnp.clip(_loudest(spread) / unit / APART, 1, TAILS)
+    square = still * jnp.maximum(changes / still, 1) ** counts * tails
     return jnp.sqrt(unit) * jnp.sqrt(square)
 
 
 def rise(first: Array, last: Array, usual: Array, at_x: Array) -> Array:
     """r, from the first values at x and the last one."""
+    return jnp.clip((_errors(last - first, usual, at_x) - RISE) / (SURELY - RISE), 0, 1)
+
+
+def fall(first: Array, last: Array, usual: Array, at_x: Array, spread: Spread, by_noise: Array) -> Array:
+    """φ, from the same, and from the share of the walk's length, squared, that noise alone explains."""
+    sure = jnp.clip((_errors(first - last, usual, at_x) - FALL) / (CERTAIN - FALL), 0, 1)
+    long = jnp.clip((SHORTER - by_noise) / (SHORTER - LONGER), 0, 1)
+    loudest = _loudest(spread) / jnp.where(usual > 0, usual, 1)
+    return sure * long * jnp.clip((TAILED - loudest) / (TAILED - ONE_LAW), 0, 1)
+
+
+def _errors(change: Array, usual: Array, at_x: Array) -> Array:
+    """A change of the value at x, in standard errors."""
     unit = jnp.where(usual > 0, usual, 1)
-    errors = (last - first) / jnp.sqrt(unit) / jnp.sqrt(0.375 * jnp.maximum(at_x / unit, LEAST))
-    return jnp.clip((errors - RISE) / (SURELY - RISE), 0, 1)
+    return change / jnp.sqrt(unit) / jnp.sqrt(0.375 * jnp.maximum(at_x / unit, LEAST))
+
+
+def _loudest(spread: Spread) -> Array:
+    """v₃, the largest of the three means of a²."""
+    return jnp.maximum(jnp.maximum(spread.first, spread.second), spread.third)

@@ -118,12 +118,13 @@ def _auto(
             may go as far as it finds worth while, within the bounds.
         directions: pairs of trials asked at once, around one decision; `parallel` of a study sets it.
             It sets a shape, so it is one number for a method.
-        edition: of the rule: 9, or 8, which lost its scale where one of the first answers was taken back, or
-            7, which after few deployments recommended less of its walk than it could have, or 6, which
-            single answers of a heavy tail could lead astray, or 5, which also noticed late that it was lost
-            where noise grows with the radius, or 4, whose trials could run away where answers are
-            heavy-tailed, or 3, which often took tidy answers for wild ones, or 2, which noticed a wild one
-            among the first two late. A study writes it down and goes on with it; leave it out elsewhere.
+        edition: of the rule: 10, or 9, which doubted walks that had surely come down, or 8, which lost its
+            scale where one of the first answers was taken back, or 7, which after few deployments recommended
+            less of its walk than it could have, or 6, which single answers of a heavy tail could lead astray,
+            or 5, which also noticed late that it was lost where noise grows with the radius, or 4, whose
+            trials could run away where answers are heavy-tailed, or 3, which often took tidy answers for wild
+            ones, or 2, which noticed a wild one among the first two late. A study writes it down and goes on
+            with it; leave it out elsewhere.
     """
     if checks.shape("edition", edition) not in range(2, EDITION + 1):
         raise ValueError(f"edition must be 2 to {EDITION}, got {checks.brief(edition)}")
