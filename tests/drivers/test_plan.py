@@ -2,12 +2,13 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import driftopt
 from driftopt import methods
-from driftopt.drivers import plan
-from driftopt.drivers.plan import RunPlan, numbers_of_a_query
+from driftopt.drivers import observed_loop, plan
+from driftopt.drivers.plan import ObservedPlan, RunPlan, numbers_of_a_query
 from driftopt.problem import Problem
 from driftopt.problems import Pricing, StrategicClassification, kink, location_shift
 from driftopt.pytree import module
@@ -64,3 +65,50 @@ def test_what_counts_many_buyers_is_work_though_decisions_are_short():
     queries = plan.QUICK // 70
     assert is_quick(Pricing.synthetic(0, buyers=60, products=10), queries)
     assert not is_quick(Pricing.synthetic(0, buyers=120, products=10), queries)
+
+
+@module
+class Sloped(Problem):
+    """Its start is whole numbers, and its data need floats."""
+
+    @property
+    def dim(self):
+        return 2
+
+    @property
+    def x0(self):
+        return jnp.array([1, 2])
+
+    def draw(self, key, x):
+        return jax.grad(lambda y: jnp.sum(y * y))(x) + jax.random.normal(key, (2,))
+
+    def value(self, x, xi):
+        return jnp.sum(x * xi)
+
+    def objective(self, x):
+        return 2 * jnp.sum(x * x)
+
+
+@pytest.mark.parametrize("settle", [1, 2])
+def test_a_start_of_whole_numbers_is_one_of_floats(settle):
+    assert numbers_of_a_query(driftopt.stack([Sloped()]).together) == 2
+    method = methods.get("zo-sph", radius=0.1, step=0.01)
+    trace = driftopt.simulate(method, Sloped(), budget=20, settle=settle, rng=1)
+    assert np.isfinite(trace.fun)
+
+
+def test_runs_of_a_deployment_that_settles_are_measured_by_all_their_lanes_too(monkeypatch):
+    """They have a loop of their own."""
+    found = []
+
+    def noted(*given, **named):
+        found.append(ObservedPlan(*given, **named).quick)
+        raise InterruptedError
+
+    monkeypatch.setattr(observed_loop, "ObservedPlan", noted)
+    method, two = methods.get("zo-og", radius=[0.1, 0.2], step=0.1), driftopt.stack([kink(7), kink(7, rng=1)])
+    for bound in (2 * 100 * 3 * 2 * 7, 2 * 100 * 3 * 2 * 7 + 1):  # instances, queries, seeds, radii, numbers
+        monkeypatch.setattr(observed_loop, "QUICK", bound)
+        with pytest.raises(InterruptedError):
+            driftopt.simulate_many(method, two, budget=100, settle=2, seeds=range(3))
+    assert found == [False, True]

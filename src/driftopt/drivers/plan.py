@@ -18,7 +18,8 @@ DRAWS = 512  # an upper limit on the queries of one lane drawn at once, where a 
 # Numbers in a CPU's vector: a remainder of the fastest axis costs as much as the vectors before it.
 VECTOR = 8
 # Runs that handle fewer numbers than this take less time than better code for them takes to compile: without
-# XLA's newer emitters compiling takes two thirds of the time, and running up to twice as long.
+# XLA's newer emitters compiling takes half to two thirds of the time, and running at most a third longer where a
+# query handles some ten numbers, two to four times as long where it handles a hundred.
 QUICK = 64_000_000
 # Whether one batch for all lanes is a number of a CPU's program even where it is 1. Runs that differ in their
 # batch then share a program, which at batch 1 is up to a third slower than one made for it. The same bits.
@@ -107,7 +108,7 @@ def _numbers_of_a_query(structure: Any, shapes: tuple[Any, ...]) -> int:
     """By shapes alone, once for each: a sweep asks thousands of times."""
 
     def query(problem: Problem) -> Any:
-        x, noise = problem.x0, problem.noise(jax.random.key(0))
+        x, noise = problem.x0.astype(np.float32), problem.noise(jax.random.key(0))
         return x, noise, problem.respond(noise, x)
 
     sizes = jax.eval_shape(query, jax.tree.unflatten(structure, shapes))
