@@ -238,7 +238,7 @@ class _Level:
         return lost
 
 
-def _believed(walk, n, told, lambdas, three, calm, rough, at_x, rise, seen, missed):
+def _believed(walk, n, told, lambdas, three, calm, rough, at_x, rise, cost, seen, missed):
     """κ, by the rules at the head of methods/auto_doubt.py; `rise`: how far values at x have risen."""
     d, v = len(walk), _scale(three, min(told, n), missed)
     b = np.clip((20 + 16 * min(d / 10, 1) - n / d) / (16 + 8 * min(d / 10, 1)), 0, 1)
@@ -254,8 +254,12 @@ def _believed(walk, n, told, lambdas, three, calm, rough, at_x, rise, seen, miss
     risen = np.clip((errors - 0.5) / 1.5, 0, 1)
     fallen = np.clip((-errors - 2) / 4, 0, 1)
     seen["fallen"] += 0 < fallen < 1
-    for factor in (3 - 2 * by_noise, 2 - max(three) / (4 * v)):
-        seen["fallen where tails are heavy"] += fallen > 0 and factor < 1
+    for name, factor in (
+        ("fallen by itself", cost / np.sqrt(still)),
+        ("fallen with a short walk", 3 - 2 * by_noise),
+        ("fallen where tails are heavy", 2 - max(three) / (4 * v)),
+    ):
+        seen[name] += fallen > 0 and factor < 1
         fallen *= np.clip(factor, 0, 1)
     seen["louder at trials"] += loud > 0
     seen["heavy tails"] += max(three) > 2 * v
@@ -391,7 +395,7 @@ def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
     rise = here - level.first if level.since >= 2 else 0.0
     missed = taken < min(len(pairs), n)
     kappa = _believed(
-        mean - x0, n, len(pairs), lambdas, three, calm, rough, at_x, rise, seen_branches, missed
+        mean - x0, n, len(pairs), lambdas, three, calm, rough, at_x, rise, cost, seen_branches, missed
     )
     report = x0 + kappa * (mean - x0)
     # XLA's own powers and exponentials agree with NumPy's to a few units of the last place.

@@ -245,7 +245,8 @@ class Auto(Method):
         share = still / unit
 
         above = jnp.where(blind, 0, jnp.clip(middle - state.here + state.fallen, -bound, bound))
-        cost, fall, width = self._running(state, above, difference, direction, asked_radius, ignored)
+        passed = ignored | ~(live | ~self._from_edition(10))
+        cost, fall, width = self._running(state, above, difference, direction, asked_radius, passed)
         times = jnp.minimum(asked_radius / jnp.asarray(self.radius), 1e6)  # whose fourth power is finite
         evenness = state.evenness.after(above, times, count, ~centre & ~ignored, still, around)
         # A value at x is believed if it fits the last one, less the fall since; or else the last pair, and
@@ -403,11 +404,11 @@ class Auto(Method):
         difference: Array,
         direction: Array,
         asked_radius: Array,
-        ignored: Array,
+        passed: Array,
     ) -> tuple[Array, Array, Array]:
         """Running means of what trials cost, of the fall over one radius, and of the radius itself."""
         count, dim = (state.told + 1).astype(state.x.dtype), state.x.shape[0]
-        recent = jnp.where(at_centre(state.told) | ignored, 0, jnp.minimum(1, RECENT / count))
+        recent = jnp.where(at_centre(state.told) | passed, 0, jnp.minimum(1, RECENT / count))
         # The slope of f towards where the walk comes from: d/(2δ) a u is the gradient's estimate.
         back = state.mean - state.x
         length = jnp.sqrt(jnp.sum(back * back, axis=0))
@@ -434,9 +435,9 @@ class Auto(Method):
         share = jnp.clip(1 - doubt * beyond * noise / square, 0, 1)
         known = (state.level.since >= 2) & (edition >= 8)
         at_both = state.level.first, state.here, usual, at_x
-        rise = jnp.where(known, auto_doubt.rise(*at_both), 0)
-        share = share * (1 - doubt * dim / (dim + auto_doubt.LOW) * rise)
-        fall = auto_doubt.fall(*at_both, state.spread, noise / square)
+        rise = auto_doubt.rise(*at_both)
+        share = share * (1 - jnp.where(known, doubt * dim / (dim + auto_doubt.LOW) * rise, 0))
+        fall = auto_doubt.fall(*at_both, state.spread, state.cost, noise / square)
         share = share + (1 - share) * jnp.where(known & (edition >= 10), fall, 0)
         share = jnp.where(jnp.isfinite(share), share, 0)
         return jnp.where(doubt > 0, state.begun + share * walked, state.mean)

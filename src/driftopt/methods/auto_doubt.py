@@ -23,11 +23,13 @@ Values at x are a second opinion: the last one is z standard errors above the fi
 in, and no measure of noise says so. Or the last one is z standard errors below, and then the walk has come
 down whatever its length says,
 
-    φ = (z − 2)/4 · (3 − 2V/|x̄ − x0|²) · (2 − v₃/4v),   each factor within 0 and 1.
+    φ = (z − 2)/4 · C/s · (3 − 2V/|x̄ − x0|²) · (2 − v₃/4v),   each factor within 0 and 1.
 
-The last two are for heavy tails. There the usual answer falls where the mean of all answers rises, because
-the rare high ones are not among the few at x; but the walk is shorter than one of noise alone, or single
-answers make one of the three means.
+C, what trials cost, is measured from the last value at x less what the walk has come down since. It is above 0
+wherever f is not concave; where it is not, values fall without the walk, and the world has moved. The last two
+factors are for heavy tails. There the usual answer falls where the mean of all answers rises, because the rare
+high ones are not among the few at x; but the walk is shorter than one of noise alone, or single answers make
+one of the three means.
 
 Up to edition 9 there was no φ. Up to edition 7 each step was judged by what was known when it was made, by
 the larger of s² and c; the first factor had √(2/d), and there was no second one.
@@ -77,16 +79,20 @@ def rise(first: Array, last: Array, usual: Array, at_x: Array) -> Array:
     return jnp.clip((_errors(last - first, usual, at_x) - RISE) / (SURELY - RISE), 0, 1)
 
 
-def fall(first: Array, last: Array, usual: Array, at_x: Array, spread: Spread, by_noise: Array) -> Array:
+def fall(
+    first: Array, last: Array, usual: Array, at_x: Array, spread: Spread, cost: Array, by_noise: Array
+) -> Array:
     """φ, from the same, and from the share of the walk's length, squared, that noise alone explains."""
     sure = jnp.clip((_errors(first - last, usual, at_x) - FALL) / (CERTAIN - FALL), 0, 1)
+    unit = jnp.where(usual > 0, usual, 1)
+    costly = jnp.clip(cost / jnp.sqrt(unit) / jnp.sqrt(jnp.maximum(at_x / unit, LEAST)), 0, 1)
     long = jnp.clip((SHORTER - by_noise) / (SHORTER - LONGER), 0, 1)
-    loudest = _loudest(spread) / jnp.where(usual > 0, usual, 1)
-    return sure * long * jnp.clip((TAILED - loudest) / (TAILED - ONE_LAW), 0, 1)
+    one_law = jnp.clip((TAILED - _loudest(spread) / unit) / (TAILED - ONE_LAW), 0, 1)
+    return sure * costly * long * one_law
 
 
 def _errors(change: Array, usual: Array, at_x: Array) -> Array:
-    """A change of the value at x, in standard errors."""
+    """A change of the value at x, in its standard errors."""
     unit = jnp.where(usual > 0, usual, 1)
     return change / jnp.sqrt(unit) / jnp.sqrt(0.375 * jnp.maximum(at_x / unit, LEAST))
 
