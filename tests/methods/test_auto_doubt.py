@@ -175,7 +175,7 @@ def test_a_fall_at_x_is_no_proof_where_answers_are_heavy_tailed(monkeypatch):
 
 
 def walked_where_values_fall(edition, fall, dim=8, pairs=30, runs=200):
-    """|recommended − x0| of |x̄ − x0|, the mean; f is the same everywhere, and each pair is lower than the last."""
+    """|recommended − x0| of |x̄ − x0|, the mean; f is flat, and each pair is lower than the last."""
     method = methods.get("auto", radius=0.5, budget=2 * pairs, edition=edition)
 
     @jax.jit

@@ -25,11 +25,11 @@ down whatever its length says,
 
     φ = (z − 2)/4 · C/s · (3 − 2V/|x̄ − x0|²) · (2 − v₃/4v),   each factor within 0 and 1.
 
-C, what trials cost, is measured from the last value at x less what the walk has come down since. It is above 0
-wherever f is not concave; where it is not, values fall without the walk, and the world has moved. The last two
-factors are for heavy tails. There the usual answer falls where the mean of all answers rises, because the rare
-high ones are not among the few at x; but the walk is shorter than one of noise alone, or single answers make
-one of the three means.
+C, what trials cost, is measured from the last value at x less what the walk has come down since. It is above
+0 wherever f is not concave; where it is not, values fall without the walk, and the world has moved. The last
+two factors are for heavy tails. There the usual answer falls where the mean of all answers rises, because the
+rare high ones are not among the few at x; but the walk is shorter than one of noise alone, or single answers
+make one of the three means.
 
 Up to edition 9 there was no φ. Up to edition 7 each step was judged by what was known when it was made, by
 the larger of s² and c; the first factor had √(2/d), and there was no second one.
