@@ -18,8 +18,8 @@ DRAWS = 512  # an upper limit on the queries of one lane drawn at once, where a 
 # Numbers in a CPU's vector: a remainder of the fastest axis costs as much as the vectors before it.
 VECTOR = 8
 # Runs that handle fewer numbers than this take less time than better code for them takes to compile. Without
-# XLA's newer emitters compiling takes half to two thirds of the time, and running at most a third longer where
-# a query handles some ten numbers, two to four times as long where it handles a hundred.
+# XLA's newer emitters compiling takes half to two thirds of the time, and running at most a third longer
+# where a query handles some ten numbers, two to four times as long where it handles a hundred.
 QUICK = 64_000_000
 # Whether one batch for all lanes is a number of a CPU's program even where it is 1. Runs that differ in their
 # batch then share a program, which at batch 1 is up to a third slower than one made for it. The same bits.
