@@ -21,7 +21,7 @@ VECTOR = 8
 # XLA's newer emitters compiling takes half to two thirds of the time, and running at most a third longer
 # where a query handles some ten numbers, two to four times as long where it handles a hundred.
 QUICK = 64_000_000
-# Whether one batch for all lanes is a number of a CPU's program even where it is 1. Runs that differ in their
+# Whether the batch is a number of a CPU's program even where it is 1 in all lanes. Runs that differ in their
 # batch then share a program, which at batch 1 is up to a third slower than one made for it. The same bits.
 any_batch: ContextVar[bool] = ContextVar("any_batch", default=False)
 
@@ -66,7 +66,7 @@ class RunPlan:
         if cpu and method.broadcasts and problems.broadcasts:
             lanes = (*lanes[:2], padded(lanes[2]))
         split, devices = share(lanes, devices)
-        number = cpu and any_batch.get() and np.ndim(method.batch) == 0
+        number = cpu and any_batch.get()
         single = bool(np.all(np.asarray(method.batch) == 1)) and not number
         segments = -(-rows // segment)
         quick = cpu and times * rows * points * math.prod(lanes) * numbers_of_a_query(problems) < QUICK

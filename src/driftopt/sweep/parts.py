@@ -125,8 +125,10 @@ class Simulated(Source):
         if "batch" in _fields(method) and unit.one_batch:
             # One batch for all lanes, as a scalar: they then share their noise.
             method = replace(method, batch=int(np.asarray(rows[0].batch)[0]))
-        # Parts of other batches share their program, and so many configurations hide what that costs.
-        others = unit.configurations > 1 and any(p.get("batch", 1) != 1 for p in grid.configurations)
+        # Runs of other batches share their program: where many configurations hide what that costs, and where
+        # the chosen ones differ in it, of which some would else have a second program to themselves.
+        shared = unit.configurations > 1 or not unit.one_batch
+        others = shared and any(p.get("batch", 1) != 1 for p in grid.configurations)
         problems = self.stacked.take(instances)
         first = grid.method(configurations[0][0])
         return Simulation(method, problems, own, settings, self._code(first, settings), unit, others)
