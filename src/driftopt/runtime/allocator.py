@@ -1,25 +1,29 @@
-"""How the C library hands out memory in driftopt's own commands.
+"""Memory that the C library keeps for later, given back in between.
 
-glibc gives each of the first eight threads for every core a pool of its own, and what a thread frees stays in
-its pool. JAX's compiler works in many threads, one after another: what one has freed is then no use to the
-next. When nothing was compiled yet the full protocol came to 1.2 GiB; with two pools for all threads it came
-to 0.96 and 1.02.
+glibc gives each thread a pool of its own (up to eight for every core), and what a thread frees stays in its
+pool. JAX's compiler works in many threads, one after another: what one has freed is then of no use to the next,
+and a process that compiles dozens of programs grows by it. Fewer pools for all threads keep it small too, but
+the threads then wait for each other: with two pools the full protocol took a tenth longer from nothing.
 """
 
 import ctypes
-import os
-
-M_ARENA_MAX = -8  # the number of that setting in glibc's malloc.h
-POOLS = 2
+from functools import cache
+from typing import Any
 
 
-def share_pools() -> bool:
-    """Let all threads of this process share two pools of memory; whether the C library knows the setting.
+def give_back() -> bool:
+    """Return what lies free in all pools to the system; whether anything was returned.
 
-    Who has set MALLOC_ARENA_MAX keeps that number.
+    It takes some 40 ms for half a gigabyte.
     """
-    if "MALLOC_ARENA_MAX" in os.environ or os.name != "posix":
-        return False
-    # Other C libraries have no such function, or one that does nothing.
-    setting = getattr(ctypes.CDLL(None), "mallopt", None)
-    return setting is not None and bool(setting(M_ARENA_MAX, POOLS))
+    trim = _trim()
+    return trim is not None and bool(trim(0))
+
+
+@cache
+def _trim() -> Any:
+    """glibc's function for it, or None: other C libraries have none, or other pools."""
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):  # Windows names no library by None
+        return None

@@ -11,13 +11,15 @@ mark of a secret in that folder: a program put there by anybody else never reach
 
 import hashlib
 import hmac
+import itertools
+import math
 import os
 import platform
 import secrets
 import threading
 import warnings
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -26,9 +28,10 @@ from typing import Any
 import jax
 from jax.experimental import serialize_executable
 
-from driftopt.runtime import files, fingerprint
+from driftopt.runtime import allocator, files, fingerprint
 from driftopt.runtime.code_of_others import code_behind
 
+FEW = 4  # programs are made between two times that the memory of their making is given back
 FILES = 256  # kept at most; the longest unused go first
 SECRET = "secret"  # the file beside the programs whose bytes mark them as ours
 MARK = hashlib.sha256().digest_size
@@ -39,6 +42,7 @@ _loaded: dict[str, Any] = {}
 _locks: dict[str, threading.Lock] = {}  # by the program's key
 _untried: set[str] = set()  # those read from a file that have not run yet
 _ran: set[str] = set()  # those that JAX keeps, not we
+_made = itertools.count(1)
 _LOWERING = threading.RLock()  # not a plain one: a problem may itself simulate
 _building = threading.local()
 _thread = threading.local()
@@ -186,8 +190,10 @@ def _structures(arguments: Any, results: int) -> tuple[Any, Any]:
 
 
 def _make(lowered: Any, path: Path, trees: tuple[Any, Any]) -> Any:
-    with _watching() as found:
+    with _watching() as found, _kept_once():
         program = lowered.compile()
+    if next(_made) % FEW == 0:
+        allocator.give_back()
     # What JAX found in its own cache lacks the parts that a file needs.
     if not found:
         try:
@@ -228,6 +234,15 @@ def _secret(folder: Path) -> bytes:
         # Of two processes that make one at once the last wins; the other's program is made again some day.
         files.write_whole(folder / SECRET, secrets.token_bytes(32), private=True)
         return files.read_own(folder / SECRET)
+
+
+def _kept_once() -> AbstractContextManager[None]:
+    """Meanwhile JAX's own cache writes nothing in this thread: it would pack each program a second time."""
+    try:
+        from jax._src.config import persistent_cache_min_compile_time_secs as slowest
+    except ImportError:  # no public name: a JAX that has moved it keeps the program twice
+        return nullcontext()
+    return slowest(math.inf)
 
 
 @contextmanager

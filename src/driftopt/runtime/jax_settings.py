@@ -17,9 +17,6 @@ due_when_jax_is_loaded = False  # `write_entries_whole`, which `keep_compiled` l
 
 def prepare() -> None:
     """Use all cores, and keep compiled programs in the cache folder. Before JAX's first computation."""
-    from driftopt.runtime import allocator
-
-    allocator.share_pools()  # before JAX starts threads
     import jax
 
     from driftopt.runtime import executable_cache
