@@ -455,6 +455,29 @@ def test_only_the_latest_files_stay(folder, monkeypatch):
     assert (folder / executable_cache.SECRET).exists()
 
 
+@pytest.fixture
+def jaxs_own_cache(tmp_path):
+    """The folder of JAX's own cache, which keeps whatever was compiled."""
+    before = jax.config.jax_compilation_cache_dir
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path / "jax"))
+    jax.config.update("jax_enable_compilation_cache", True)
+    compilation_cache.reset_cache()
+    yield tmp_path / "jax"
+    jax.config.update("jax_compilation_cache_dir", before)
+
+
+def test_a_program_is_kept_once_not_in_jaxs_own_cache_too(jaxs_own_cache, folder):
+    run()
+    assert len(kept(folder)) == 1
+    assert not list(jaxs_own_cache.glob("jit_lanes*"))
+
+
+def test_what_is_not_kept_here_is_kept_by_jax(jaxs_own_cache):
+    executable_cache.keep_in(None)
+    driftopt.simulate(METHOD, PROBLEM, budget=70, rng=3, evaluate_every=40)
+    assert list(jaxs_own_cache.glob("jit_lanes*"))
+
+
 def test_a_library_keeps_nothing_unless_asked():
     code = "import driftopt.runtime.executable_cache as e; assert e._folder is None"
     subprocess.run([sys.executable, "-c", code], check=True)

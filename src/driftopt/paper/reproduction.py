@@ -27,7 +27,7 @@ from driftopt.sweep.cutting import check_affordable
 from driftopt.sweep.kept_parts import Store, writing
 
 EXPERIMENTS = ("strategic", "pricing")
-AT_ONCE = 3, 8  # parts at least and at most: while one runs, others compile; each takes memory
+AT_ONCE = 2, 8  # parts at least and at most: while one runs, others compile; each takes memory
 
 
 @dataclass(frozen=True)

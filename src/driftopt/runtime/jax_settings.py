@@ -4,6 +4,7 @@ A library must not touch a user's global settings, so only the commands and benc
 """
 
 import contextlib
+import gc
 import os
 import sys
 import warnings
@@ -12,6 +13,7 @@ from typing import Any
 
 from driftopt.runtime import files
 
+COLLECTED = 20_000  # new objects between two looks for cycles; Python's own number is 700 or 2,000
 due_when_jax_is_loaded = False  # `write_entries_whole`, which `keep_compiled` leaves to the drivers
 
 
@@ -22,6 +24,9 @@ def prepare() -> None:
     from driftopt.runtime import executable_cache
     from driftopt.runtime.paths import cache_folder
 
+    # Tracing makes objects by the million, nearly all of which are freed without a look for cycles.
+    gc.set_threshold(COLLECTED)
+    jax.config.update("jax_traceback_in_locations_limit", 0)  # nobody reads which line an operation is from
     # Too late once JAX has computed something: then it goes on with what there is.
     with contextlib.suppress(RuntimeError):
         jax.config.update("jax_num_cpu_devices", cores())
