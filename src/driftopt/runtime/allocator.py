@@ -1,7 +1,7 @@
 """Memory that the C library keeps for later, given back in between.
 
 glibc gives each thread a pool of its own (up to eight for every core), and what a thread frees stays in its
-pool. JAX's compiler works in many threads, one after another: what one has freed is then of no use to the next,
+pool. JAX's compiler works in many threads, one after another: what one has freed is of no use to the next,
 and a process that compiles dozens of programs grows by it. Fewer pools for all threads keep it small too, but
 the threads then wait for each other: with two pools the full protocol took a tenth longer from nothing.
 """
