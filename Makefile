@@ -22,11 +22,14 @@ $(VENV)/.ready: $(VENV)/.reproduces
 	$(BIN)/pip install --quiet --editable '.[plot,report,postgres,serve,bench,dask,submitit,fsspec,docs,dev]' --constraint constraints.txt
 	touch $@
 
+# What tests compile is kept for the next time.
+PYTEST = JAX_COMPILATION_CACHE_DIR=$(CURDIR)/.pytest_cache/programs $(BIN)/python -m pytest -n auto --dist worksteal
+
 test: $(VENV)/.ready  ## every test
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(PYTEST)
 
 test-quick: $(VENV)/.ready  ## a minute: every room, without what takes longer than a second (tests/support/quick_loop.py)
-	JAX_COMPILATION_CACHE_DIR=$(CURDIR)/.pytest_cache/programs $(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+	$(PYTEST) -m "not slow"
 
 check: lint types  ## lint, format and types
 

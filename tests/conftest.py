@@ -35,7 +35,7 @@ from driftopt.oracle import Sight
 from driftopt.runtime import executable_cache, jax_settings
 from support.hashes import hash_in_c
 from support.order import by_subject
-from support.programs import forget_programs, share_contexts
+from support.programs import begin_anew_beyond, forget_programs, share_contexts
 from support.quick_loop import LONG_FILES, below, mark_long
 from support.statements import leave_it_to_the_system, share_statements
 
@@ -91,10 +91,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     by_subject(items)
 
 
-def pytest_unconfigure() -> None:
-    """Leave nothing behind: a hundred megabytes of programs. Workers end before whoever made the folder."""
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave nothing behind but programs in a folder that was named for them, and of these not too many.
+
+    Workers end before whoever made the folder.
+    """
     if os.environ.get("DRIFTOPT_TESTS") == str(os.getpid()):
         shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+    kept = Path(os.environ["JAX_COMPILATION_CACHE_DIR"])
+    if not hasattr(config, "workerinput") and kept == config.rootpath / ".pytest_cache" / "programs":
+        begin_anew_beyond(2**30, kept)
 
 
 # A worker's memory stays below 1.5 GB: some pages of the documentation alone take 0.3 GB.

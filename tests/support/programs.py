@@ -1,8 +1,10 @@
-"""Compiled programs made cheaper, counted and forgotten: tests make thousands, and they fill the memory."""
+"""Compiled programs made cheaper, counted and forgotten: tests make thousands, which fill memory and disk."""
 
+import shutil
 import threading
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -48,6 +50,15 @@ def forget_programs() -> None:
     for program in (*hosts, quick_host._first, quick_host._tell, quick_host._recommend):
         program.forget()
     executable_cache._loaded.clear()
+
+
+def begin_anew_beyond(most: int, folder: Path) -> None:
+    """Remove a folder of programs that has more bytes than this: a run of all tests needs 90 million of them.
+
+    With every change of the code some are never asked for again, and nothing says which.
+    """
+    if sum(file.stat().st_size for file in folder.glob("*") if file.is_file()) > most:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def compilations(run: Callable[[], Any]) -> int:

@@ -25,7 +25,7 @@ def prepare() -> None:
     from driftopt.runtime.paths import cache_folder
 
     # Tracing makes objects by the million, nearly all of which are freed without a look for cycles.
-    gc.set_threshold(COLLECTED)
+    gc.set_threshold(max(COLLECTED, gc.get_threshold()[0]))
     jax.config.update("jax_traceback_in_locations_limit", 0)  # nobody reads which line an operation is from
     # Too late once JAX has computed something: then it goes on with what there is.
     with contextlib.suppress(RuntimeError):
