@@ -20,6 +20,7 @@ from typing import Any
 
 import jax
 
+from driftopt.data.cache import folder as data_folder
 from driftopt.paper import reproduction
 from driftopt.paper.scope import Scope
 from driftopt.runtime import executable_cache, jax_settings
@@ -65,7 +66,9 @@ def main() -> None:
         return program
 
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["JAX_COMPILATION_CACHE_DIR"] = str(Path(folder) / "programs")
+        os.environ["DRIFTOPT_DATA"] = str(data_folder())  # it stays where it is
+        os.environ["XDG_CACHE_HOME"] = folder
+        os.environ.pop("JAX_COMPILATION_CACHE_DIR", None)
         jax_settings.prepare()
         executable_cache._lowered = timed_lowering  # pyright: ignore[reportPrivateUsage]
         executable_cache._make = timed_making  # pyright: ignore[reportPrivateUsage]

@@ -3,6 +3,7 @@
 Longer than 300 lines: every test here needs the one folder, the one small run and the same forgetting.
 """
 
+import itertools
 import os
 import shutil
 import stat
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import jax
 import numpy as np
@@ -381,6 +383,7 @@ def test_jax_gets_no_cache_that_others_may_write(monkeypatch, tmp_path):
     folder = paths.cache_folder() / "compiled"
     assert seen["jax_compilation_cache_dir"] == str(folder)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert executable_cache._alone
     folder.chmod(0o777)
     seen.clear()
     monkeypatch.setattr(executable_cache, "_folder", None)
@@ -435,6 +438,7 @@ def test_a_cache_in_a_bucket_is_left_to_jax(monkeypatch, tmp_path):
     jax_settings.prepare()
     assert seen["jax_compilation_cache_dir"] == "gs://bucket/cache"
     assert executable_cache._folder == paths.cache_folder() / "programs"
+    assert not executable_cache._alone  # so JAX's gets them too
 
 
 def test_only_the_latest_files_stay(folder, monkeypatch):
@@ -466,16 +470,65 @@ def jaxs_own_cache(tmp_path):
     jax.config.update("jax_compilation_cache_dir", before)
 
 
+def fresh(budget):
+    """A run whose program no other test makes: JAX remembers what it has compiled."""
+    return driftopt.simulate(METHOD, PROBLEM, budget=budget, rng=3, evaluate_every=40)
+
+
 def test_a_program_is_kept_once_not_in_jaxs_own_cache_too(jaxs_own_cache, folder):
-    run()
+    executable_cache.keep_in(folder, alone=True)
+    fresh(110)
     assert len(kept(folder)) == 1
     assert not list(jaxs_own_cache.glob("jit_lanes*"))
 
 
-def test_what_is_not_kept_here_is_kept_by_jax(jaxs_own_cache):
+def nobody_trusts(folder, _):
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+
+
+def others_share_jaxs_cache(folder, _):
+    executable_cache.keep_in(folder)
+
+
+def jax_has_moved_the_name(_, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jax._src.config", ModuleType("config"))
+
+
+def nothing_is_kept_here(*_):
     executable_cache.keep_in(None)
-    driftopt.simulate(METHOD, PROBLEM, budget=70, rng=3, evaluate_every=40)
+
+
+@pytest.mark.parametrize(
+    ("where", "budget"),
+    [
+        (nobody_trusts, 120),
+        (others_share_jaxs_cache, 130),
+        (jax_has_moved_the_name, 140),
+        (nothing_is_kept_here, 150),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:compiled programs are not kept", "ignore:a kept program is not used")
+def test_elsewhere_jax_keeps_it(jaxs_own_cache, folder, monkeypatch, where, budget):
+    executable_cache.keep_in(folder, alone=True)
+    where(folder, monkeypatch)
+    fresh(budget)
     assert list(jaxs_own_cache.glob("jit_lanes*"))
+
+
+def test_memory_is_given_back_after_every_few_programs(folder, monkeypatch):
+    """Whether kept here or by JAX; not where a library uses driftopt, whose memory is not ours."""
+    times, half = [], executable_cache.GIVEN_BACK // 2
+    monkeypatch.setattr(executable_cache.allocator, "give_back", lambda: times.append(1))
+    monkeypatch.setattr(executable_cache, "_made", itertools.count(1))
+    for problem, given_back in ((PROBLEM, 0), (Mine(**vars(synthetic.location_shift(2))), 1)):
+        for more in range(half):
+            driftopt.simulate(METHOD, problem, budget=160 + 10 * more, rng=3, evaluate_every=40)
+        assert len(times) == given_back
+    executable_cache.keep_in(None)
+    for budget in range(200, 200 + 10 * executable_cache.GIVEN_BACK, 10):
+        fresh(budget)
+    assert len(times) == 1
 
 
 def test_a_library_keeps_nothing_unless_asked():

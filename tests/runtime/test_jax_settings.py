@@ -105,3 +105,27 @@ def test_entries_of_a_folder_that_people_share_can_be_read_by_them(tmp_path):
     (tmp_path / "usual").touch()
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
     assert modes["a-cache"] == modes["usual"]
+
+
+PREPARED = """
+import gc
+gc.set_threshold({before})
+from driftopt.runtime import jax_settings
+jax_settings.prepare()
+import jax
+print(gc.get_threshold()[0], jax.config.jax_traceback_in_locations_limit)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "asked", "lines"), [(700, 20_000, "", 0), (100_000, 100_000, "7", 7), (0, 0, "", 0)]
+)
+def test_commands_look_for_cycles_seldom_and_note_no_lines_unless_asked(
+    tmp_path, before, after, asked, lines
+):
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "JAX_TRACEBACK_IN_LOCATIONS_LIMIT": asked}
+    if not asked:
+        del environment["JAX_TRACEBACK_IN_LOCATIONS_LIMIT"]
+    command = [sys.executable, "-c", PREPARED.format(before=before)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(after), str(lines)]

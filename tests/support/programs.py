@@ -57,7 +57,7 @@ def begin_anew_beyond(most: int, folder: Path) -> None:
 
     With every change of the code some are never asked for again, and nothing says which.
     """
-    if sum(file.stat().st_size for file in folder.glob("*") if file.is_file()) > most:
+    if sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) > most:
         shutil.rmtree(folder, ignore_errors=True)
 
 

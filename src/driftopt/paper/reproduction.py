@@ -65,7 +65,7 @@ def reproduce(
         weeks: the instances of pricing, the protocol's four unless given.
         data: "auto" (real where it is there or can be fetched), "real" (or fail) or "stand-in".
         fresh: run every part again, whatever the folder holds.
-        executor: runs the parts; two threads unless given.
+        executor: runs the parts; as many threads as there are cores, two to eight, unless given.
         say: gets a sentence now and then.
         command: what to name as the command in the outputs.
     """

@@ -1,4 +1,4 @@
-"""Memory that the C library keeps for later, given back in between.
+"""Memory that the C library keeps for later, given back between compilations.
 
 glibc gives each thread a pool of its own (up to eight for every core), and what a thread frees stays in its
 pool. JAX's compiler works in many threads, one after another: what one has freed is of no use to the next,

@@ -3,6 +3,7 @@
 JAX's own compilation cache keeps what XLA made, but finds it only after tracing and lowering the program
 again: a third of a second each, in Python, one at a time. A file here is found by what the program is made
 from: the code of driftopt, the structure and shapes of its arguments, the plan, the versions and the machine.
+JAX's cache gets these programs only where somebody else may look for them there.
 
 A compiled program is code, whatever its format, and JAX's own format is a pickle besides. So a file is used
 only if it and its folder belong to the caller, nobody else may write them, and its content and name carry the
@@ -31,13 +32,14 @@ from jax.experimental import serialize_executable
 from driftopt.runtime import allocator, files, fingerprint
 from driftopt.runtime.code_of_others import code_behind
 
-FEW = 4  # programs are made between two times that the memory of their making is given back
+GIVEN_BACK = 4  # programs are made between two times that the memory of their making is given back
 FILES = 256  # kept at most; the longest unused go first
 SECRET = "secret"  # the file beside the programs whose bytes mark them as ours
 MARK = hashlib.sha256().digest_size
 SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_partitionable", "jax_debug_nans")
 
 _folder: Path | None = None
+_alone = False  # whether nobody looks for our programs in JAX's own cache
 _loaded: dict[str, Any] = {}
 _locks: dict[str, threading.Lock] = {}  # by the program's key
 _untried: set[str] = set()  # those read from a file that have not run yet
@@ -48,10 +50,15 @@ _building = threading.local()
 _thread = threading.local()
 
 
-def keep_in(folder: Path | None) -> None:
-    """Keep programs in this folder from now on, or nowhere."""
-    global _folder
-    _folder = folder
+def keep_in(folder: Path | None, *, alone: bool = False) -> None:
+    """Keep programs in this folder from now on, or nowhere.
+
+    Args:
+        folder: for files; None keeps nothing.
+        alone: there alone, and not in JAX's own cache too, where others that share it would find them.
+    """
+    global _folder, _alone
+    _folder, _alone = folder, alone
 
 
 def call(jitted: Callable[[str], Any], arguments: tuple[Any, ...], plan: Any, results: int = 2) -> Any:
@@ -106,6 +113,7 @@ def _compile(jitted: Any, arguments: Any, plan: Any, key: str) -> None:
     with _locks[key]:
         if key not in _ran:
             lowered.compile()
+            _give_back()
         _ran.add(key)
 
 
@@ -190,10 +198,9 @@ def _structures(arguments: Any, results: int) -> tuple[Any, Any]:
 
 
 def _make(lowered: Any, path: Path, trees: tuple[Any, Any]) -> Any:
-    with _watching() as found, _kept_once():
+    with _watching() as found, _kept_once(path.parent):
         program = lowered.compile()
-    if next(_made) % FEW == 0:
-        allocator.give_back()
+    _give_back()
     # What JAX found in its own cache lacks the parts that a file needs.
     if not found:
         try:
@@ -236,13 +243,26 @@ def _secret(folder: Path) -> bytes:
         return files.read_own(folder / SECRET)
 
 
-def _kept_once() -> AbstractContextManager[None]:
-    """Meanwhile JAX's own cache writes nothing in this thread: it would pack each program a second time."""
-    try:
-        from jax._src.config import persistent_cache_min_compile_time_secs as slowest
-    except ImportError:  # no public name: a JAX that has moved it keeps the program twice
+def _kept_once(folder: Path) -> AbstractContextManager[None]:
+    """Meanwhile JAX's own cache writes nothing in this thread: it would pack each program a second time.
+
+    Not where somebody else may look for the program there, nor where it could not be kept in our folder.
+    """
+    if not _alone:
         return nullcontext()
-    return slowest(math.inf)
+    try:
+        from jax._src.config import persistent_cache_min_compile_time_secs as shortest
+
+        files.check_own_folder(files.make_folder(folder, private=True))
+    except (ImportError, files.UntrustedError, files.WriteError):
+        return nullcontext()  # the name is not public: a JAX that has moved it keeps the program twice
+    return shortest(math.inf)
+
+
+def _give_back() -> None:
+    """What compiling has left lying, every few programs: only in driftopt's own commands, which keep them."""
+    if _folder is not None and next(_made) % GIVEN_BACK == 0:
+        allocator.give_back()
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Settings of JAX that suit the command line: every core a device, compiled programs kept between runs.
+"""Settings that suit the command line: every core a device of JAX, compiled programs kept between runs.
 
 A library must not touch a user's global settings, so only the commands and benchmarks call these.
 """
@@ -18,19 +18,25 @@ due_when_jax_is_loaded = False  # `write_entries_whole`, which `keep_compiled` l
 
 
 def prepare() -> None:
-    """Use all cores, and keep compiled programs in the cache folder. Before JAX's first computation."""
+    """Use all cores, and keep compiled programs in the cache folder. Before JAX's first computation.
+
+    And trace quickly: Python looks for cycles seldom, and programs do not say which lines they are from.
+    """
     import jax
 
     from driftopt.runtime import executable_cache
     from driftopt.runtime.paths import cache_folder
 
     # Tracing makes objects by the million, nearly all of which are freed without a look for cycles.
-    gc.set_threshold(max(COLLECTED, gc.get_threshold()[0]))
-    jax.config.update("jax_traceback_in_locations_limit", 0)  # nobody reads which line an operation is from
+    if 0 < gc.get_threshold()[0] < COLLECTED:
+        gc.set_threshold(COLLECTED)
+    if "JAX_TRACEBACK_IN_LOCATIONS_LIMIT" not in os.environ:
+        jax.config.update("jax_traceback_in_locations_limit", 0)
     # Too late once JAX has computed something: then it goes on with what there is.
     with contextlib.suppress(RuntimeError):
         jax.config.update("jax_num_cpu_devices", cores())
-    folder = os.environ.get("JAX_COMPILATION_CACHE_DIR") or _own_folder(cache_folder() / "compiled")
+    named = os.environ.get("JAX_COMPILATION_CACHE_DIR")
+    folder = named or _own_folder(cache_folder() / "compiled")
     if not folder:
         return
     write_entries_whole()
@@ -38,7 +44,8 @@ def prepare() -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
     # JAX's cache may be in a bucket; files cannot.
-    executable_cache.keep_in(cache_folder() / "programs" if "://" in folder else Path(folder) / "programs")
+    programs = cache_folder() / "programs" if "://" in folder else Path(folder) / "programs"
+    executable_cache.keep_in(programs, alone=not named)
 
 
 def keep_compiled() -> None:
