@@ -15,9 +15,11 @@ import numpy as np
 import driftopt
 from driftopt import methods, sweep
 from driftopt.paper import protocol
+from driftopt.runtime import jax_settings
 
 
 def main() -> None:
+    jax_settings.trace_quickly()  # as the command does
     device = jax.devices()[0]
     print(f"{device.device_kind}, jax {jax.__version__}", flush=True)
     lines = [{"what": "device", "value": device.device_kind}]

@@ -18,20 +18,13 @@ due_when_jax_is_loaded = False  # `write_entries_whole`, which `keep_compiled` l
 
 
 def prepare() -> None:
-    """Use all cores, and keep compiled programs in the cache folder. Before JAX's first computation.
-
-    And trace quickly: Python looks for cycles seldom, and programs do not say which lines they are from.
-    """
+    """Use all cores, keep compiled programs, trace quickly. Before JAX's first computation."""
     import jax
 
     from driftopt.runtime import executable_cache
     from driftopt.runtime.paths import cache_folder
 
-    # Tracing makes objects by the million, nearly all of which are freed without a look for cycles.
-    if 0 < gc.get_threshold()[0] < COLLECTED:
-        gc.set_threshold(COLLECTED)
-    if "JAX_TRACEBACK_IN_LOCATIONS_LIMIT" not in os.environ:
-        jax.config.update("jax_traceback_in_locations_limit", 0)
+    trace_quickly()
     # Too late once JAX has computed something: then it goes on with what there is.
     with contextlib.suppress(RuntimeError):
         jax.config.update("jax_num_cpu_devices", cores())
@@ -46,6 +39,20 @@ def prepare() -> None:
     # JAX's cache may be in a bucket; files cannot.
     programs = cache_folder() / "programs" if "://" in folder else Path(folder) / "programs"
     executable_cache.keep_in(programs, alone=not named)
+
+
+def trace_quickly() -> None:
+    """Let Python look for cycles seldom, and programs not say which line each operation is from.
+
+    Tracing makes objects by the million, nearly all of which are freed without a look for cycles. Who has
+    switched that off, or asked for lines, keeps it so.
+    """
+    import jax
+
+    if 0 < gc.get_threshold()[0] < COLLECTED:
+        gc.set_threshold(COLLECTED)
+    if "JAX_TRACEBACK_IN_LOCATIONS_LIMIT" not in os.environ:
+        jax.config.update("jax_traceback_in_locations_limit", 0)
 
 
 def keep_compiled() -> None:
