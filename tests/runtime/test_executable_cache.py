@@ -518,7 +518,7 @@ def test_elsewhere_jax_keeps_it(jaxs_own_cache, folder, monkeypatch, where, budg
 
 def test_memory_is_given_back_after_every_few_programs(folder, monkeypatch):
     """Whether kept here or by JAX; not where a library uses driftopt, whose memory is not ours."""
-    times, half = [], executable_cache.GIVEN_BACK // 2
+    times, half = [], executable_cache.GIVE_BACK_EVERY // 2
     monkeypatch.setattr(executable_cache.allocator, "give_back", lambda: times.append(1))
     monkeypatch.setattr(executable_cache, "_made", itertools.count(1))
     for problem, given_back in ((PROBLEM, 0), (Mine(**vars(synthetic.location_shift(2))), 1)):
@@ -526,7 +526,7 @@ def test_memory_is_given_back_after_every_few_programs(folder, monkeypatch):
             driftopt.simulate(METHOD, problem, budget=160 + 10 * more, rng=3, evaluate_every=40)
         assert len(times) == given_back
     executable_cache.keep_in(None)
-    for budget in range(200, 200 + 10 * executable_cache.GIVEN_BACK, 10):
+    for budget in range(200, 200 + 10 * executable_cache.GIVE_BACK_EVERY, 10):
         fresh(budget)
     assert len(times) == 1
 

@@ -32,7 +32,7 @@ from jax.experimental import serialize_executable
 from driftopt.runtime import allocator, files, fingerprint
 from driftopt.runtime.code_of_others import code_behind
 
-GIVEN_BACK = 4  # programs are made between two times that the memory of their making is given back
+GIVE_BACK_EVERY = 4  # programs: what their making has left free is then returned to the system
 FILES = 256  # kept at most; the longest unused go first
 SECRET = "secret"  # the file beside the programs whose bytes mark them as ours
 MARK = hashlib.sha256().digest_size
@@ -260,8 +260,8 @@ def _kept_once(folder: Path) -> AbstractContextManager[None]:
 
 
 def _give_back() -> None:
-    """What compiling has left lying, every few programs: only in driftopt's own commands, which keep them."""
-    if _folder is not None and next(_made) % GIVEN_BACK == 0:
+    """Return what making programs has left free; only where they are kept, so in our own commands."""
+    if _folder is not None and next(_made) % GIVE_BACK_EVERY == 0:
         allocator.give_back()
 
 
