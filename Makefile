@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 # Modules are compiled once, whatever images of containers say: each process of the tests would do it again.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help test test-quick check lint types docs docs-serve dist reproduce bench format clean
+.PHONY: help test check lint types docs docs-serve dist reproduce bench format clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -22,14 +22,8 @@ $(VENV)/.ready: $(VENV)/.reproduces
 	$(BIN)/pip install --quiet --editable '.[plot,report,postgres,serve,bench,dask,submitit,fsspec,docs,dev]' --constraint constraints.txt
 	touch $@
 
-# What tests compile is kept for the next time.
-PYTEST = JAX_COMPILATION_CACHE_DIR=$(CURDIR)/.pytest_cache/programs $(BIN)/python -m pytest -n auto --dist worksteal
-
 test: $(VENV)/.ready  ## every test
-	$(PYTEST)
-
-test-quick: $(VENV)/.ready  ## a minute: every room, without what takes longer than a second (tests/support/quick_loop.py)
-	$(PYTEST) -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: lint types  ## lint, format and types
 

@@ -90,11 +90,7 @@ def function(problem, seed, told):
     return fun
 
 
-# The quick loop is told everything at once.
-SINGLY = [pytest.param(told, marks=[pytest.mark.slow] if len(told) == 1 else []) for told in EACH]
-
-
-@pytest.mark.parametrize("told", SINGLY, ids=lambda told: "+".join(told))
+@pytest.mark.parametrize("told", EACH, ids=lambda told: "+".join(told))
 def test_simulate_walks_the_path_of_minimize(told):
     """To 2e-3 relative: the simulator computes in float32, minimize in float64."""
     problem, seed, params = shop(), 5, {"step": 0.02, "batch": 2}

@@ -68,7 +68,6 @@ def test_scores_come_from_other_seeds_than_the_choice(small):
     assert differs  # else a choice on all seeds would pass
 
 
-@pytest.mark.slow
 def test_the_default_is_not_made_to_look_broken():
     """With the problem's own length, auto is ahead of every method that was tuned."""
     scores = {score.name: score.final.mean() for score in demo.run(0)}

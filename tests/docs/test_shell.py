@@ -9,7 +9,6 @@ from pathlib import Path
 import yaml
 
 import driftopt
-from support.quick_loop import LONG_FILES
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -39,18 +38,18 @@ def test_reproduce_installs_its_part_and_other_targets_the_rest(tmp_path):
     """By the stamps of an environment: none, that of `make reproduce`, both, and old ones."""
     part, ready = tmp_path / ".reproduces", tmp_path / ".ready"
     assert extras_installed("reproduce", tmp_path) == [{"report"}]
-    first, rest = extras_installed("test-quick", tmp_path)
+    first, rest = extras_installed("test", tmp_path)
     assert first == {"report"} < rest <= set(PROJECT["optional-dependencies"])
     part.touch()
     assert extras_installed("reproduce", tmp_path) == []
-    assert extras_installed("test-quick", tmp_path) == [rest]
+    assert extras_installed("test", tmp_path) == [rest]
     ready.touch()
-    assert extras_installed("test-quick", tmp_path) == []
+    assert extras_installed("test", tmp_path) == []
     for stamp in (part, ready):
         os.utime(stamp, (0, 0))
-    assert extras_installed("test-quick", tmp_path) == [first, rest]
+    assert extras_installed("test", tmp_path) == [first, rest]
     part.touch()  # `make reproduce` came first
-    assert extras_installed("test-quick", tmp_path) == [rest]
+    assert extras_installed("test", tmp_path) == [rest]
 
 
 def test_the_hooks_run_what_make_check_runs():
@@ -141,24 +140,3 @@ def test_the_site_is_built_strictly():
     (line,) = [line for line in makefile.splitlines() if "mkdocs build" in line]
     assert "--strict" in line
     assert "quiet" not in line
-
-
-def test_what_the_tests_configuration_names_exists():
-    """Files and tests that are left out of the quick loop, and files with strict promotion."""
-    tests = ROOT / "tests"
-    texts = [(tests / name).read_text(encoding="utf-8") for name in ("conftest.py", "support/quick_loop.py")]
-    names = re.findall(r'^    "([a-z][\w/]*(?:\.py(?:::\w+)?)?)",$', "\n".join(texts), re.MULTILINE)
-    assert len(names) > 60
-    missing = []
-    for name in names:
-        file, _, test = name.partition("::")
-        if not (tests / file).exists() or (test and f"def {test}(" not in (tests / file).read_text("utf-8")):
-            missing.append(name)
-    assert not missing
-
-
-def test_the_quick_loop_leaves_something_of_every_room():
-    tests = ROOT / "tests"
-    long = {tests / name for name in LONG_FILES}
-    rooms = {path.parent for path in tests.rglob("test_*.py")}
-    assert not [room.name for room in rooms if set(room.glob("test_*.py")) <= long]

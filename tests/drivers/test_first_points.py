@@ -8,7 +8,7 @@ from driftopt import Study, methods
 from driftopt.drivers import host as host_module
 from driftopt.drivers.first_state import unrounded
 from driftopt.drivers.host import Host
-from support.programs import compilations
+from support.compilations import compilations
 
 START = np.array([0.25, -3.0, 1e-9])
 

@@ -19,7 +19,7 @@ from driftopt.problems import StrategicClassification
 from driftopt.pytree import module
 from driftopt.rng.seeds import lane_seed
 from support.bowl import Bowl, bowl, with_batch
-from support.programs import compilations
+from support.compilations import compilations
 
 RUN = {"budget": 200, "evaluate_every": 64}  # one shape for most tests, so that they share compilations
 

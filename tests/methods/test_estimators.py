@@ -18,7 +18,6 @@ from driftopt.methods.estimators import Coordinate, Estimator, OnePoint, Residua
 from driftopt.methods.o2nc import O2NC
 from driftopt.problems import synthetic
 from driftopt.pytree import module
-from support.optimised import optimised
 
 SAMPLES, DIM, RADIUS = 400_000, 3, jnp.float32(0.8)
 PROBLEM = synthetic.Kink(jnp.asarray([0.2, -0.5, 0.1], jnp.float32), jnp.float32(0.02))
@@ -44,7 +43,7 @@ def above(squares, bound):
     return bool(zscores(squares, bound) > norm.isf(1e-6))
 
 
-@optimised
+@jax.jit
 def _estimates(estimator, problem, center, before, stale):
     """SAMPLES independent estimates; `stale` reuses the direction of the sample before."""
 
@@ -185,7 +184,7 @@ def test_two_point_mean_on_other_problems(problem):
 RUNS, BLOCK = 200_000, 4
 
 
-@optimised
+@jax.jit
 def _option_two(method, problem):
     """Iteration 3 of many runs: (g, ∇f_δ(y), what was known before), g read off the method's increments."""
     step = method.learner.step
@@ -250,7 +249,7 @@ PLANTED = {"frozen": {"kind": FrozenDirection}, "inflated": {"estimator": Inflat
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED.keys())
 def test_option_two_with_a_planted_bias_is_noticed(planted):
     # A program of its own: in a process with thousands behind it JAX once gave back the honest one's.
-    own = optimised(lambda method, problem: _option_two.__wrapped__(method, problem))
+    own = jax.jit(lambda method, problem: _option_two.__wrapped__(method, problem))
     assert alarm(correlations(option_two(**planted), runs=own)[0])
 
 

@@ -80,7 +80,6 @@ def test_the_stand_in_resembles_the_real_table():
 
 
 @needs_credit
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "numbers"), PAPER.items())
 def test_a_short_run_improves_the_classifier(splits, name, numbers):
     method = methods.get(name, **numbers)

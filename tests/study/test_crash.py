@@ -73,8 +73,6 @@ STEPWISE = {
 FEW = {"params": {"radius": 0.3, "batch": 2}}
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("optimised_as_always")  # as the workers, which are processes of their own
 @pytest.mark.parametrize(
     ("store", "kills", "budget", "arguments"),
     [

@@ -98,7 +98,6 @@ class Rough:
         return Study.open(self.url, self.name)
 
 
-@pytest.mark.slow
 def test_it_reaches_nine_tenths_of_what_a_tidy_shop_reaches(url):
     """Another shop on each store."""
     seed = int(url.startswith("postgresql"))

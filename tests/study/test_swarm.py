@@ -6,8 +6,6 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from driftopt.study import Study
 from support.study_worlds import PLAIN, drive
 
@@ -24,8 +22,6 @@ def alone():
     return drive(study).recommend().x
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("optimised_as_always")  # as the workers, which are processes of their own
 def test_many_processes_make_one_study(url):
     study = Study.create(url, "swarm", budget=PROCESSES * SHARE // 2, **WIDE)
     command = [sys.executable, str(WORKER), url, str(PROCESSES), str(SHARE)]

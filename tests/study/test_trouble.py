@@ -14,8 +14,7 @@ import pytest
 import sqlalchemy as sa
 
 from driftopt.study import DatabaseRefused, Study
-from driftopt.study.log import database
-from support.statements import FLUSHING
+from driftopt.study.log import connections, database
 from support.study_worlds import PLAIN, bowl, drive
 
 
@@ -43,8 +42,7 @@ def test_a_locked_file_is_waited_for_with_a_word_and_given_up_with_a_sentence(tm
 
 
 def test_every_commit_reaches_the_disk_before_it_is_answered(tmp_path):
-    """Here alone: the other tests leave it to the system (`support/statements.py`)."""
-    engine = FLUSHING(sa.make_url(f"sqlite:///{tmp_path / 'study.db'}"), 1.0)
+    engine = connections.sqlite(sa.make_url(f"sqlite:///{tmp_path / 'study.db'}"), 1.0)
     with engine.connect() as connection:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
     engine.dispose()

@@ -100,7 +100,7 @@ def test_every_division_gives_the_same_bits_wherever_it_runs():
         same(whole, sweep.run(GRIDS, SHOPS, parts=7, executor=threads, **CALL))
 
 
-@pytest.mark.usefixtures("units_of_six", "optimised_as_always")
+@pytest.mark.usefixtures("units_of_six")
 def test_without_units_another_division_rounds_otherwise(monkeypatch):
     """What the units are for: each part as one program of its own shape."""
     run = Simulation.run

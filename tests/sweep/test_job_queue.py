@@ -104,10 +104,7 @@ def test_a_sweep_through_a_queue_that_loses_jobs_gives_the_same_bits(tmp_path):
     np.testing.assert_array_equal(here.x, there.x)
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures(
-    "small_units", "optimised_as_always"
-)  # as the jobs, which are processes of their own
+@pytest.mark.usefixtures("small_units")
 def test_a_sweep_through_submitit_gives_the_same_bits(tmp_path):
     submitit = pytest.importorskip("submitit", reason="needs driftopt[submitit]")
     queue = submitit.AutoExecutor(folder=tmp_path / "logs", cluster="local")

@@ -99,7 +99,6 @@ def test_a_method_given_by_name_is_looked_at_on_both_sides(own, monkeypatch):
     assert named_in(task) == (own.build,)
 
 
-@pytest.mark.slow
 def test_worker_processes_with_another_value_are_refused(own, tmp_path, monkeypatch):
     """They import the module anew, and do not know what was set here."""
     call = {"budget": 20, "development": 1, "held_out": 2, "x0": [0.0, 0.0], "evaluations": 3}

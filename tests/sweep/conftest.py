@@ -1,4 +1,4 @@
-"""Units of single runs, so that a small sweep, too, can be cut into many parts."""
+"""Small sweeps that can be cut into many parts."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from driftopt.sweep import units
 
 
 @pytest.fixture
-def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_units(monkeypatch):
     """A unit is one run."""
     for name in ("WIDE", "NARROW", "QUERIES"):
         monkeypatch.setattr(units, name, 1)
