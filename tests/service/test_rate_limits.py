@@ -13,9 +13,10 @@ from driftopt.service import hosts, kept_studies, routes_service
 from driftopt.service import server as servers
 from driftopt.service.kept_studies import KeptStudy
 from driftopt.service.rate_limits import Rate, Streams, TooMany
-from driftopt.study import DatabaseRefused
+from driftopt.study import DatabaseRefused, Study
 from driftopt.study.log import database
 from support.servers import SECRET, client, serving, settings
+from support.study_worlds import PLAIN
 
 
 def test_a_rate_is_a_bucket_that_fills():
@@ -141,6 +142,33 @@ def test_what_goes_wrong_when_nobody_waits_any_more_is_no_fault_of_the_server(tm
 
     asyncio.run(main())
     assert faults == []
+
+
+def test_what_was_refused_while_it_waited_in_the_line_is_not_done_afterwards(tmp_path):
+    path = tmp_path / "a.db"
+    study = Study.create(path, "a", budget=12, **PLAIN)
+    trial, gate = study.ask(), threading.Event()
+
+    async def main():
+        kept = kept_studies.KeptStudies(str(path), lambda: 0.0, 60.0)
+        line = await kept.kept("a")
+        kept._seconds = 0.01
+        first = line.change(lambda _: gate.wait())
+        for late in (
+            kept.tell("a", {"id": trial.id, "value": 1.0}),
+            kept.ask("a", {"holder": "late"}),
+            kept.change("a", lambda study: study.stop("late")),
+        ):
+            with pytest.raises(TimeoutError, match="Nothing was changed; try again"):
+                await late
+        gate.set()
+        await asyncio.wrap_future(first)
+        await asyncio.wrap_future(line.change(lambda _: None))
+        kept.close()
+
+    asyncio.run(main())
+    assert [(found.id, found.state) for found in study.trials()] == [(trial.id, "pending")]
+    assert study.summary().stopped is None
 
 
 def test_what_hangs_in_a_driver_does_not_keep_a_server_that_stops(tmp_path, monkeypatch, caplog):

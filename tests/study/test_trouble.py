@@ -163,6 +163,35 @@ def test_a_server_that_stays_away_is_driftopts_own_error(monkeypatch):
     assert "secret" not in str(caught.value)
 
 
+def test_a_row_that_another_transaction_locks_is_waited_for_with_a_word_and_given_up(
+    postgres_url, hurried, caplog
+):
+    study = Study.create(postgres_url, "a", budget=12, **PLAIN)
+    trial = study.ask()
+    other = sa.create_engine(postgres_url)
+    with other.begin() as holding:
+        holding.execute(sa.text("SELECT * FROM driftopt_heads FOR UPDATE"))
+        with pytest.raises(DatabaseRefused, match="another process is writing to it"):
+            study.tell(trial.id, 1.0)
+        assert study.trials()[0].state == "pending"  # who reads does not wait
+    other.dispose()
+    assert "waiting for postgresql" in caplog.text
+    assert study.trials()[0].state == "pending"
+    assert study.tell(trial.id, 1.0) == "complete"
+
+
+def test_time_limits_of_a_url_stay_and_those_that_it_leaves_out_are_ours(postgres_url):
+    def limits(url):
+        found = database.Database(url)
+        names = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
+        settings = found.read(lambda tx: [tx.exec_driver_sql(f"SHOW {name}").scalar() for name in names])
+        found.close()
+        return settings
+
+    assert limits(postgres_url) == ["2s", "1min", "5min"]
+    assert limits(f"{postgres_url}&options=-c%20lock_timeout%3D7s") == ["7s", "1min", "5min"]
+
+
 def test_a_commit_whose_fate_is_unknown_is_repeated_only_where_that_is_the_same(postgres_url, monkeypatch):
     """Telling again is nothing; asking again would be another deployment."""
     study = Study.create(postgres_url, "a", budget=12, **PLAIN)

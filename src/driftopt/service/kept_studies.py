@@ -48,9 +48,7 @@ class KeptStudy:
 
     def _record(self) -> None:
         """Record every answer that waits; where one is refused, each by itself, so that it alone is."""
-        waiting: list[tuple[Mapping[str, Any], Future[Told]]] = []
-        while self._answers:
-            waiting.append(self._answers.popleft())
+        waiting = _begun(self._answers)
         if len(waiting) > 1:
             try:
                 states = self.study.tell_many([answer for answer, _ in waiting])
@@ -80,9 +78,7 @@ class KeptStudy:
 
     def _hand_out(self) -> None:
         """Answer every question that waits, in one transaction where that can be."""
-        waiting: list[tuple[Mapping[str, Any], Future[Trial]]] = []
-        while self._questions:
-            waiting.append(self._questions.popleft())
+        waiting = _begun(self._questions)
         try:
             outcomes = self.study.ask_each([question for question, _ in waiting])
         except Exception as error:
@@ -101,6 +97,12 @@ class KeptStudy:
     def close(self) -> None:
         """Finish what stands in the line; nothing more is taken."""
         self._line.shutdown(wait=False)
+
+
+def _begun(line: "deque[tuple[Mapping[str, Any], Future[T]]]") -> "list[tuple[Mapping[str, Any], Future[T]]]":
+    """Everything that waits in the line, except requests that were refused because they waited too long."""
+    waiting = [line.popleft() for _ in range(len(line))]
+    return [one for one in waiting if one[1].set_running_or_notify_cancel()]
 
 
 def _heard(done: "asyncio.Future[Any]") -> None:
@@ -140,6 +142,11 @@ class KeptStudies:
         try:
             return await asyncio.wait_for(asyncio.shield(here), self._seconds)
         except TimeoutError:
+            if future.cancel():
+                raise TimeoutError(
+                    f"this was not begun within {self._seconds:.0f} s, because others came first. "
+                    "Nothing was changed; try again"
+                ) from None
             raise TimeoutError(
                 f"this took longer than {self._seconds:.0f} s and goes on at the server: the same request "
                 "again, with its Idempotency-Key or holder, is safe"

@@ -15,7 +15,15 @@ from sqlalchemy.pool import StaticPool
 from driftopt.study.errors import DatabaseRefused
 
 WRITES = "writes"  # in a connection's `info`: its next transaction will write
-_CONNECTED_WITHIN = 5  # seconds for one attempt
+# What psycopg does by default is wait without end; seconds, where a URL says nothing else.
+_REACHABLE = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,  # a server that vanished is noticed after 10 + 3 × 5 s
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,  # milliseconds
+}
+_IDLE_WITHIN = 300  # seconds between two statements, after which a process that hangs gives its locks back
 
 
 def as_url(url: str | os.PathLike[str]) -> sa.URL:
@@ -82,16 +90,39 @@ def sqlite(url: sa.URL, timeout: float) -> sa.Engine:
     return engine
 
 
-def postgres(url: sa.URL) -> sa.Engine:
-    """Connections to a PostgreSQL server, each tried before it is used again."""
-    # A host that drops what is sent to it is given up soon, and tried again; a URL may say otherwise.
-    patience = {} if "connect_timeout" in url.query else {"connect_timeout": _CONNECTED_WITHIN}
+def postgres(url: sa.URL, lock_within: float, statement_within: float) -> sa.Engine:
+    """Connections to a PostgreSQL server, each tried before it is used again.
+
+    Args:
+        url: where the server is. Time limits that it gives, or that the server has for its user, stay.
+        lock_within: seconds after which a statement stops waiting for a lock that another process holds.
+        statement_within: seconds after which the server stops any statement.
+    """
+    limits = {
+        "lock_timeout": lock_within,
+        "statement_timeout": statement_within,
+        "idle_in_transaction_session_timeout": _IDLE_WITHIN,
+    }
+    reachable = {name: value for name, value in _REACHABLE.items() if name not in url.query}
+
+    def connected(dbapi_connection: Any, _: Any) -> None:
+        # Not in `options` of the connection: poolers such as PgBouncer refuse those.
+        milliseconds = [f"{1000 * limit:.0f}" for limit in limits.values()]
+        dbapi_connection.cursor().execute(
+            "SELECT set_config(name, value, false) "
+            "FROM unnest(%s::text[], %s::text[]) AS wanted(name, value) WHERE current_setting(name) = '0'",
+            (list(limits), milliseconds),
+        )
+        dbapi_connection.commit()
+
     try:
-        return sa.create_engine(url, pool_pre_ping=True, connect_args=patience)
+        engine = sa.create_engine(url, pool_pre_ping=True, connect_args=reachable)
     except ModuleNotFoundError as error:
         raise ValueError(f"url needs the package {error.name}: pip install 'driftopt[postgres]'") from None
     except exc.SQLAlchemyError:
         raise ValueError(f"url: there is no driver {url.drivername!r}; use postgresql://") from None
+    event.listen(engine, "connect", connected)
+    return engine
 
 
 def dispose(engine: sa.Engine, pid: int) -> None:

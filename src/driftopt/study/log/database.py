@@ -25,6 +25,7 @@ T = TypeVar("T")
 # How long a database that is locked or away is waited for: in silence, then with a word, then no longer.
 SAY_AFTER, GIVE_UP_AFTER = 2.0, 60.0
 _AWAY = (exc.OperationalError, exc.InterfaceError)  # PostgreSQL restarts, or cannot be reached
+_LOCKED = "55P03"  # PostgreSQL's code for a lock that was not free within `lock_timeout`
 _log = logging.getLogger("driftopt")
 
 
@@ -38,7 +39,9 @@ class Database:
         self._until = math.inf  # no database is waited for longer than this moment
         self._pid = os.getpid()
         self._engine = (
-            connections.sqlite(self.url, SAY_AFTER) if self.sqlite else connections.postgres(self.url)
+            connections.sqlite(self.url, SAY_AFTER)
+            if self.sqlite
+            else connections.postgres(self.url, SAY_AFTER, GIVE_UP_AFTER)
         )
         weakref.finalize(self, connections.dispose, self._engine, self._pid)
 
@@ -127,7 +130,7 @@ class Database:
 
     def _patiently(self, attempt: Callable[[], T], *, again: bool) -> T:
         """Wait for a database that is locked or restarts: nothing was committed, so all is done again."""
-        began, said, pause = time.monotonic(), False, 0.01
+        began, said, locked, pause = time.monotonic(), False, self.sqlite, 0.01
         while True:
             try:
                 return attempt()
@@ -144,11 +147,12 @@ class Database:
                 raise self._damaged(str(error)) from None
             except exc.SQLAlchemyError as error:
                 reason, waits = _words(error), self._passes(error)
+                locked = self.sqlite or getattr(getattr(error, "orig", None), "sqlstate", "") == _LOCKED
                 if self.sqlite and ("malformed" in reason or "decode" in reason):
                     raise self._damaged(reason) from None
             waited = time.monotonic() - began
             if not waits or waited > GIVE_UP_AFTER or time.monotonic() >= self._until:
-                raise DatabaseRefused(self._refusal(reason, waited if waits else None)) from None
+                raise DatabaseRefused(self._refusal(reason, waited if waits else None, locked)) from None
             if waited > SAY_AFTER and not said:
                 said = True
                 _log.warning("driftopt: waiting for %s: %s", self.label, reason)
@@ -163,12 +167,12 @@ class Database:
         refused = ("password", "authentication", "does not exist", "could not translate", "failed to resolve")
         return isinstance(error, _AWAY) and not any(word in said for word in refused)
 
-    def _refusal(self, reason: str, waited: float | None) -> str:
+    def _refusal(self, reason: str, waited: float | None, locked: bool) -> str:
         if waited is None:
             if "readonly" in reason:
                 return f"the database refused: {self.label} may be looked at, but not written ({reason})"
             return f"the database refused: {reason}"
-        what = "another process is writing to it" if self.sqlite else "the server does not answer"
+        what = "another process is writing to it" if locked else "the server does not answer"
         return (
             f"the database refused: {self.label} was waited for {waited:.0f} s, but {what} ({reason}). "
             "Nothing was changed; try again"
