@@ -29,8 +29,6 @@ from driftopt.problem import Problem
 from driftopt.rng import lane_keys
 from driftopt.rng.seeds import query_key, run_words, wrapped
 from driftopt.runtime import executable_cache, fingerprint
-from driftopt.runtime.code_of_others import ours
-from driftopt.runtime.gpu_queues import QUEUES
 from driftopt.shapes import Float
 
 AHEAD = 16  # iterations whose noise is drawn at once, where the rows of each are walked through by themselves
@@ -52,12 +50,7 @@ def program(
     # NumPy's arrays are divided among devices without a program for every shape.
     method, problems, start = jax.tree.map(np.asarray, (method, problems, start))
     arguments = (jax.tree.map(fill, method), problems, run_words(seeds), start)
-    call = partial(executable_cache.call, partial(compiled, jax.default_backend(), plan.quick), plan=plan)
-    # What others have written may hold arrays of its own, which are where JAX has put them.
-    if plan.cpu or plan.devices > 1 or not ours(arguments):
-        return call(arguments)
-    wanted = (jax.tree.structure(arguments), plan)
-    return QUEUES.run(call, arguments, program=wanted, company=jax.tree.structure(problems), effort=plan.rows)
+    return executable_cache.call(partial(compiled, jax.default_backend(), plan.quick), arguments, plan)
 
 
 def compiled(backend: str, quick: bool = False, code: str = "") -> Any:
