@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from support.fuzz import Count, fuzz, shut_off
-from support.fuzz_all import entries
+from support.fuzz_entries import entries
 
 
 def main() -> None:

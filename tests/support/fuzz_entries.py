@@ -1,22 +1,75 @@
-"""Every entry in Python, with calls that are quick where they work."""
+"""The entries that take values of a user, in Python and on the command line, with calls that work."""
 
+import contextlib
+import io
 import itertools
+import json
+import shutil
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
-import jax.numpy as jnp
 import numpy as np
+from hypothesis import strategies as st
 
 import driftopt
-from driftopt import methods, problems, sweep
-from driftopt.oracle import Model
+from driftopt import methods, problems, stationarity, sweep, theory
+from driftopt.cli import main
+from driftopt.comparison.config_file import read
 from driftopt.space import Space
 from support.fuzz import Entry
+from support.fuzz_values import JSON, LEFT_OUT, odd, word
 
-CALLED = ("function", "value", "query")  # what a function gives is seen when it is called
-RUNS = {"budget": 20, "progress": False, "version": "1", "title": "a", "executor": None}
+CALLED = ("function", "value", "query")  # what a function returns is seen when it is called
+PARAMETERS = ("step", "radius", "parameter", "method")
+PATH = ("folder", "write")
+WHERE = {
+    "url": ("database", "folder", "file", "studies", "Unknown", "requires", "multiple"),
+    "name": ("study", "Unknown", "ID", "multiple"),
+    "json": ("Unused", "Unknown", "multiple"),
+}
+STUDY: dict[str, Any] = {
+    "x0": [1.0, 2.0],
+    "budget": 40,
+    "radius": 0.5,
+    "names": ["a", "b"],
+    "method": "zo-o2nc-2pt",
+    "params": {"step": 0.1, "block": 2},
+    "bounds": [(-9, 9), (-9, 9)],
+    "direction": "maximize",
+    "rng": 0,
+    "parallel": 1,
+    "lease": 60.0,
+    "max_failures": 3,
+    "tolerance": 0.1,
+    "max_change": 3.0,
+    "control_every": 5,
+    "reserve": 4,
+    "guard": 60.0,
+    "settle": 1,
+    "grid": 0.5,
+}
+OPTIONS = {  # the same on the command line
+    **{name: value for name, value in STUDY.items() if name not in ("params", "lease")},
+
+        "x0": "1,2",
+        "names": "a,b",
+        "bounds": "-9:9",
+        "direction": "minimize",
+        "max_change": 3,
+        "grid": "0.5"
+    ,
+    "param": "step=0.1", "lease_days": 1, "guard": 60,
+}
+AMENDED = {"id": 1, "reason": "a holiday", "who": "me"}
+
+
+def entries(folder: Path) -> dict[str, Entry]:
+    """Every entry by its name; what they write lies in `folder`."""
+    return {**drivers(folder), **methods_and_problems(), **studies(folder), **commands(folder)}
 
 
 def noisy(x: np.ndarray) -> float:
@@ -28,46 +81,16 @@ def finite(result: Any) -> bool:
     return bool(np.isfinite(result.x).all()) and result.nfev <= 300
 
 
-def in_python(folder: Path) -> dict[str, Entry]:
-    """All of them; what they write lies in `folder`."""
-    groups = (drivers, sweeps, methods_and_problems)
-    return {name: entry for group in groups for name, entry in group(folder).items()}
-
-
 def drivers(folder: Path) -> dict[str, Entry]:
+    """One run, many runs and comparisons."""
     problem, method = problems.kink(2), methods.get("zo-sph", radius=0.5, step=0.01)
+    steps, fresh = sweep.grid("zo-sph", radius=0.5, step=[0.01, 0.02]), itertools.count()
     minimized: dict[str, Any] = {
-        "fun": noisy,
-        "x0": [1.0, 2.0],
-        "budget": 20,
-        "radius": 0.5,
-        "method": "zo-sph",
-        "params": {"step": 0.01},
-        "bounds": [(-9, 9), (-9, 9)],
-        "direction": "minimize",
-        "final_queries": 2,
-        "settle": 1,
-        "rng": 0,
-        "callback": None,
-        "vectorized": False,
-        "progress": False,
-        "loss": None,
-        "model": None,
-        "args": (),
+        "fun": noisy, "x0": [1.0, 2.0], "budget": 20, "radius": 0.5, "method": "zo-sph", "rng": 0,
+        "params": {"step": 0.01}, "bounds": [(-9, 9), (-9, 9)], "direction": "minimize", "args": (),
+        "final_queries": 2, "settle": 1, "callback": None, "vectorized": False, "progress": False,
+        "loss": None, "model": None,
     }
-    observed: dict[str, Any] = {
-        "fun": lambda x: np.array(1.0),
-        "x0": [1.0, 2.0],
-        "loss": lambda x, xi: jnp.sum(x * x) * xi,
-        "model": _Model(),
-        "method": "zo-ogvr",
-        "radius": 0.5,
-        "params": {"step": 0.01, "batch": 3, "growth": 1, "first": 2, "window": 3},
-        "budget": 60,
-        "rng": 0,
-    }
-    also = {"fun": CALLED, "vectorized": CALLED, "args": CALLED, "params": ("step", "parameter")}
-    trace = driftopt.simulate(method, problem, budget=20, evaluate_every=10)
     run: dict[str, Any] = {
         "method": method,
         "budget": 20,
@@ -75,190 +98,272 @@ def drivers(folder: Path) -> dict[str, Entry]:
         "evaluate_every": 10,
         "settle": 1,
     }
+    listed = {"grids": [steps], "problems": [problem], "names": ["a"], "x0": [0.0, 1.0], "budget": 20}
+    compared: dict[str, Any] = {
+        "methods": {"zo-sph": {"radius": 0.5, "step": 0.01}}, "budget": 20, "development": 1,
+        "held_out": 2, "x0": [0.0, 1.0], "progress": False,
+    }
+    table = {**compared, "problem": "kink", "problem_options": {"dim": 2}, "evaluate_every": 10}
+    measured = {"oracle": noisy, "x": [0.0, 1.0], "pairs": 12, "rng": 0, "radius": 0.5, "confidence": 0.9}
+    constants = {"dim": 12, "lipschitz": 1, "noise": 0.5, "gap": 1, "epsilon": 0.1, "delta": 0.5}
+    del table["progress"]
+
+    def kept(**call: Any) -> dict[str, Any]:
+        return {**call, "folder": folder / f"kept{next(fresh)}", "progress": False}
+
     return {
-        "minimize": Entry(driftopt.minimize, lambda: minimized, also, right=finite),
-        "minimize, with a loss": Entry(driftopt.minimize, lambda: observed, also, right=finite),
-        "scipy_method": Entry(
-            driftopt.scipy_method,
-            lambda: (
-                {name: minimized[name] for name in ("fun", "x0", "budget", "radius", "bounds", "args")}
-                | {"jac": None, "tol": None, "constraints": ()}
-            ),
-            also,
+        "minimize": Entry(
+            driftopt.minimize,
+            lambda: minimized,
+            {"fun": CALLED, "vectorized": CALLED, "args": CALLED, "params": ("step", "parameter")},
             right=finite,
         ),
         "simulate": Entry(driftopt.simulate, lambda: {**run, "problem": problem, "rng": 0}),
         "simulate_many": Entry(
             driftopt.simulate_many, lambda: {**run, "problems": driftopt.stack([problem]), "seeds": [0]}
         ),
-        "stack": Entry(driftopt.stack, lambda: {"problems": [problem]}),
         "check": Entry(driftopt.check, lambda: {"problem": problem, "samples": 100, "rng": 0}),
-        "Trace.plot": Entry(
-            trace.plot, lambda: {"path": folder / "trace.png"}, {"path": ("folder", "write")}
-        ),
         "Space": Entry(
             Space.build,
             lambda: {"start": [1.0, 2.0], "names": ["a", "b"], "bounds": [(-9, 9), (None, 9)]},
             {"start": ("x0",)},
         ),
-    }
-
-
-class _Model(Model):
-    def fit(self, x: Any, xi: Any, taken: Any) -> Any:
-        return jnp.zeros(())
-
-    def draw(self, parameters: Any, key: Any, x: Any) -> Any:
-        return jnp.ones(())
-
-
-def sweeps(folder: Path) -> dict[str, Entry]:
-    problem, fresh = problems.kink(2), itertools.count()
-    steps = sweep.grid("zo-sph", radius=0.5, step=[0.01, 0.02])
-    listed = {"grids": [steps], "problems": [problem], "names": ["a"], "x0": [0.0, 1.0], **RUNS}
-    runs = sweep.run([steps], [problem], budget=20, seeds=[0], progress=False)
-
-    def kept(**call: Any) -> dict[str, Any]:
-        return {**call, "folder": folder / f"kept{next(fresh)}", "fresh": False}
-
-    compared = {
-        "methods": {"zo-sph": {"radius": 0.5, "step": 0.01}},
-        "budget": 20,
-        "development": 1,
-        "held_out": 2,
-        "x0": [0.0, 1.0],
-        "progress": False,
-    }
-    comparison = driftopt.compare(problem, **compared)
-    parameters = ("step", "radius", "parameter", "method")
-    return {
         "sweep.run": Entry(
             sweep.run,
             lambda: kept(**listed, seeds=[0], evaluate_every=10, metrics=False),
-            {"grids": ("method",), "names": ("problems",), "version": ()},
-        ),
-        "sweep.plan": Entry(
-            sweep.plan,
-            lambda: {"grids": [steps], "problems": [problem], "budget": 20, "seeds": [0], "workers": 1},
-            {"grids": ("method",)},
+            {"grids": ("method",), "names": ("problems",)},
         ),
         "sweep.tune": Entry(
             sweep.tune,
             lambda: kept(**listed, development=[0], held_out=[1], together=False),
             {"grids": ("method",), "names": ("problems",), "held_out": ("held-out",)},
         ),
-        "sweep.select": Entry(
-            sweep.select,
-            lambda: {"grids": [steps], "development": runs, "problems": [problem], "budget": 20},
-        ),
-        "compare": Entry(
-            driftopt.compare,
-            lambda: kept(**compared, problem=problem, names=["a"], evaluate_every=10, version="1"),
-            {"methods": parameters, "names": ("problems",), "held_out": ("held-out",)},
-        ),
         "compare, with a function": Entry(
             driftopt.compare,
             lambda: {**compared, "problem": noisy, "bounds": [(-9, 9), (-9, 9)], "evaluations": 3},
-            {"methods": parameters, "problem": CALLED, "held_out": ("held-out",)},
+            {"methods": PARAMETERS, "problem": CALLED, "held_out": ("held-out",)},
         ),
-        "Comparison.write": Entry(comparison.write, lambda: {"folder": folder / "compared"}),
+        "compare's file": Entry(
+            lambda **given: _compared(folder / "odd.toml", given),
+            lambda: table,
+            {"methods": PARAMETERS, "problem_options": ("options", "dim")},
+            drawn=lambda good: odd(good).filter(_fits),
+        ),
+        "stationarity.measure": Entry(
+            stationarity.measure,
+            lambda: {**measured, "value_range": (-9, 9)},
+            {"oracle": CALLED, "x": ("value_range",), "radius": ("value_range",)},
+            right=lambda report: report.epsilon is None or 0 < report.epsilon < np.inf,
+        ),
+        "theory.o2nc": Entry(lambda **call: str(theory.o2nc(**call)), lambda: {**constants, "option": "I"}),
     }
 
 
-def methods_and_problems(folder: Path) -> dict[str, Entry]:
-    def registered(module: Any, **call: Any) -> None:
-        module.register(**call)
-        module.get(call["name"], **{} if module is problems else {"radius": 0.5})
-
-    def build(radius: Any) -> driftopt.Method:
-        return methods.get("zo-sph", radius=radius, step=0.01)
-
-    prices = folder / "prices.csv"
-    prices.write_text("1 2,3\n4")
-    classified = {"X": [[1.0], [-2.0]], "y": [1, -1], "X_test": [[1.0]], "y_test": [1]}
-    pricing = problems.Pricing.synthetic(0, 12, 2)
+def methods_and_problems() -> dict[str, Entry]:
+    """Every method's parameters, and problems by their name."""
+    own = {
+        f"methods.get {name}": Entry(
+            partial(methods.get, name),
+            partial(lambda line: {**line.defaults, **line.example}, methods.entry(name)),
+        )
+        for name in methods.names()
+    }
     return {
-        "methods.get": Entry(
-            methods.get,
-            lambda: {
-                "name": "zo-sph",
-                "radius": 0.5,
-                "step": 0.01,
-                "directions": 1,
-                "batch": 1,
-                "block": 1,
-                "output": "final",
-            },
-            {"name": ("method",)},
-        ),
-        **{
-            f"methods.get {name}": Entry(partial(methods.get, name), partial(_own_parameters, name))
-            for name in methods.names()
-        },
-        "methods.entry": Entry(
-            methods.entry, lambda: {"name": "auto", "provider": "driftopt"}, {"name": ("method",)}
-        ),
-        "methods.grid": Entry(
-            methods.grid, lambda: {"method": "zo-sph", "radius": [0.5, 1.0], "step": 0.01, "label": "one"}
-        ),
-        "methods.register": Entry(
-            lambda **call: registered(methods, **call),
-            lambda: {"name": "own", "build": build, "summary": "a", "example": {"radius": 0.5}},
-        ),
-        "problems.register": Entry(
-            lambda **call: registered(problems, **call),
-            lambda: {"name": "own", "build": lambda: problems.kink(2), "summary": "a"},
-            {"build": ("options", "problem")},
-        ),
+        **own,
         "problems.get": Entry(
             problems.get, lambda: {"name": "kink", "dim": 2, "noise": 0.5, "rng": 0}, {"name": ("problem",)}
-        ),
-        "problems.kink": Entry(problems.kink, lambda: {"dim": 2, "noise": 0.5, "rng": 0}),
-        "problems.two_wells": Entry(
-            problems.two_wells, lambda: {"dim": 2, "noise": 0.5, "width": 1.0, "height": 0.5, "rng": 0}
-        ),
-        "problems.location_shift": Entry(
-            problems.location_shift, lambda: {"dim": 2, "strength": 0.5, "noise": 0.5, "ridge": 1.0, "rng": 0}
-        ),
-        "Pricing.from_prices": Entry(
-            problems.Pricing.from_prices,
-            lambda: {"prices": [1.0, 3.0, 2.0], "cost_seed": 0, "buyers": 12, "products": 2},
-            {"prices": ("price",)},
-        ),
-        "Pricing.from_prices, a file": Entry(
-            problems.Pricing.from_prices, lambda: {"prices": prices, "products": 2}, {"prices": ("price",)}
         ),
         "Pricing.synthetic": Entry(
             problems.Pricing.synthetic, lambda: {"seed": 0, "buyers": 12, "products": 2}
         ),
-        "Pricing.from_week": Entry(
-            lambda **call: absent(problems.Pricing.from_week, **call),
-            lambda: {"week": "2022-08", "cost_seed": 0, "buyers": 12, "products": 2},
-        ),
-        "Pricing.objective_monte_carlo": Entry(
-            pricing.objective_monte_carlo, lambda: {"x": pricing.x0, "n": 3, "rng": 0}
-        ),
-        "Pricing.optimum": Entry(pricing.optimum, lambda: {"starts": 1, "seed": 0}),
-        "StrategicClassification.from_arrays": Entry(
-            problems.StrategicClassification.from_arrays,
-            lambda: {**classified, "tau": 2.0, "loss": "hinge"},
-            {"X_test": ("X",), "y_test": ("y",)},
-        ),
     }
 
 
-def _own_parameters(name: str) -> dict[str, Any]:
-    """Numbers that run anywhere, for every parameter."""
-    line = methods.entry(name)
-    return {**line.defaults, **line.example}
+def studies(folder: Path) -> dict[str, Entry]:
+    """A study that has begun, copied for every call."""
+    place = _copies(folder, "study")
+
+    def on(name: str, also: dict[str, tuple[str, ...]] | None = None, **good: Any) -> Entry:
+        def call(**given: Any) -> Any:
+            with driftopt.Study.open(**place()) as study:
+                return getattr(study, name)(**given)
+
+        return Entry(call, lambda: good, {"id": ("trial",), "path": PATH, **(also or {})})
+
+    def created(**given: Any) -> Any:
+        with driftopt.Study.create(**given) as study:
+            return study.ask()
+
+    answer = {"id": 6, "value": 1.0, "sem": 0.1, "x_deployed": None}
+    fresh = itertools.count()
+    return {
+        "Study.create": Entry(
+            created,
+            lambda: {"url": folder / f"new{next(fresh)}.db", "name": "a", **STUDY},
+            {**WHERE, "params": ("step", "block", "parameter", "needs"), "method": ("parameter",)},
+        ),
+        "Study.ask": on("ask", purpose="confirm", holder="me"),
+        "Study.tell": on("tell", {"x_deployed": ("deployed",)}, **answer),
+        "Study.tell_many": on("tell_many", {"answers": ("answer",)}, answers=[answer]),
+        "Study.correct": on("correct", value=2.0, sem=0.1, **AMENDED),
+        "Study.void": on("void", **AMENDED),
+        "Study.trials": on("trials", state="pending", kind="method", holder="me"),
+        "Study.export": on("export", path=folder / "trials.csv"),
+    }
 
 
-def absent(call: Callable[..., Any], **given: Any) -> None:
-    """Where all is well but the data, which is never part of the repository: that is said, and is right."""
-    from driftopt.data.cache import DataError
+def commands(folder: Path) -> dict[str, Entry]:
+    """Commands in this process, with options that are wrong, left out or unknown."""
+    place, fresh = _copies(folder, "shell"), itertools.count()
+    plan = {"dim": 12, "lipschitz": 1, "noise": 0.5, "gap": 1, "epsilon": 0.1, "delta": 0.5, "option": "I"}
+    plain = {"x0": [1.0, 2.0], "budget": 40, "radius": 0.5, "params": {}, "method": "auto"}
+    answer = {"id": 6, "value": 1.0, "sem": 0.1}
 
-    try:
-        call(**given)
-    except DataError as error:
-        if "is not in" not in str(error):
-            raise
+    def on(words: str, *positional: str, **options: Any) -> Entry:
+        call = command(f"study {words}", ("url", "name", *positional))
+        also = {**WHERE, **_also(*options), "path": (*PATH, "Unused")}
+        also["id"] = (*also.get("id", ()), "trial")
+        return Entry(call, lambda: {**place(), "json": LEFT_OUT, **options}, also, word)
+
+    def answers(**given: Any) -> None:
+        run(["study", "tell", str(given["url"]), str(given["name"]), "--json"], json.dumps(given["answers"]))
+
+    def created(**given: Any) -> None:
+        run(
+            ["study", "create", str(folder / f"json{next(fresh)}.db"), "a", "--json"],
+            json.dumps(given["options"]),
+        )
+
+    return {
+        "driftopt plan": Entry(
+            command("plan"), lambda: {**plan, "compare": True}, _also(*plan, "compare"), word
+        ),
+        "driftopt study create": Entry(
+            command("study create", ("url", "name")),
+            lambda: {"url": folder / f"made{next(fresh)}.db", "name": "a", **OPTIONS},
+            {
+                **WHERE,
+                **_also(*OPTIONS),
+                "param": ("step", "params", "parameter", "Unused", "Unknown", "requires", "missing"),
+                "lease_days": ("lease", "lease-days", "Unused", "Unknown", "requires", "missing"),
+            },
+            word,
+        ),
+        "driftopt study create --json": Entry(
+            created, lambda: {"options": plain}, {"options": ("JSON", *plain)}, _in_json
+        ),
+        "driftopt study tell": on("tell", "id", "value", id=6, value=1.5, sem=0.1, x_deployed=LEFT_OUT),
+        "driftopt study tell --json": Entry(
+            answers,
+            lambda: {**place(), "answers": [answer]},
+            {**WHERE, "answers": ("answer", "trial", *answer)},
+            _in_json,
+        ),
+        "driftopt study void": on("void", "id", **AMENDED),
+        "driftopt study export": on("export", "path", path=folder / "shell.csv"),
+    }
+
+
+def _copies(folder: Path, word: str) -> Callable[[], dict[str, Any]]:
+    """A function that copies a study with one answer, and a second deployment out."""
+    first, fresh = folder / f"{word}.db", itertools.count()
+    with driftopt.Study.create(first, "a", x0=[1.0, 2.0], radius=0.5, budget=60, reserve=20, rng=0) as study:
+        study.tell(study.ask().id, 1.0)
+        for value in (1.0, 2.0, 3.0, 1.0):
+            study.tell(study.ask("stationarity").id, value)
+        study.ask()
+
+    def place() -> dict[str, Any]:
+        path = folder / f"{word}{next(fresh)}.db"
+        shutil.copy(first, path)
+        return {"url": path, "name": "a"}
+
+    return place
+
+
+class Refused(ValueError):
+    """A command ended with a sentence and an exit code."""
+
+
+def command(words: str, positional: tuple[str, ...] = ()) -> Callable[..., None]:
+    """A function of a command's arguments: positional ones in order, all others as --options."""
+
+    def call(**given: Any) -> None:
+        line = words.split()
+        line += [str(given[name]) for name in positional if given.get(name, LEFT_OUT) is not LEFT_OUT]
+        for name, value in given.items():
+            if name not in positional and value is not LEFT_OUT:
+                option = f"--{name.replace('_', '-')}"
+                line += [option] if value is True else [option, str(value)]
+        run(line)
+
+    return call
+
+
+def run(line: list[str], stdin: str = "") -> None:
+    """The command as `driftopt` runs it; a refusal is its sentence as an error."""
+    said = io.StringIO()
+    with (
+        mock.patch.object(sys, "argv", ["driftopt", *line]),
+        mock.patch.object(sys, "stdin", io.StringIO(stdin)),
+        contextlib.redirect_stderr(said),
+    ):
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code or 0
+            if code not in range(6) or "Traceback" in said.getvalue():
+                raise RuntimeError(f"exit code {code}: {said.getvalue()}") from None
+            if code:
+                box = str.maketrans(dict.fromkeys("╭─╮│╰╯", " "))
+                raise Refused(" ".join(said.getvalue().translate(box).split())) from None
+
+
+def _also(*names: str) -> dict[str, tuple[str, ...]]:
+    """An option is --so-named; with the wrong number of words, cyclopts names the word that is left."""
+    more = ("Unused", "Unknown", "requires", "missing")
+    return {name: (name.replace("_", "-"), name.replace("_", " "), name.rstrip("s"), *more) for name in names}
+
+
+def _in_json(good: Any) -> st.SearchStrategy[Any]:
+    """Text on standard input."""
+    if not isinstance(good, dict | list):
+        return word(good)
+    inner = good[0] if isinstance(good, list) else good
+    changed = st.sampled_from(sorted(inner)).flatmap(
+        lambda key: st.sampled_from([*range(-1, 3), None, True, "a", [3], {}, 1e300]).map(
+            lambda value: {**inner, key: value}
+        )
+    )
+    less = st.sampled_from(sorted(inner)).map(lambda key: {k: v for k, v in inner.items() if k != key})
+    each = changed | less | JSON
+    return each | st.lists(each, max_size=3) if isinstance(good, list) else each
+
+
+def _fits(value: Any, depth: int = 4) -> bool:
+    """TOML can hold it; a name with a colon would be code, which has tests of its own."""
+    if isinstance(value, dict):
+        return depth > 0 and all(
+            isinstance(key, str) and key.isprintable() and _fits(inner, depth - 1)
+            for key, inner in value.items()
+        )
+    if isinstance(value, list):
+        return depth > 0 and all(_fits(inner, depth - 1) for inner in value)
+    if isinstance(value, int):
+        return abs(value) < 2**63
+    return isinstance(value, float) or (isinstance(value, str) and value.isprintable() and ":" not in value)
+
+
+def _compared(path: Path, given: dict[str, Any]) -> Any:
+    path.write_text("\n".join(f"{key} = {_toml(value)}" for key, value in given.items()), "utf-8")
+    return driftopt.compare(**read(path))
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)
