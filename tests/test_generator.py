@@ -140,34 +140,3 @@ def test_results_are_taken_all_or_none(case):
         generator.ingest([{**one, "f": 1.0}, wrong(two)])
     generator.ingest([{**one, "f": 1.0}, {**two, "f": 2.0}])
     assert len(generator.suggest()) == 2
-
-
-def test_what_it_cannot_use_is_named():
-    generator = build()
-    with pytest.raises(ValueError, match="99 points were asked for and 2 are open"):
-        generator.suggest(99)
-    (point,) = generator.suggest(1)
-    with pytest.raises(ValueError, match="none of the points that await a value"):
-        generator.ingest([{**point, "_id": 1, "f": 0.0}])  # not handed out yet
-    with pytest.raises(ValueError, match="none of the points"):
-        generator.ingest([{"price": 1.0, "size": 0.0, "f": 0.0}])
-    with pytest.raises(ValueError, match="suggested was"):
-        generator.ingest([{**point, "price": point["price"] + 0.1, "f": 0.0}])
-    generator.ingest([{**point, "f": 0.0}])
-    with pytest.raises(ValueError, match="none of the points"):
-        generator.ingest([{**point, "f": 0.0}])
-    with pytest.raises(ValueError, match="sees ξ"):
-        build(method="zo-ogvr")
-    with pytest.raises(ValueError, match="another batch in every iteration"):
-        build(method="zo-ogvr-v")
-    with pytest.raises(ValueError, match="does not"):
-        build(start={"colour": 1.0})
-    with pytest.raises(ValueError, match="finite domain"):
-        Generator(vocs.VOCS(variables={"c": {1, 2}}, objectives={"f": "MINIMIZE"}), budget=60)
-    with pytest.raises(ValueError, match="one objective"):
-        Generator(vocs.VOCS(variables=SPACE, objectives={"f": "EXPLORE"}), budget=60)
-    constrained = vocs.VOCS(
-        variables=SPACE, objectives={"f": "MINIMIZE"}, constraints={"c": ["LESS_THAN", 0.0]}
-    )
-    with pytest.raises(ValueError, match="no constraints"):
-        Generator(constrained, budget=60)

@@ -1,11 +1,9 @@
 """Methods and problems that others bring: by an installed package or by `register`."""
 
-import contextlib
 import os
 import subprocess
 import sys
 import warnings
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ import pytest
 
 import driftopt
 from driftopt import methods, plugins, problems, sweep
-from driftopt.cli import app, main
+from driftopt.cli import app
 from driftopt.methods import registry as methods_registry
 from driftopt.problems import registry as problems_registry
 from support.tiny_package import FIVE_ENTRIES, install
@@ -87,18 +85,6 @@ def test_who_asks_for_a_broken_plugin_is_told_why_it_is_not_there(installed, roo
     told = f"{word} 'bad' is not there: tiny-broken offers 'bad' .* No module named 'no_such_module'"
     with pytest.raises(ValueError, match=told):
         room.get("bad")
-
-
-@pytest.mark.parametrize("word", ["methods", "problems"])
-def test_the_shell_says_a_warning_in_one_sentence(installed, word, monkeypatch, capsys):
-    installed("tiny-broken", f"[driftopt.{word}]\nbad = no_such_module:x\n")
-    plugins.loaded.cache_clear()
-    monkeypatch.setattr(sys, "argv", ["driftopt", word])
-    with warnings.catch_warnings(), contextlib.suppress(SystemExit):
-        warnings.simplefilter("default")
-        main()
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"driftopt: tiny-broken offers 'bad' in driftopt.{word}, but it cannot be used: ")
 
 
 def test_of_two_packages_with_one_name_the_first_is_used(installed):
@@ -252,15 +238,6 @@ def test_a_class_that_is_no_pytree_is_refused_where_it_is_registered(forgotten):
         ValueError, match=r"Bare is no pytree: decorate the class with @driftopt\.pytree\.module"
     ):
         methods.register("bare", Bare)
-
-
-def test_a_summary_is_what_the_author_wrote(forgotten):
-    coin: dict[str, Any] = {}
-    exec(install.__globals__["CODE"], coin)
-    silent = driftopt.pytree.module(type("Silent", (coin["Coin"],), {}))
-    for name, build in {"a": silent, "b": partial(walk, step=0.1), "c": lambda radius: walk(radius)}.items():
-        methods.register(name, build)
-    assert [methods.entry(name).summary for name in "abc"] == ["", "Two points under another name.", ""]
 
 
 def test_a_study_names_the_package_that_brings_its_method(tmp_path, forgotten):

@@ -2,11 +2,9 @@
 
 import json
 import shlex
-import threading
 
 import pytest
 
-from driftopt.service.kept_studies import KeptStudy
 from driftopt.study import Study
 from support.study_worlds import PLAIN, bowl
 
@@ -58,26 +56,3 @@ def test_several_told_at_once(begun, shell):
     assert (code, said["kind"], said["code"]) == (6, "Held", 6)
     code, out, _ = shell(*shlex.split(said["commands"][0])[2:])
     assert (code, out) == (0, f"trial {third}: complete\n")
-
-
-def test_what_is_advised_names_the_server_and_not_its_database(begun, shell):
-    """`show` on a server: the commands are for those who speak to it."""
-    place = begun.url.removeprefix("sqlite:///")
-    command = shlex.split(begun.summary().next.commands[0])
-    assert command[-2:] == [place, begun.name]
-    assert shell(*command[2:])[0] == 0
-    assert begun.summary("elsewhere").next.commands[0].startswith("driftopt study tell elsewhere ")
-
-
-def test_of_several_tills_that_tell_a_server_at_once_one_hears_of_it():
-    """Recorded in one transaction; but each is told what its own answer has shown."""
-    study = Study.create("sqlite://", "a", budget=60, **PLAIN)
-    for turn in range(10):
-        trial = study.ask()
-        study.tell(trial.id, 100.0 if turn == 2 else 1 + 0.1 * bowl(trial))
-    kept, gate = KeptStudy(study), threading.Event()
-    kept.change(lambda _: gate.wait())
-    told = [kept.tell({"id": study.ask().id, "value": 1.02 + 0.01 * k}) for k in range(2)]
-    gate.set()
-    assert [one.result() for one in told] == [("complete", ()), ("complete", (study.trials()[2].id,))]
-    kept.close()

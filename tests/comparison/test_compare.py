@@ -17,7 +17,6 @@ from driftopt.problems.strategic import StrategicClassification
 from driftopt.problems.synthetic import kink, location_shift
 from driftopt.report import formats
 from driftopt.report.statistics import welch
-from driftopt.report.styles import STYLES, assign
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -47,18 +46,6 @@ def test_scores_and_contrasts_come_from_the_held_out_runs(comparison):
     assert comparison.best_known == {"Kink": pytest.approx(0.0, abs=1e-6)}
     assert score.best
     assert not comparison.score("far").tied  # it stood still
-
-
-def test_it_shows_itself_on_a_terminal_and_in_a_notebook(comparison):
-    shown = repr(comparison)
-    assert f"{comparison.score('zo-sph').mean:.5g} ★" in shown
-    assert max(map(len, shown.splitlines())) < 120
-    assert "Score(" not in shown
-    page = comparison._repr_html_()
-    assert page.count("<table>") == 1
-    assert f"{comparison.score('zo-sph').mean:.5g}" in page
-    with pytest.raises(ValueError, match=r"no score of 'zo-ga'; there are zo-sph on Kink, far on Kink"):
-        comparison.score("zo-ga")
 
 
 def test_the_table_marks_the_best_and_who_cannot_be_told_apart(comparison, tmp_path):
@@ -198,16 +185,6 @@ def test_names_are_harmless_wherever_they_are_shown(tmp_path):
     tex = formats.latex(tables.scores_table(comparison, "=1+1|2"))
     assert r"100\% \{of\} \_it\_ \#1 \textasciitilde{} \textasciicircum{} \textbackslash{}" in tex
     assert (tmp_path / "figure.pdf").stat().st_size > 1000
-
-
-def test_twenty_methods_look_different_on_the_page():
-    looks = assign([f"method {k}" for k in range(24)])
-    assert len(set(looks.values())) == 24
-    assert len({(look.colour, look.dash) for look in looks.values()}) == 24
-    fixed = {"method 7": STYLES[0]}
-    again = assign(list(looks), fixed)
-    assert again["method 7"] == STYLES[0]
-    assert len({(look.colour, look.dash) for look in again.values()}) == 24
 
 
 def test_tables_say_what_each_method_sees_where_that_differs():

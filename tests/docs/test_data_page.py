@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from driftopt.data.registry import FILES
-
 ROOT = Path(__file__).parents[2]
 
 
@@ -17,11 +15,3 @@ def test_examples_run_without_real_data_and_say_so(example, tmp_path, monkeypatc
     printed = capsys.readouterr().out
     assert printed.startswith("data: ")
     assert "stand-in" in printed
-
-
-def test_the_data_page_names_every_file_and_licence():
-    text = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
-    for file in FILES:
-        assert file.name in text or file.name.removeprefix("prices_2022").removesuffix(".csv") in text
-    assert "CC BY 4.0" in text
-    assert "MIT" in text

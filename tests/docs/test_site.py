@@ -119,12 +119,6 @@ def test_the_examples_of_the_hooks_come_out(name):
     assert doctest.testmod(hook(name))[0] == 0
 
 
-def test_fields_are_shown_with_their_comments(site):
-    text = (site / "reference" / "contracts.html").read_text(encoding="utf-8")
-    entry = re.search(r'id="driftopt.oracle.Observed".*?</ul>', text, re.DOTALL)[0]
-    assert "(p,), the mean value at each point" in entry
-
-
 def test_every_public_name_has_an_entry(site):
     shown = "".join(path.read_text(encoding="utf-8") for path in (site / "reference").glob("*.html"))
     names = [name for name in driftopt.__all__ if name != "__version__"]
@@ -221,23 +215,3 @@ def test_pages_opened_as_files_can_be_searched(browser, site):
     browser.find_element("css selector", "[data-md-component=search-query]").send_keys("reflected")
     found = "return document.querySelectorAll('.md-search-result__item').length"
     WebDriverWait(browser, 30).until(lambda one: one.execute_script(found) > 0)
-
-
-def test_the_start_page_shows_its_figures_on_one_screen(browser, address):
-    resize(browser, 1366, 768)
-    browser.get(f"{address}/index.html")
-    boxes = (
-        "[...document.querySelectorAll('.headlines > div')].map(box => box.getBoundingClientRect().bottom)"
-    )
-    bottoms = browser.execute_script(f"return {boxes}")
-    assert len(bottoms) == 2
-    assert max(bottoms) <= 768
-
-
-def test_no_line_of_the_start_page_is_cut(browser, address):
-    """Code that is wider than its box ends under its edge."""
-    for width in (1200, 1366):
-        resize(browser, width, 768)
-        browser.get(f"{address}/index.html")
-        cut = "[...document.querySelectorAll('pre code')].filter(code => code.scrollWidth > code.clientWidth)"
-        assert browser.execute_script(f"return {cut}.length") == 0, width

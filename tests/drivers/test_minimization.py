@@ -138,15 +138,6 @@ def test_the_history_is_what_the_function_saw_and_said(batch):
     np.testing.assert_array_equal(result.history["x"][-8:], np.tile(result.x, (8, 1)))
 
 
-def test_it_can_be_watched_operation_by_operation():
-    """`jax.disable_jit` is how a method is debugged."""
-    run = {"budget": 20, "radius": 0.3, "rng": 0, "method": "zo-sph", "params": {"step": 0.05}}
-    compiled = driftopt.minimize(lambda x: ((x - 1) ** 2).sum(), np.zeros(2), **run)
-    with jax.disable_jit():
-        watched = driftopt.minimize(lambda x: ((x - 1) ** 2).sum(), np.zeros(2), **run)
-    np.testing.assert_allclose(watched.history["x"], compiled.history["x"], rtol=1e-5, atol=1e-6)
-
-
 def test_points_whose_squares_overflow_are_still_finite():
     result = driftopt.minimize(lambda x: 1.0, [1e200], budget=20, radius=0.1, rng=0)
     assert result.nfev == 20

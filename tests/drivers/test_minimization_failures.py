@@ -49,13 +49,6 @@ def test_a_masked_value_among_several_is_missing_and_the_others_are_kept():
     assert caught.value.result.nfev == 1
 
 
-def test_a_masked_observation_is_missing():
-    with pytest.raises(driftopt.MinimizeError, match=r"query 1: the function gave nan"):
-        driftopt.minimize(
-            lambda x: np.ma.array(1.0, mask=True), [0.0], budget=9, radius=0.1, rng=0, loss=lambda x, xi: xi
-        )
-
-
 def test_an_exception_is_chained_and_carries_the_partial_result():
     calls = []
 

@@ -101,31 +101,6 @@ def numbers(entry):
 # What a driver cannot show, it refuses before anything runs.
 
 
-def test_minimize_says_what_is_missing(any_name):
-    entry = methods.entry(any_name)
-    calls = []
-    params = {k: v for k, v in entry.example.items() if k not in ("radius", "budget")}
-    run = {
-        "budget": 200,
-        "method": any_name,
-        "params": params,
-        "radius": entry.example.get("radius"),
-        "rng": 0,
-    }
-
-    def fun(x):
-        calls.append(x)
-        return float(x @ x)
-
-    if entry.sees in (Sight.VALUES, Sight.MEMORY):
-        assert driftopt.minimize(fun, np.ones(3), **run).nfev == len(calls) > 0
-        return
-    with pytest.raises(ValueError, match=f"^{re.escape(any_name)} sees {entry.sees.words}: ") as said:
-        driftopt.minimize(fun, np.ones(3), **run)
-    assert not calls
-    assert ("give `loss=`" in str(said.value)) == entry.sees.observes
-
-
 def test_a_study_says_what_it_cannot_show(any_name, tmp_path):
     entry = methods.entry(any_name)
     method = methods.get(any_name, **entry.example)

@@ -61,16 +61,6 @@ def test_one_run_alone(trace):
     assert one.curve_frame().height == one.objective.size
 
 
-def test_lines_are_short_and_say_what_matters(trace):
-    assert repr(trace).startswith("Trace(2 instances × 3 seeds × 4 configurations, dim 2: ")
-    one = trace.run()
-    assert f"queries={one.queries}" in repr(one)
-    assert len(repr(trace)) < 150
-    assert "radius 0.3, directions 1" in trace._repr_html_()
-    lost = driftopt.Trace(*(np.array([[[np.inf, 1.0]]]) for _ in range(3)), *(np.ones((1, 1, 2, 1)),) * 2)
-    assert "1 of 2 diverged" in repr(lost)
-
-
 def test_the_picture_shows_every_instance_and_configuration(trace, tmp_path):
     figure = trace.plot(tmp_path / "curves.png")
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from driftopt.paper import page, protocol, tables
+from driftopt.paper import protocol
 from driftopt.paper.findings import findings
 from driftopt.paper.published import Figure
 from driftopt.paper.summary import PaperSummary, Result
@@ -120,11 +120,6 @@ def test_most_weeks_are_more_than_half_of_them():
     assert "its mean is below all four on 2 of 4; told apart from all four on 2" in found.detail
 
 
-def test_what_a_claim_was_checked_on_stands_beside_it():
-    found = findings(summary(GOOD, caveat="on generated data, not the paper’s"))
-    assert all(f.claim.endswith("(on generated data, not the paper’s)") for f in found)
-
-
 @pytest.mark.parametrize(
     ("value", "each", "whole"), [(0.69, "yes", "yes"), (0.61, "no", "yes"), (0.5, "no", "no")]
 )
@@ -153,38 +148,3 @@ def test_a_diverged_mean_is_within_no_spread():
     paper = [Figure(0.70, 0.02)] * 4
     strict, wide = findings(summary({"zo-sph": [np.inf, 0.7, 0.7, 0.7]}, paper=paper))
     assert (strict.verdict, wide.verdict) == ("no", "no")
-
-
-@pytest.mark.parametrize(
-    ("methods", "paper", "words"),
-    [
-        (["auto"], False, "One zeroth-order method that needs no tuning, judged on held-out runs."),
-        (
-            ["zo-co", "auto"],
-            True,
-            "One zeroth-order method, tuned on development runs and judged on held-out runs, and one that "
-            "needs no tuning, beside the figures the paper reports.",
-        ),
-        (
-            ["zo-co", "zo-og"],
-            False,
-            "Two zeroth-order methods, tuned on development runs and judged on held-out runs.",
-        ),
-    ],
-)
-def test_the_subtitle_says_what_was_run(methods, paper, words):
-    assert page._subtitle(methods, beside_paper=paper) == words
-
-
-def test_a_page_names_the_papers_figures_only_where_it_shows_some():
-    figures = {"202610": {"train_loss": {"zo-og": Figure(1.0, 0.1)}}}
-    facts = {"published_elsewhere": figures, "table": "Loss", "table_note": "its figures (last rows)"}
-    shown, hidden = (
-        replace(one, selected=[])
-        for one in (summary({"zo-og": [0.7]}, **facts), summary({"zo-o2nc-2pt": [0.6]}, **facts))
-    )
-    assert (shown.beside_paper, hidden.beside_paper) == (True, False)
-    assert summary(GOOD, paper=[Figure(0.6, 0.1)]).beside_paper
-    for one, held in ((shown, True), (hidden, False)):
-        (table,) = tables.tables(one)
-        assert (table.note == facts["table_note"], len(table.rows)) == (held, 3 if held else 2)

@@ -11,11 +11,9 @@ import polars
 import pytest
 
 from driftopt.paper import (
-    appearance,
     protocol,
     published,
     reproduction,
-    summary,
     tables,
 )
 from driftopt.paper.findings import findings
@@ -192,13 +190,6 @@ def test_within_the_spread_is_one_deviation_of_the_paper():
     assert tables.result_text(Result(loss, 0.5, np.nan, 1, 0)) == "0.5000 ± –"
 
 
-def test_a_diverged_run_does_not_hide_the_best_of_the_others():
-    metric = protocol.ReportedMetric("accuracy", "Accuracy", larger_is_better=True)
-    values = {"a": np.array([0.7, 0.8]), "b": np.array([0.5, np.nan]), "c": np.array([0.6, 0.6])}
-    found = summary._results(metric, values, None, {})
-    assert {method: result.best for method, result in found.items()} == {"a": True, "b": False, "c": False}
-
-
 def test_findings_follow_the_numbers(outcome):
     found = {f.claim: f for f in findings(outcome.summaries[0])}
     means = {
@@ -215,12 +206,6 @@ def test_findings_follow_the_numbers(outcome):
     second = found["Option II is below ZO-OG on average over the splits"]
     assert second.detail.startswith(f"{average['zo-o2nc-1pt']:.4f} against {average['zo-og']:.4f}")
     assert second.verdict != ("no" if average["zo-o2nc-1pt"] < average["zo-og"] else "yes")
-
-
-def test_every_method_has_a_colour_of_its_own_on_every_page():
-    looks = appearance.styles(protocol.METHODS)
-    assert len({style.colour for style in looks.values()}) == len(protocol.METHODS)
-    assert appearance.styles(["auto"])["auto"] == looks["auto"]
 
 
 def test_runs_begin_before_optimisers_and_laws_are_loaded():

@@ -38,18 +38,6 @@ def test_a_true_difference_is_seen():  # the twin: the same count must fail
     assert abs(z_of(rejections(1.0), 0.05, 4000)) > Z
 
 
-def coverage(truth: float, repeats: int = 1500) -> int:
-    rng = np.random.default_rng(2)
-    intervals = [bootstrap_mean(rng.normal(0, 1, 10), seed=k) for k in range(repeats)]
-    return sum(low <= truth <= high for low, high in intervals)
-
-
-def test_the_bootstrap_interval_covers_the_mean_of_small_normal_samples(monkeypatch):
-    monkeypatch.setattr("driftopt.report.statistics.RESAMPLES", 600)
-    assert abs(z_of(coverage(0.0), 0.95, 1500)) < Z
-    assert abs(z_of(coverage(0.5), 0.95, 1500)) > Z  # the twin
-
-
 def covered(interval, sizes, spreads, repeats=2000):
     """How often an interval of samples of such sizes, all of mean 0, holds 0."""
     rng = np.random.default_rng(6)

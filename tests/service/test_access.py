@@ -1,6 +1,5 @@
 """Every route without a token, with a wrong one, with a lesser one, and with that of another study."""
 
-import os
 import re
 from pathlib import Path
 
@@ -145,18 +144,6 @@ def test_the_secret_of_the_documentation_is_no_secret():
     (example,) = re.findall(r'^secret = "(.*)"', page, flags=re.MULTILINE)
     with pytest.raises(ValueError, match="is the example of the documentation"):
         token("a", example)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
-def test_a_file_that_everybody_may_read_is_warned_of(tmp_path, caplog):
-    path = tmp_path / "token.txt"
-    path.write_text(SECRET)
-    for mode, warned in ((0o600, False), (0o640, False), (0o644, True)):
-        caplog.clear()
-        path.chmod(mode)
-        from_file(path)
-        assert (f"chmod 600 {path}" in caplog.text) == warned
-        assert SECRET not in caplog.text
 
 
 def test_requests_without_a_token_are_counted_and_lock_nobody_out(server, monkeypatch):

@@ -111,28 +111,6 @@ def test_what_does_not_fit_is_refused_in_pythons_words(http, tmp_path, wrong):
     assert refused(got, 422, "ValueError") == said_by(Study.create, tmp_path / "a.db", "a", **plan)
 
 
-def test_answers_that_do_not_fit_are_refused_in_pythons_words(http, create):
-    at, plain = create(), Study.create("sqlite://", "plain", budget=12, **PLAIN)
-    for wrong in ("12.5", True, [1.0]):
-        told = http.post(f"{at}/trials/1:tell", json={"value": wrong})
-        assert refused(told, 422, "ValueError") == said_by(plain.tell, 1, wrong)
-    answers = [{"id": 1, "value": 1.0}, {"id": 2, "value": "x"}]
-    several = http.post(f"{at}/trials:tell", json={"answers": answers})
-    assert refused(several, 422, "ValueError") == said_by(plain.tell_many, answers)
-    wanted = {
-        "value is needed": {},
-        "there is no price here; /docs shows what there is": {"value": 1.0, "price": 2},
-        "covariates.rain must be a number, got 'a'": {"value": 1.0, "covariates": {"rain": "a"}},
-        "the body must be a JSON object, got []": [],
-    }
-    for sentence, body in wanted.items():
-        got = http.post(f"{at}/trials/1:tell", json=body)
-        assert refused(got, 422, "ValueError") == sentence
-    assert refused(http.get(f"{at}/trials?limit=x"), 422, "ValueError") == (
-        "limit must be a whole number, got 'x'"
-    )
-
-
 def test_a_number_too_large_for_a_float_is_refused(http, create):
     at = create()
     (trial,) = http.post(f"{at}/trials:ask").json()["trials"]

@@ -7,7 +7,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from driftopt.service import examples
 from driftopt.study import Study, service_client
 from driftopt.study.service_client import ServiceClient
 from support.servers import SECRET
@@ -86,26 +85,7 @@ def test_what_is_no_server_of_studies_is_named(page):
         Study.open(address, "a", token=SECRET)
 
 
-def test_a_page_to_log_in_is_no_file_of_a_study():
-    with answering(PAGES[0]) as (address, _), pytest.raises(ValueError, match="Please log in"):
-        ServiceClient(address, SECRET).content("/v1/studies/a/export", format="csv")
-
-
 def test_who_gives_up_says_what_the_proxy_said(monkeypatch):
     monkeypatch.setattr(service_client, "GIVE_UP_AFTER", 0.0)
     with answering((502, {}, b"")) as (address, _), pytest.raises(Exception, match="502: it gave no reason"):
         ServiceClient(address, SECRET).get("/v1/studies")
-
-
-def test_a_server_that_is_older_may_leave_out_what_is_new():
-    """Clients and servers are not renewed in the same minute: an answer that was recorded is no error."""
-    plan = {name: value for name, value in examples.STUDY_PLAN.items() if name != "halted"}
-    answers = [plan, plan, examples.STATE, {"states": [examples.STATE]}]
-    head = {"Content-Type": "application/json"}
-    with answering(*((200, head, json.dumps(one).encode()) for one in answers)) as (address, _):
-        study = Study.open(address, "prices", token=SECRET)
-        assert study.status().halted is None
-        assert study.tell(2, 1.5) == "complete"
-        assert study.tell_many([{"id": 2, "value": 1.5}]) == ["complete"]
-        assert study.doubted == ()
-        study.close()

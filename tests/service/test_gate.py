@@ -1,7 +1,5 @@
 """What no request may do: forged names and origins, bodies too large, slow or deep, no JSON; tricks."""
 
-import http.client
-import json
 import socket
 from contextlib import suppress
 from urllib.parse import urlsplit
@@ -73,12 +71,6 @@ def test_this_machine_is_answered_by_its_own_names(server, host):
 def test_pages_of_other_origins_are_refused(http, origin, method):
     got = http.request(method, "/v1/studies", headers={"Origin": origin})
     assert (got.status_code, got.json()["kind"]) == (403, "WrongOrigin")
-    assert "access-control-allow-origin" not in got.headers
-
-
-def test_the_own_page_is_let_in(http, server):
-    got = http.get("/v1/studies", headers={"Origin": server[0]})
-    assert got.status_code == 200
     assert "access-control-allow-origin" not in got.headers
 
 
@@ -219,32 +211,3 @@ def test_odd_paths_lead_nowhere(server, path):
     assert status(got) in (400, 404, 405, 422), got[:300]
     assert b"import" not in got
     assert b"Traceback" not in got
-
-
-def test_a_head_that_names_two_lengths_is_refused(server):
-    """What a proxy and a server read differently could smuggle a second request past the proxy."""
-    head = ("POST /v1/studies HTTP/1.1", "Host: localhost", "Content-Type: application/json")
-    smuggled = b"0\r\n\r\nGET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    both = send(server[0], *head, "Content-Length: 4", "Transfer-Encoding: chunked", body=smuggled)
-    assert both.count(b"HTTP/1.1 ") == 1
-    twice = send(
-        server[0], *head, "Content-Length: 4", "Content-Length: 5", "Connection: close", body=b"null"
-    )
-    assert status(twice) == 400
-
-
-def test_methods_that_are_not_known_are_refused(http):
-    for method in ("PUT", "PATCH", "TRACE", "CONNECTED", "PROPFIND"):
-        assert http.request(method, "/v1/studies").status_code in (400, 405)
-
-
-def test_a_request_over_one_connection_after_another(server):
-    """Refusals leave the connection in order: the next request on it is answered."""
-    place = urlsplit(server[0])
-    wire = http.client.HTTPConnection(place.hostname, place.port)
-    for path, wanted in (("/healthz", 200), ("/nowhere", 404), ("/v1/studies", 401), ("/healthz", 200)):
-        wire.request("GET", path)
-        got = wire.getresponse()
-        assert got.status == wanted
-        json.loads(got.read())
-    wire.close()

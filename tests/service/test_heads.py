@@ -4,8 +4,7 @@ import socket
 import threading
 from urllib.parse import urlsplit
 
-from driftopt.service import server
-from support.servers import SECRET, client, serving
+from support.servers import client, serving
 
 
 def test_a_head_that_does_not_come_is_not_waited_for(tmp_path, tighter):
@@ -38,24 +37,6 @@ def test_an_endless_head_is_cut_off(server):
         assert http.get("/healthz").status_code == 200
 
 
-def test_an_endless_head_beside_a_stream_is_cut_off(server, create):
-    """The next request's head, sent while the stream goes on, is not kept without end."""
-    at = create()
-    head = (f"GET {at}/events HTTP/1.1", "Host: localhost", f"Authorization: Bearer {SECRET}")
-    place = urlsplit(server[0])
-    with socket.create_connection((place.hostname, place.port), timeout=30) as wire:
-        wire.sendall("\r\n".join(head).encode() + b"\r\n\r\n")
-        assert b"200 OK" in wire.recv(100)
-        try:
-            wire.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n")
-            for _ in range(400):
-                wire.sendall(b"X-1: " + b"x" * 8000 + b"\r\n")
-            while wire.recv(65536):
-                pass  # until it is closed
-        except ConnectionError:
-            pass  # closed, and what was on its way with it
-
-
 def test_head_answers_as_get_without_its_content(http, create, server):
     at = create()
     for path in ("/", "/healthz", "/docs", "/page/main.js", "/v1/studies", at, f"{at}/export"):
@@ -72,11 +53,3 @@ def test_head_answers_as_get_without_its_content(http, create, server):
     assert http.head(f"{at}/trials:ask").status_code == 405
     with client(server[0], None) as stranger:
         assert stranger.head("/v1/studies").status_code == 401
-
-
-def test_the_body_of_an_answer_does_not_wait_for_its_head_to_be_acknowledged():
-    """40 ms on Linux, for each request of a client that keeps its connection."""
-    with server.listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
-        connection, _ = listening.accept()
-        with connection:
-            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -1,14 +1,11 @@
 """The service's page where something is wrong: a server that is away, a token, an address, a damaged log."""
 
-import sqlite3
-from contextlib import closing
-
 import pytest
 
 from driftopt.study import Study
 from support.browser import complaints
 from support.servers import SECRET, serving, settings
-from support.study_worlds import PLAIN, bowl
+from support.study_worlds import PLAIN
 from support.windows import Window
 
 AWAY = """
@@ -84,47 +81,3 @@ def test_a_wrong_token_is_refused_with_a_field_for_a_right_one(window):
     window.press("Come in")
     window.until("document.querySelector('h1')?.textContent === 'Studies' && document.querySelector('.lead')")
     complaints(window.driver)  # the browser's own, of the status 401
-
-
-def test_an_address_that_names_nothing_says_so(window):
-    window.run("location.hash = '#/study/%'")
-    window.says("The address of this page names no study")
-
-
-def test_a_study_that_is_damaged_says_so(window, begin, served):
-    study = begin()
-    for _ in range(3):
-        trial = study.ask()
-        study.tell(trial.id, bowl(trial))
-    with closing(sqlite3.connect(served[1])) as base, base:
-        base.execute("update driftopt_events set value = 77 where trial_id = ?", (trial.id,))
-    window.run("location.hash = '#/study/' + encodeURIComponent(arguments[0])", study.name)
-    window.until("document.querySelector('.broken')?.innerText.includes('Nothing was changed')")
-    window.run("location.hash = '#/'")
-    window.until("[...document.querySelectorAll('.study .badge')].some(one => one.textContent === 'broken')")
-    complaints(window.driver)
-
-
-SLOW = """
-    const real = window.fetch;
-    const gate = new Promise(open => { window.openGate = open; });
-    const later = given => String(given[0]).endsWith('/summary') ? gate : null;
-    window.fetch = async (...given) => { await later(given); return real(...given); };
-"""
-
-
-def test_the_list_says_that_nobody_waits_only_when_every_study_was_seen(browser, tmp_path):
-    told = settings(tmp_path / "list.db")
-    for name in ("first", "second"):
-        Study.create(told.url, name, budget=12, **PLAIN).close()
-    with serving(told) as (address, _):
-        window = Window(browser, address)
-        window.run("location.hash = '#/new'")
-        window.until("document.querySelector('.wizard')")
-        window.run(SLOW)
-        window.run("location.hash = '#/'")
-        lead = "document.querySelector('.lead').textContent"
-        assert window.until(f"{lead}.includes('studies') && {lead}") == "2 studies; looking …"
-        window.run("window.openGate()")
-        assert window.until(f"!{lead}.includes('looking') && {lead}") == "2 studies; none needs a person."
-    complaints(browser)

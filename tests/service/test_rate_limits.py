@@ -1,9 +1,7 @@
 """Rates, streams and logs; and what a server refuses to be: open in the clear, or under any name."""
 
 import asyncio
-import gc
 import logging
-import os
 import socket
 import threading
 
@@ -121,29 +119,6 @@ def test_a_server_stops_soon_where_its_database_is_away(monkeypatch):
     assert running.abandoned == 0
 
 
-def test_what_goes_wrong_when_nobody_waits_any_more_is_no_fault_of_the_server(tmp_path):
-    faults, go_on = [], threading.Event()
-
-    def late():
-        go_on.wait()
-        raise RuntimeError("the database is away")
-
-    async def main():
-        asyncio.get_running_loop().set_exception_handler(lambda _, found: faults.append(found))
-        kept = kept_studies.KeptStudies(str(tmp_path / "a.db"), lambda: 0.0, 0.01)
-        with pytest.raises(TimeoutError, match="again, with its Idempotency-Key or holder, is safe"):
-            await kept.look(late)
-        go_on.set()
-        while kept._begun:
-            await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        gc.collect()
-        kept.close()
-
-    asyncio.run(main())
-    assert faults == []
-
-
 def test_what_was_refused_while_it_waited_in_the_line_is_not_done_afterwards(tmp_path):
     path = tmp_path / "a.db"
     study = Study.create(path, "a", budget=12, **PLAIN)
@@ -169,23 +144,6 @@ def test_what_was_refused_while_it_waited_in_the_line_is_not_done_afterwards(tmp
     asyncio.run(main())
     assert [(found.id, found.state) for found in study.trials()] == [(trial.id, "pending")]
     assert study.summary().stopped is None
-
-
-def test_what_hangs_in_a_driver_does_not_keep_a_server_that_stops(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(routes_service, "_READY_WITHIN", 0.05)
-    monkeypatch.setattr(kept_studies, "_LAST_SECONDS", 0.05)
-    hangs, left = threading.Event(), []
-    with serving(settings(tmp_path / "a.db")) as (address, running), client(address) as http:
-        monkeypatch.setattr(running._service.studies.database, "ping", hangs.wait)
-        assert http.get("/readyz").status_code == 503
-    assert running.abandoned == 1
-    assert "1 requests would not end, and were not acknowledged" in caplog.text
-    monkeypatch.setattr(os, "_exit", left.append)
-    monkeypatch.setattr(running, "run", lambda sockets: None)
-    with servers.listen("127.0.0.1", 0) as listening:
-        servers.run(running, listening, None)
-    assert left == [0]
-    hangs.set()
 
 
 def test_answers_that_wait_for_a_database_that_is_away_are_refused_at_once():

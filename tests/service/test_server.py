@@ -89,17 +89,6 @@ def test_what_is_careless_is_refused_with_a_sentence(tmp_path, monkeypatch, caps
     assert sentence in capsys.readouterr().err
 
 
-def test_a_database_whose_package_is_missing_says_how_to_get_it(monkeypatch, capsys):
-    from driftopt.cli import main
-
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    monkeypatch.setattr(sys, "argv", ["driftopt", "serve", "postgresql://db/shop"])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    assert stop.value.code == 2
-    assert "pip install 'driftopt[postgres]'" in " ".join(capsys.readouterr().err.split())
-
-
 @pytest.mark.parametrize("url", ["nowhere/a.db", "sqlite:///nowhere/a.db"])
 def test_a_folder_that_is_not_there_is_no_shop_without_studies(tmp_path, monkeypatch, url):
     from driftopt.service.server import check_folder
@@ -164,13 +153,6 @@ def test_a_server_that_stops_finishes_open_requests(tmp_path, monkeypatch):
     assert study.trial(trial.id).value == 1.5
 
 
-def test_a_server_that_is_stopping_is_not_ready(tmp_path):
-    with serving(settings(tmp_path / "a.db")) as (address, running), client(address) as http:
-        running._service.stopping.set()
-        got = http.get("/readyz")
-    assert (got.status_code, got.headers["retry-after"]) == (503, "5")
-
-
 def test_answers_that_wait_together_are_recorded_together_and_refused_alone(tmp_path, monkeypatch):
     """One wrong answer among those that wait does not spoil the others."""
     with serving(settings(tmp_path / "a.db")) as (address, running), client(address) as http:
@@ -210,36 +192,6 @@ def test_answers_that_wait_together_are_recorded_together_and_refused_alone(tmp_
         assert batches == [3, 3]
         assert [found[trial.id].status_code for trial in trials] == [200, 200, 200, 200, 200, 409]
         assert [trial.value for trial in study.trials()] == [1.0, 2.0, 3.0, 4.0, 5.0, 9.0]
-
-
-def test_questions_that_wait_together_are_answered_together(tmp_path, monkeypatch):
-    """Each gets a deployment of its own; who is refused is refused alone."""
-    with serving(settings(tmp_path / "a.db")) as (address, running), client(address) as http:
-        Study.create(running.label, "a", budget=80, **WIDE).ask()
-        http.get("/v1/studies/a")
-        kept, gate, batches = running._service.studies._kept["a"], threading.Event(), []
-        each = Study.ask_each
-        monkeypatch.setattr(
-            Study, "ask_each", lambda self, given: batches.append(len(given)) or each(self, given)
-        )
-        kept.change(lambda _: gate.wait())  # whoever comes now waits in the line
-        holders, found = ["ana", "ben", "a\nb", "eve"], {}
-
-        def ask(holder):
-            with client(address) as one:
-                found[holder] = one.post("/v1/studies/a/trials:ask", json={"holder": holder})
-
-        threads = [threading.Thread(target=ask, args=(holder,)) for holder in holders]
-        for thread in threads:
-            thread.start()
-        while len(kept._questions) < 4:
-            threading.Event().wait(0.001)
-        gate.set()
-        for thread in threads:
-            thread.join()
-    assert batches[0] == 4
-    assert [found[holder].status_code for holder in holders] == [200, 200, 422, 200]
-    assert len({found[holder].json()["trials"][0]["id"] for holder in ("ana", "ben", "eve")}) == 3
 
 
 def test_a_server_that_does_not_come_back_is_not_waited_for_for_ever(monkeypatch):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from driftopt.study import Implausible, Study
+from driftopt.study import Study
 from support.study_worlds import PLAIN
 
 
@@ -72,24 +72,6 @@ def test_an_answer_that_comes_late_is_superseded_after_the_study_went_on(url, cl
     assert_it_alone_can_be_put_right(study, first, used)
 
 
-def test_what_was_told_beside_a_voided_value_stays_when_it_is_corrected(url):
-    """As where it is corrected without being voided before."""
-    studies = []
-    for name, voided in (("a", True), ("b", False)):
-        study = Study.create(
-            url, name, budget=20, covariates=["rain"], limits={"complaints": {"max": 9}}, **PLAIN
-        )
-        trial = study.ask()
-        study.tell(trial.id, 10.0, sem=0.5, covariates={"rain": 2.0}, metrics={"complaints": 3}, n=7)
-        if voided:
-            study.void(trial.id, "the wrong shop")
-        assert study.correct(trial.id, 10.5, "the right one") == "complete"
-        studies.append(study.trial(trial.id))
-    for trial in studies:
-        assert (trial.sem, trial.covariates, trial.n) == (0.5, {"rain": 2.0}, 7)
-        assert trial.metrics == {"complaints": 3.0}
-
-
 def test_who_asks_to_confirm_after_an_amendment_gets_the_present_recommendation(url):
     study = begun(url)
     for turn in range(18):
@@ -111,11 +93,3 @@ def test_amended_in_any_order_what_is_usual_is_the_same(url):
     for id in np.random.default_rng(0).permutation(np.arange(1, 21)).tolist():
         study.correct(id, study.trial(id).value + 1, "without the tax")
     assert study.tell(study.ask().id, 350.0) == "held"
-
-
-def test_a_value_for_what_was_deployed_elsewhere_counts_with_a_warning(url):
-    study = Study.create(url, "a", budget=20, **PLAIN)
-    trial = study.ask()
-    assert study.tell(trial.id, 5.0, x_deployed=trial.x + 9) == "failed"
-    with pytest.warns(Implausible, match=f"trial {trial.id} was not deployed as asked, but at"):
-        assert study.correct(trial.id, 5.0, "it was deployed after all") == "complete"

@@ -51,13 +51,6 @@ def test_a_corrected_study_is_one_that_was_told_so_at_once(url, at, batch):
     assert study.verify() == Study.open(url, "a").verify() > 0
 
 
-def test_the_mistake_itself_leads_elsewhere(sqlite_url):
-    """The twin: without the correction the recommendation is another."""
-    told = walk(Study.create(sqlite_url, "told", budget=40, **PLAIN))
-    study = walk(Study.create(sqlite_url, "a", budget=40, **PLAIN), wrong=(4,))
-    assert not np.allclose(study.recommend().x, told.recommend().x)
-
-
 def test_every_method_can_be_put_right(name):
     settings = PLAIN | {"method": name, "params": dict(methods.entry(name).example)}
     told = walk(Study.create("sqlite://", "a", budget=48, **settings))
@@ -238,21 +231,3 @@ def test_an_answer_told_again_after_its_correction_changes_nothing(url):
     rows = study.verify()
     assert study.tell(trial.id, 214.0) == "complete"
     assert (study.verify(), study.trials()[0].value) == (rows, 21.4)
-
-
-def test_a_study_with_many_amendments_is_replayed_once(monkeypatch):
-    """Answers that are put right before the next points are drawn change no points that are in the log."""
-    from driftopt.study.session import Session
-
-    study = Study.create("sqlite://", "a", budget=40, **PLAIN)
-    for turn in range(40):
-        trial = study.ask()
-        study.tell(trial.id, world(trial) + 1)
-        if turn % 3 or turn > 36:  # first and last answers of an iteration too
-            study.correct(trial.id, world(trial))
-    replays, whole = [], Session._replay
-    monkeypatch.setattr(Session, "_replay", lambda *args: replays.append(1) or whole(*args))
-    again = Study(study._log, "a", study.spec, lambda: 0.0)
-    assert again.recommend().x.tobytes() == study.recommend().x.tobytes()
-    assert again.verify() == study.verify()
-    assert len(replays) <= 5  # one for each session

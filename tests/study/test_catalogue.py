@@ -37,16 +37,6 @@ def test_studies_are_listed_in_the_order_of_their_creation(url, clock):
     assert [one.stopped for one in live.studies(url)] == [False, True]
 
 
-def test_where_there_are_none_it_says_so(url, tmp_path):
-    with pytest.raises(NoSuchStudy):
-        live.studies(url)
-    with pytest.raises(NoSuchStudy):
-        live.studies(tmp_path / "nowhere.db")
-    Study.create(url, "a", budget=8, **PLAIN)
-    live.delete(url, "a")
-    assert live.studies(url) == []
-
-
 def test_a_deleted_study_leaves_the_others(url):
     other, study = lively(url, "other"), lively(url, "a")
     before = other.recommend().x.tobytes()

@@ -180,9 +180,3 @@ def test_export_keeps_every_trial(any_url, tmp_path, suffix):
     assert [row["value"] for row in rows] == [t.value for t in trials]
     assert [[row["x:p"], row["x:q"]] for row in rows] == [t.x.tolist() for t in trials]
     assert rows[0]["reason"] == "no, stock"
-
-
-def test_export_says_what_it_can_write(any_url, tmp_path):
-    study = Study.create(any_url, "a", budget=6, **PLAIN)
-    with pytest.raises(ValueError, match=r"\.csv, \.json, \.parquet"):
-        study.export(tmp_path / "trials.xlsx")

@@ -1,14 +1,11 @@
 """Decisions as they are deployed: units, grid and constraints in a study, its replay and its commands."""
 
-import json
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftopt.cli import app
 from driftopt.study import BudgetSpent, Study
-from driftopt.study.spec import Spec
 from support.study_worlds import bowl, drive
 
 FAST = settings(max_examples=10, deadline=None, derandomize=True)
@@ -79,24 +76,6 @@ def test_a_decision_on_the_asked_cell_is_no_failure():
     assert study.tell(first.id, 1.0, x_deployed=np.add(first.x, [0.025, -0.05, 0.5])) == "complete"
     second = study.ask()
     assert study.tell(second.id, 1.0, x_deployed=np.add(second.x, [0.05, 0, 0])) == "failed"
-
-
-def test_studies_without_the_new_keep_their_specification():
-    plain = Study.create("sqlite://", "a", x0=[1.0, 2.0], radius=0.5, bounds=[(0, 3), (0, 3)], budget=20)
-    stored = json.loads(plain.spec.as_json())
-    assert "steps" not in stored
-    shop = Study.create("sqlite://", "b", **SHOP, budget=36).spec
-    assert Spec.from_json(shop.as_json()) == shop
-    assert Spec.from_json(shop.as_json()).space.given == shop.space.given
-
-
-def test_distances_are_in_radii():
-    study = Study.create("sqlite://", "a", **{**SHOP, "grid": None, "constraints": None}, budget=36)
-    assert (study.spec.radius, study.spec.tolerance) == (1.0, 0.1)
-    trial = study.ask()
-    assert study.tell(trial.id, 1.0, x_deployed=np.add(trial.x, [0, 0, 0.19])) == "complete"
-    trial = study.ask()
-    assert study.tell(trial.id, 1.0, x_deployed=np.add(trial.x, [0.03, 0, 0])) == "failed"
 
 
 def test_a_shop_with_tags_reaches_what_the_tidy_one_does():

@@ -36,16 +36,6 @@ def test_the_same_rule_for_holders_and_reasons(wrong):
     assert [found.state for found in study.trials()] == ["pending"]
 
 
-def test_nobody_is_no_name(any_url):
-    study = Study.create(any_url, "b", budget=12, **PLAIN)
-    study.tell(study.ask().id, 1.0)
-    amend = (lambda: study.extend(20, who=""), lambda: study.stop(who=""), lambda: study.resume(who=""))
-    for act in (*amend, lambda: study.void(1, who=""), lambda: study.correct(1, 2.0, who="")):
-        with pytest.raises(ValueError, match="who must"):
-            act()
-    assert (study.status().budget, study.status().stopped) == (12, None)
-
-
 def test_names_of_every_tongue_are_let_in(url):
     names = ["thé vert [€]", "قهوة", "紅茶 🍵", "$x$ =1+1"]
     study = Study.create(url, "Wöchentlich – 価格", x0=[1.0] * 4, names=names, radius=0.3, budget=12, rng=0)
@@ -149,12 +139,6 @@ def test_a_value_too_large_to_compute_with_is_a_failure_and_the_study_goes_on(me
 def test_a_deployed_point_infinitely_far_away_is_a_failure():
     study = Study.create("sqlite://", "a", budget=12, **PLAIN)
     assert study.tell(study.ask().id, 1.0, x_deployed=[1.7e308, -1.7e308]) == "failed"
-
-
-def test_a_sqlite_url_with_a_user_or_a_host_is_a_sentence_without_the_password():
-    with pytest.raises(ValueError, match="three slashes") as refused:
-        Study.create("sqlite://me:hunter2@here/file.db", "a", budget=12, **PLAIN)
-    assert "hunter2" not in str(refused.value)
 
 
 def test_max_change_and_bounds_of_different_widths_need_a_radius():

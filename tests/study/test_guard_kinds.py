@@ -114,16 +114,3 @@ def test_the_shell_ends_with_6_for_a_held_control_too(tmp_path, capsys, turn, he
             assert f"trial {wrong.id}: far from all other answers" in capsys.readouterr().err
     assert [i for i, code in enumerate(codes) if code == 6] == [held_at]
     assert set(codes) == {0, 6}
-
-
-def test_the_shell_ends_with_6_for_a_control_told_beside(tmp_path):
-    path = str(tmp_path / "a.db")
-    study = Study.create(path, "a", budget=80, **PLAIN, relative_to_control=True)
-    for number in range(16):
-        trial = study.ask()
-        study.tell(trial.id, about_20(trial), control=20.0 + number % 3)
-    trial = study.ask()
-    with pytest.raises(SystemExit) as end:
-        app(["study", "tell", path, "a", str(trial.id), "20.5", "--control", "2100"])
-    assert end.value.code == 6
-    assert study.trial(trial.id).state == "held"

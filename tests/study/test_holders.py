@@ -5,7 +5,7 @@ from sqlalchemy import exc
 
 from driftopt.study import BudgetSpent, DatabaseRefused, Study, StudyError
 from driftopt.study.log import Writer, database
-from support.study_worlds import PLAIN, bowl, drive
+from support.study_worlds import PLAIN, bowl
 
 
 def test_a_named_holder_gets_what_it_has_not_answered(url, clock):
@@ -62,14 +62,6 @@ def test_a_holder_keeps_what_it_has_deployed_itself(url):
     trial = study.ask(holder="south")
     study.tell(trial.id, bowl(trial))
     assert not start("north")  # the south may be the same shop, and has deployed another decision
-
-
-def test_purposes_do_not_meet(url):
-    study = drive(Study.create(url, "a", budget=20, reserve=8, control_every=4, **PLAIN))
-    first, second = (study.ask(purpose, holder="till") for purpose in ("confirm", "stationarity"))
-    assert (first.kind, second.kind) == ("confirm", "stationarity")
-    assert study.ask("confirm", holder="till").id == first.id
-    assert study.ask("stationarity", holder="till").id == second.id
 
 
 def test_an_earlier_recommendation_is_not_evaluated_again(url):

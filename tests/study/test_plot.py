@@ -1,6 +1,5 @@
 """The picture of a study: what is drawn, not how it looks."""
 
-import numpy as np
 import pytest
 
 from driftopt.study import Study
@@ -54,9 +53,3 @@ def test_the_picture_has_dates_control_and_a_panel_a_coordinate():
         assert levels[:2] == [study.spec.x0[i], pytest.approx(recommended[i])]
         assert levels[2:] == ([0.0, 2.0] if i == 0 else [])  # one far away is not drawn, but written
     assert [panel.get_title().split("(")[1] for panel in panels] == ["0.00 to 2.00)", "from −9e+09)"]
-
-
-def test_of_many_coordinates_those_that_moved_most_are_drawn():
-    figure = drawn(lived(x0=np.linspace(1, 15, 40), radius=1.0))
-    assert len(figure.axes) == 13
-    assert "28 more" in figure.get_supxlabel()

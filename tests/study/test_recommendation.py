@@ -91,11 +91,6 @@ def test_what_would_make_the_improvement_known(trials, left, said):
     assert ("one pair" in found(trials, left=left).note) == ("one pair" in said)
 
 
-def test_where_decisions_settle_a_pair_takes_more():
-    assert "takes 8 more for the purpose confirm, and 7 are left" in found([], left=7, settle=2).note
-    assert "to measure it" in found([], left=8, settle=2).note
-
-
 def test_a_recommendation_that_was_measured_to_be_worse_says_so():
     worse = found([*pair(10.0, 5.0), *pair(10.1, 5.1, 1)], "maximize")
     assert worse.warning.startswith("the recommendation was measured to be worse than the start, by 5 ± ")
@@ -122,13 +117,6 @@ def test_only_whole_pairs_certify():
     assert evaluation.stationarity(spec, 3, [*lone, *other, *failed, *sides], 0.95) == whole
     with pytest.raises(ValueError, match="9 pairs are told at the present recommendation and 10 are needed"):
         evaluation.stationarity(spec, 3, sides[1:], 0.95)
-
-
-def test_directions_of_pairs_are_those_of_every_version():
-    """The log keeps decisions, not directions: another stream would certify old pairs by wrong ones."""
-    spec = SimpleNamespace(seed=7, dim=3)
-    normal = np.random.default_rng([7, 22439, 5]).standard_normal(3)
-    np.testing.assert_array_equal(evaluation.direction(spec, 5), normal / np.linalg.norm(normal))
 
 
 def test_both_kinds_of_pairs_deploy_what_their_sides_say():

@@ -87,13 +87,6 @@ def test_the_limit_is_used_and_a_larger_radius_would_pass_it(method, block):
     assert farthest[0] <= 0.2 < farthest[1]
 
 
-def test_a_radius_by_hand_must_keep_the_limit():
-    with pytest.raises(ValueError, match=r"more than max_change 0\.2: lower it to"):
-        Study.create("sqlite://", "a", budget=40, max_change=0.2, **PLAIN)
-    study = Study.create("sqlite://", "a", x0=[1.0], budget=40, max_change=0.2, params={"radius": 0.01})
-    assert study.spec.radius == 0.01
-
-
 def test_a_method_of_unbounded_steps_cannot_promise():
     with pytest.raises(ValueError, match="bounded steps"):
         Study.create("sqlite://", "a", x0=[1.0], budget=40, method="zo-sph", max_change=1, params={"step": 1})
@@ -217,14 +210,6 @@ def test_no_order_of_asks_passes_the_limit(seed, control, parallel, kept):
     assert study.verify()
 
 
-def test_measuring_stationarity_keeps_the_limit():
-    study = Study.create("sqlite://", "a", x0=[1.0, -0.5], budget=100, max_change=0.3, reserve=40, rng=0)
-    drive(study)
-    drive(study, purpose="stationarity")
-    assert study.stationarity().pairs == 20
-    assert steps(study).max() <= 0.3
-
-
 def test_auto_keeps_the_limit_and_still_comes_down():
     """Its trials stay within a third of the limit, so that hardly a deployment is lost on the way."""
     gaps, ways = [], []
@@ -254,13 +239,6 @@ def test_bounds_hold_for_every_point_and_the_recommendation(seed, method):
     points = np.array([study.recommend().x, *(trial.x for trial in study.trials())])
     assert (points >= [0.0, -1.0]).all()
     assert (points <= [1.2, np.inf]).all()
-
-
-def test_before_the_first_iteration_the_recommendation_is_the_start_to_the_bit():
-    start = [1.3, 1.8, 5.2, 3.1, 6.3]
-    box = [(0.8, 3.3), (1.0, 4.5), (3.3, 13.0), (1.8, None), (None, 15.8)]
-    study = Study.create("sqlite://", "a", x0=start, budget=40, bounds=box, params={"radius": 1.0})
-    assert study.recommend().x.tolist() == start
 
 
 @pytest.mark.parametrize(
@@ -299,13 +277,6 @@ def test_before_the_first_iteration_the_recommendation_is_the_start_to_the_bit()
 def test_mistakes_are_said_at_the_door(wrong, words):
     with pytest.raises(ValueError, match=words):
         Study.create("sqlite://", "a", **{"budget": 40, **PLAIN, **wrong})
-
-
-def test_names_and_urls_are_checked():
-    with pytest.raises(ValueError, match="name must be"):
-        Study.create("sqlite://", "", budget=40, **PLAIN)
-    with pytest.raises(ValueError, match="SQLite or PostgreSQL"):
-        Study.create("mysql://host/db", "a", budget=40, **PLAIN)
 
 
 def test_parallel_widens_every_walk_with_directions():

@@ -5,7 +5,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from driftopt.cli import app
 from driftopt.study import BudgetSpent, NothingToAsk, Study
 from support.study_worlds import PLAIN, bowl, drive
 
@@ -112,19 +111,6 @@ def test_settling_with_steps_that_are_limited():
     points = np.array([study.spec.start, *(trial.x for trial in study.trials())])
     assert np.linalg.norm(np.diff(points, axis=0), axis=1).max() <= 0.3
     assert study.recommend().spent <= 90
-
-
-def test_the_shell_says_keep(tmp_path, capsys):
-    path = str(tmp_path / "a.db")
-
-    def run(*words):
-        app(["study", *words], result_action="return_value")
-        return capsys.readouterr().out
-
-    run("create", path, "a", "--x0", "1,2", "--radius", "0.5", "--budget", "40", "--settle", "2")
-    assert "keep" not in run("ask", path, "a")
-    run("tell", path, "a", "1", "3.5")
-    assert "trial 2 (method): keep what is deployed" in run("ask", path, "a")
 
 
 @pytest.mark.parametrize("meanwhile", [0, 1])

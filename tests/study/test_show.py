@@ -10,7 +10,6 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from driftopt.study import BudgetSpent, NothingToAsk, Study, words
-from driftopt.study.log import vector_as_json
 from support.study_worlds import PLAIN, bowl, drive
 
 DAY = 86400.0
@@ -62,22 +61,6 @@ def test_the_page_tells_values_dates_and_who_holds_what(clock):
     assert "which is overdue" in study.summary().next.what
 
 
-@pytest.mark.parametrize(
-    ("after", "left"),
-    [
-        (1.0, "7 days left"), (0.4 * DAY, "7 days left"), (5.2 * DAY, "43 hours left"),
-        (6 * DAY, "1 day left"), (6 * DAY + 1, "1 day left"), (7 * DAY - 3599, "1 hour left"),
-        (7 * DAY - 5400, "90 minutes left"),
-        (7 * DAY + 1, "1 second overdue"), (8 * DAY - 1, "1 day overdue"), (9.6 * DAY, "3 days overdue"),
-    ],
-)  # fmt: skip
-def test_a_lease_is_told_to_the_nearest(clock, after, left):
-    study = Study.create("sqlite://", "weekly", budget=20, clock=clock, **PLAIN)
-    study.ask()
-    clock.now += after
-    assert study.summary().out[0].lease == left
-
-
 def test_a_held_answer_is_shown_until_it_is_settled(clock):
     study = Study.create("sqlite://", "weekly", budget=60, reserve=4, clock=clock, **PLAIN)
     for _ in range(14):
@@ -95,42 +78,6 @@ def test_a_held_answer_is_shown_until_it_is_settled(clock):
     assert [one.waits for one in study.summary().held] == [False]
     assert "its point was answered since" in shown(study)
     assert study.summary().next.what == "ask for the next deployment"
-
-
-def test_an_answer_of_a_clock_that_is_ahead_is_said_to_be(clock):
-    study = Study.create("sqlite://", "weekly", budget=12, clock=clock, **PLAIN)
-    clock.now += 5 * DAY
-    study.tell(study.ask().id, 1.0)
-    clock.now -= 5 * DAY
-    assert "the last 5 days ahead of this clock" in shown(study)
-
-
-def test_the_end_says_what_to_ask_for(clock):
-    study = Study.create("sqlite://", "weekly", budget=12, reserve=6, clock=clock, **PLAIN)
-    drive(study)
-    assert study.summary().next.commands[0] == "driftopt study ask --purpose confirm sqlite:// weekly"
-    drive(study, purpose="confirm")
-    assert study.summary().next.what == "the budget is spent: ask for the recommendation"
-    assert "(standard error), from 3 values" in shown(study)
-    study.extend(20)
-    drive(study)
-    assert study.summary().next.what.startswith("the budget is spent but for 6 deployments: measure")
-    stopped = Study.create("sqlite://", "weekly", budget=12, clock=clock, **PLAIN)
-    stopped.stop("the shop closes")
-    assert "the shop closes" in shown(stopped)
-    assert stopped.summary().next.what.startswith("the study is stopped, 12 deployments left: measure")
-
-
-def test_the_end_says_what_few_deployments_can_still_measure():
-    study = drive(Study.create("sqlite://", "weekly", budget=12, reserve=2, **PLAIN))
-    assert study.summary().next.what.endswith("tell each value with its sem: too few are left to go without")
-    drive(study, purpose="confirm")
-    assert "takes 2 more for the purpose confirm, and 0 are left" in study.recommend().note
-    for trial in study.trials(kind="confirm"):
-        study.correct(trial.id, trial.value, sem=0.1)
-    assert study.recommend().improvement is not None
-    with pytest.raises(ValueError, match=r"reserve must be 0 or at least 2.*; got 1\. Better 4"):
-        Study.create("sqlite://", "b", budget=12, reserve=1, **PLAIN)
 
 
 def test_a_recommendation_that_is_worse_than_the_start_is_said_to_be(tmp_path):
@@ -173,41 +120,6 @@ def test_any_name_fits_and_its_command_is_one_word(name):
     assert "… and 188 more" in shown(study)
     told = shlex.split(study.summary().next.commands[0])
     assert told[-3:] == [name, "1", "VALUE"]
-
-
-def test_prices_have_the_digits_of_their_grid_or_of_their_change():
-    study = Study.create(
-        "sqlite://", "a", x0=[2.5, 9.99, 300.0], grid=[0.05, (0.5, 9.99), 1], budget=8, radius=1.0
-    )
-    assert words.decimals(study.spec, study.spec.x0) == [2, 2, 0]
-    study = Study.create("sqlite://", "a", x0=[2.5, 1000.0], radius=[0.01, 50.0], budget=8)
-    assert words.decimals(study.spec, study.spec.x0) == [4, 0]
-    assert words.decimals(study.spec, [2.75, 1005.0]) == [4, 1]
-    assert words.row(1e300, 1e-300, 2) == ("1e+300", "0.00", "−1e+300")
-
-
-def test_huge_values_make_a_line_too():
-    assert words.sparkline([-1.7e308, 0.0, 1.7e308]) == "▁▅█"
-    assert words.fold([1e308] * 100, 3) == [1e308] * 3
-
-
-@pytest.mark.parametrize("far", [False, True])
-def test_the_way_under_max_change_is_counted(far):
-    """A way that costs more than is left is not advised: neither back to the method, nor to confirm."""
-    settings = {"x0": [1.0, -0.5], "method": "zo-o2nc-2pt", "max_change": 0.3, "rng": 7}
-    study = Study.create("sqlite://", "a", budget=10, reserve=6, **settings)
-    for verb in ("ask", "ask", "ask --purpose confirm"):
-        study.recommend()
-        at = study._session.progress.deployed.x
-        if far:
-            study._session.progress.deployed.x = vector_as_json(np.array([40.0, 0.0]))
-        advised = study.summary().next.commands[0]
-        assert advised.startswith(f"driftopt study {'recommend' if far else verb} ")
-        study._session.progress.deployed.x = at
-        if verb == "ask":
-            for _ in range(2):
-                trial = study.ask()
-                study.tell(trial.id, bowl(trial))
 
 
 def test_it_advises_to_ask_where_ask_hands_something_out_and_only_there(url):

@@ -41,24 +41,6 @@ def test_a_value_of_another_point_does_not_stand_for_the_asked_one(any_url):
         study.tell(trial.id, 1.5)
 
 
-def test_a_conflict_advises_what_works(url, clock):
-    """Where another answer came first, `correct` is refused: then the sentence names the one that counts."""
-    study = Study.create(url, "a", budget=20, clock=clock, **PLAIN)
-    first, _ = study.ask(), study.ask()
-    clock.now += 8 * 86400
-    other = study.ask()
-    study.tell(other.id, 1.0)
-    study.tell(first.id, 99.0)
-    advised = f"`correct` trial {other.id}"
-    with pytest.raises(Conflict, match=advised):
-        study.tell(first.id, 98.0)
-    for amend in (lambda: study.correct(first.id, 98.0), lambda: study.void(first.id)):
-        with pytest.raises(ValueError, match=advised):
-            amend()
-    assert study.correct(other.id, 1.5) == "complete"
-    assert study.tell(other.id, 1.5) == "complete"
-
-
 def test_the_same_correction_again_is_nothing_where_another_answer_stands(url):
     study = Study.create(url, "a", budget=20, **PLAIN)
     first = study.ask()

@@ -33,11 +33,6 @@ def test_the_page_holds_the_facts_and_fetches_nothing(tmp_path):
         study.write_page(tmp_path / "weeks.pdf")
 
 
-def test_a_study_without_answers_has_a_page(tmp_path):
-    study = Study.create("sqlite://", "weekly", budget=60, **PLAIN)
-    assert "No answer is in yet." in study.write_page(tmp_path / "a.html").read_text("utf-8")
-
-
 def test_a_missing_package_is_named_before_anything_is_drawn(tmp_path, monkeypatch):
     monkeypatch.setattr(packages, "missing_report_packages", lambda: ["jinja2"])
     with pytest.raises(ValueError, match=r"the page needs jinja2 .*driftopt\[report\]"):

@@ -94,11 +94,6 @@ def test_a_large_sweep_starts_only_when_somebody_says_so(monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("54 runs, 5,304 queries in 3 parts: about 88 minutes here")
 
 
-def test_a_small_sweep_starts_without_a_pilot(monkeypatch):
-    monkeypatch.setattr(planning, "_pilot", None)
-    assert len(sweep.run(GRIDS, confirm=True, progress=False, **CALL)) == 54
-
-
 def test_the_command_refuses_a_large_comparison_where_nobody_can_be_asked(tmp_path, monkeypatch):
     from driftopt.cli import compare as command
 

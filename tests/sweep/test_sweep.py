@@ -21,7 +21,7 @@ from driftopt.drivers.simulation import simulate
 from driftopt.problems.synthetic import kink
 from driftopt.pytree import module, static
 from driftopt.rng.seeds import lane_seed
-from driftopt.sweep import execution, grid, parts, table, tuning
+from driftopt.sweep import execution, grid, parts, tuning
 from support.bowl import Bowl
 
 PROBLEMS = [kink(3, rng=1), kink(3, rng=2)]
@@ -31,7 +31,6 @@ GRIDS = [
     grid("zo-co", step=[0.05], radius=[0.3]),
 ]
 SHARED = {"budget": 120, "names": ["a", "b"], "progress": False}
-TUNED = {**SHARED, "development": [1], "held_out": [2]}
 
 
 def same(one: sweep.Runs, other: sweep.Runs) -> None:
@@ -209,12 +208,6 @@ def test_a_full_disk_loses_nothing_finished(runs, tmp_path, monkeypatch):
     same(runs, again)
 
 
-def test_a_folder_that_cannot_be_is_a_clear_message(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(sweep.ResultsError, match=r"cannot write into.*choose another place"):
-        sweep.run(GRIDS, PROBLEMS, seeds=[1], folder=tmp_path / "file" / "results", **SHARED)
-
-
 # Selection
 
 
@@ -275,12 +268,6 @@ def test_an_accelerator_with_room_runs_both_lists_of_seeds_at_once(room, monkeyp
     assert here.held_out.columns["queries"].tolist() == there.held_out.columns["queries"].tolist()
 
 
-@pytest.mark.parametrize("together", [1, "yes", 0.5])
-def test_together_is_a_yes_a_no_or_left_open(together):
-    with pytest.raises(ValueError, match="together must be True or False"):
-        sweep.tune(GRIDS, PROBLEMS, development=[1], held_out=[2], together=together, **SHARED)
-
-
 def test_tuned_runs_are_the_selected_configurations_on_fresh_seeds():
     tuned = sweep.tune(
         GRIDS, PROBLEMS, development=[1, 2], held_out=[11, 12, 13], evaluate_every=60, **SHARED
@@ -306,22 +293,6 @@ def test_the_tidy_table_and_its_manifest(runs: sweep.Runs):
     assert frame.height == len(runs)
     manifest = json.loads(json.dumps(runs.manifest))
     assert {"versions", "seeds", "grids", "data_checksums", "duration_s", "queries"} <= set(manifest)
-
-
-def test_runs_show_themselves_in_a_notebook(runs: sweep.Runs, monkeypatch):
-    page = runs._repr_html_()
-    assert page.count("<tr") == 1 + 6  # three methods on two instances
-    assert repr(runs).split("(")[1].split(":")[0] in page
-    monkeypatch.setattr(table, "SHOWN", 4)
-    assert "and 2 further rows" in runs._repr_html_()
-    assert "∞" in runs.where(method="zo-o2nc-1pt", configuration=4)._repr_html_()  # no run could begin
-    assert "<tr" in runs.rows(np.zeros(len(runs), bool))._repr_html_()
-
-
-def test_what_was_tuned_prints_its_runs_and_not_its_record():
-    shown = repr(sweep.tune([grid("zo-co", step=0.1, radius=0.3)], PROBLEMS, **TUNED))
-    assert "held_out=Runs(" in shown
-    assert "manifest" not in shown
 
 
 def test_bad_input_is_refused_at_the_door():
@@ -377,8 +348,3 @@ def test_metrics_that_are_no_numbers_are_refused_at_once(figures, says):
     problem = Measured(jnp.zeros(3), figures)
     with pytest.raises(ValueError, match=says):
         sweep.run([grid("zo-sph", step=[0.1], radius=0.5)], [problem], budget=100, seeds=[1], metrics=True)
-
-
-def test_metrics_of_a_problem_without_any_are_refused_at_once():
-    with pytest.raises(ValueError, match=r"needs a problem with metrics\(x\); Kink has none"):
-        sweep.run([grid("zo-sph", step=[0.1], radius=0.5)], PROBLEMS, budget=100, seeds=[1], metrics=True)
