@@ -54,15 +54,15 @@ STUDY: dict[str, Any] = {
 }
 OPTIONS = {  # the same on the command line
     **{name: value for name, value in STUDY.items() if name not in ("params", "lease")},
-
-        "x0": "1,2",
-        "names": "a,b",
-        "bounds": "-9:9",
-        "direction": "minimize",
-        "max_change": 3,
-        "grid": "0.5"
-    ,
-    "param": "step=0.1", "lease_days": 1, "guard": 60,
+    "x0": "1,2",
+    "names": "a,b",
+    "bounds": "-9:9",
+    "direction": "minimize",
+    "max_change": 3,
+    "grid": "0.5",
+    "param": "step=0.1",
+    "lease_days": 1,
+    "guard": 60,
 }
 AMENDED = {"id": 1, "reason": "a holiday", "who": "me"}
 
@@ -86,10 +86,23 @@ def drivers(folder: Path) -> dict[str, Entry]:
     problem, method = problems.kink(2), methods.get("zo-sph", radius=0.5, step=0.01)
     steps, fresh = sweep.grid("zo-sph", radius=0.5, step=[0.01, 0.02]), itertools.count()
     minimized: dict[str, Any] = {
-        "fun": noisy, "x0": [1.0, 2.0], "budget": 20, "radius": 0.5, "method": "zo-sph", "rng": 0,
-        "params": {"step": 0.01}, "bounds": [(-9, 9), (-9, 9)], "direction": "minimize", "args": (),
-        "final_queries": 2, "settle": 1, "callback": None, "vectorized": False, "progress": False,
-        "loss": None, "model": None,
+        "fun": noisy,
+        "x0": [1.0, 2.0],
+        "budget": 20,
+        "radius": 0.5,
+        "method": "zo-sph",
+        "rng": 0,
+        "params": {"step": 0.01},
+        "bounds": [(-9, 9), (-9, 9)],
+        "direction": "minimize",
+        "args": (),
+        "final_queries": 2,
+        "settle": 1,
+        "callback": None,
+        "vectorized": False,
+        "progress": False,
+        "loss": None,
+        "model": None,
     }
     run: dict[str, Any] = {
         "method": method,
@@ -100,8 +113,12 @@ def drivers(folder: Path) -> dict[str, Entry]:
     }
     listed = {"grids": [steps], "problems": [problem], "names": ["a"], "x0": [0.0, 1.0], "budget": 20}
     compared: dict[str, Any] = {
-        "methods": {"zo-sph": {"radius": 0.5, "step": 0.01}}, "budget": 20, "development": 1,
-        "held_out": 2, "x0": [0.0, 1.0], "progress": False,
+        "methods": {"zo-sph": {"radius": 0.5, "step": 0.01}},
+        "budget": 20,
+        "development": 1,
+        "held_out": 2,
+        "x0": [0.0, 1.0],
+        "progress": False,
     }
     table = {**compared, "problem": "kink", "problem_options": {"dim": 2}, "evaluate_every": 10}
     measured = {"oracle": noisy, "x": [0.0, 1.0], "pairs": 12, "rng": 0, "radius": 0.5, "confidence": 0.9}
