@@ -1,7 +1,6 @@
 """Methods and problems as tables, made from the registries: a new one appears by joining its registry."""
 
 from driftopt import methods, problems
-from driftopt.methods.parameters import meaning
 
 
 def method_tables() -> str:
@@ -18,12 +17,11 @@ def method_tables() -> str:
 def one_method(name: str) -> list[str]:
     """A heading, what the method is, and one row a parameter."""
     entry = methods.entry(name)
-    defaults = entry.defaults
     lines = [f"### `{name}` {{ #{anchor(name)} }}", "", f"{entry.summary[0].upper()}{entry.summary[1:]}.", ""]
     lines += ["| parameter | default | meaning |", "|---|---|---|"]
-    for parameter in entry.parameters:
-        default = f"`{defaults[parameter]!r}`" if parameter in defaults else "must be given"
-        lines.append(f"| `{parameter}` | {default} | {cell(meaning(name, parameter))} |")
+    for one in entry.described():
+        default = "must be given" if one.required else f"`{one.default!r}`"
+        lines.append(f"| `{one.name}` | {default} | {cell(one.meaning)} |")
     return lines
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from driftopt import methods, problems, theory
 from driftopt.cli import app
-from driftopt.methods.parameters import meaning
 from driftopt.problems import registry
 
 NUMBERS = ["--dim", "12", "--lipschitz", "1", "--noise", "0.5", "--gap", "1", "--epsilon", "0.1"]
@@ -76,7 +75,7 @@ def test_problems_as_json_and_one_whose_package_says_nothing(driftopt, monkeypat
 def test_one_method_with_what_its_parameters_mean(driftopt):
     code, out, _ = driftopt("methods", "auto")
     assert code == 0
-    assert meaning("auto", "radius") in " ".join(out.split())
+    assert methods.entry("auto").described()[0].meaning in " ".join(out.split())
     code, _, err = driftopt("methods", "autos")
     assert code == 2
     assert "did you mean auto" in err

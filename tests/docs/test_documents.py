@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from driftopt import methods, simulate
-from driftopt.methods import estimators, registry
+from driftopt.methods import estimators, o2nc
 from driftopt.problems import kink
 
 ROOT = Path(__file__).parents[2]
@@ -17,8 +17,8 @@ def test_a_new_method_in_ten_lines(monkeypatch):
     assert len([row for row in (estimator + line).splitlines() if row.strip()]) <= 10
     names = dict(vars(estimators))
     exec(estimator, names)
-    added = eval(line, {**vars(registry), "Forward": names["Forward"]})
-    monkeypatch.setattr(registry, "_REGISTRY", {**registry._REGISTRY, **added})
+    added = eval(line, {**vars(o2nc), "Forward": names["Forward"]})
+    monkeypatch.setattr(o2nc, "ENTRIES", {**o2nc.ENTRIES, **added})
     (name,) = added
     problem = kink(3, noise=0.1)
     trace = simulate(methods.get(name, radius=0.3, step=0.002), problem, budget=2000)

@@ -36,14 +36,13 @@ def methods(name: str | None = None, /, *, json: Flag = False) -> None:
 
 
 def _as_data(name: str) -> dict[str, Any]:
-    from driftopt.methods.parameters import described
     from driftopt.methods.registry import entry
 
     line = entry(name)
     parameters = [
         {"name": one.name, "meaning": one.meaning}
         | ({"required": True} if one.required else {"default": one.default})
-        for one in described(name)
+        for one in line.described()
     ]
     facts = {
         "name": name,
@@ -92,7 +91,6 @@ def _print_one(name: str) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from driftopt.methods.parameters import described
     from driftopt.methods.registry import entry
     from driftopt.plugins import brought_by
 
@@ -100,6 +98,6 @@ def _print_one(name: str) -> None:
     console.print(f"[bold]{name}[/bold]: {line.summary}", soft_wrap=True)
     console.print(f"sees {line.sees_words}; finds {_a(line.finds)}; {brought_by(line.provider)}\n")
     table = Table("parameter", "default", "meaning", box=None, pad_edge=False)
-    for one in described(name):
+    for one in line.described():
         table.add_row(one.name, "needed" if one.required else Text(str(one.default)), Text(one.meaning))
     console.print(table)

@@ -70,12 +70,14 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
+from driftopt import checks
 from driftopt.method import Method
 from driftopt.methods import auto_doubt, auto_retreat, auto_wild, directions
 from driftopt.methods.auto_evenness import Evenness
 from driftopt.methods.auto_retreat import Level
 from driftopt.methods.auto_spread import PRIOR, Spread, bounded, median
 from driftopt.methods.auto_state import CENTRE, State, asked_at_x, at_centre, middle_of
+from driftopt.methods.entry import Entry
 from driftopt.pytree import module, static
 
 BOOST = 0.8  # longer steps where trials cost nothing yet,
@@ -520,3 +522,44 @@ def _length(vector: Array) -> Array:
     longest = jnp.max(jnp.abs(vector), axis=0)
     unit = jnp.where(longest > 0, longest, 1)
     return longest * jnp.sqrt(jnp.sum((vector / unit) ** 2, axis=0))
+
+
+def _auto(
+    radius: Any,
+    max_radius: Any = None,
+    budget: int | None = None,
+    directions: Any = 1,
+    edition: Any = EDITION,
+) -> Method:
+    """The walk that needs no tuning.
+
+    Args:
+        radius: a first guess of how far from the current decision a trial should be, in the units of x. The
+            method makes its trials smaller where large ones cost too much, and larger where small ones tell
+            too little, so a wrong guess costs little.
+        max_radius: a promise: no trial is farther than this from the current decision. None: the method
+            may go as far as it finds worth while, within the bounds.
+        directions: pairs of trials asked at once, around one decision; `parallel` of a study sets it.
+            It sets a shape, so it is one number for a method.
+        edition: of the rule: 10, or 9, which doubted walks that had surely come down, or 8, which lost its
+            scale where one of the first answers was taken back, or 7, which after few deployments recommended
+            less of its walk than it could have, or 6, which single answers of a heavy tail could lead astray,
+            or 5, which also noticed late that it was lost where noise grows with the radius, or 4, whose
+            trials could run away where answers are heavy-tailed, or 3, which often took tidy answers for wild
+            ones, or 2, which noticed a wild one among the first two late. A study writes it down and goes on
+            with it; leave it out elsewhere.
+    """
+    if checks.shape("edition", edition) not in range(2, EDITION + 1):
+        raise ValueError(f"edition must be 2 to {EDITION}, got {checks.brief(edition)}")
+    return Auto(radius, max_radius, budget, directions, checks.shape("edition", edition))
+
+
+ENTRIES = {
+    "auto": Entry(
+        _auto,
+        "two points, no tuning: a first guess of a length, and the budget",
+        {"radius": 0.5, "budget": 200},
+        {"max_radius": checks.positive},
+        pinned={"edition": EDITION},
+    )
+}

@@ -27,6 +27,7 @@ from jax.typing import ArrayLike
 
 from driftopt.method import Method
 from driftopt.methods import directions
+from driftopt.methods.entry import Entry
 from driftopt.pytree import module, static
 
 STEP = 2.0  # λ/δ: N steps of pure noise lead about this many radii away
@@ -146,3 +147,10 @@ class Auto1(Method):
 
     def _at_centre(self, state: State) -> Array:
         return state.told % CENTRE == CENTRE - 1
+
+
+ENTRIES = {
+    "auto-1": Entry(
+        Auto1, "auto as older studies began it: its radius never grows", {"radius": 0.5, "budget": 200}
+    )
+}

@@ -21,7 +21,9 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
+from driftopt import checks
 from driftopt.method import Method
+from driftopt.methods.entry import Entry
 from driftopt.oracle import Observed, Sight, mean_formula
 from driftopt.pytree import module, static
 
@@ -44,25 +46,34 @@ class State(NamedTuple):
 
 @module
 class ConfidenceBounds(Method):
-    """One point an iteration, held for n of them; F is computed at every point of the grid."""
+    """One point an iteration, held for n of them; F is computed at every point of the grid.
+
+    Args:
+        low: the smallest value of every coordinate.
+        high: the largest.
+        sensitivity: L_z ε: how far the mean of F moves, at most, when the data's decision moves by 1.
+        complexity: C, a bound on the Rademacher complexity of F; 0 trusts that few values are enough.
+        tolerance: γ of the first phase, in the units of F.
+        grid: points of the grid in each coordinate.
+    """
 
     sees: ClassVar[Sight] = Sight.OBSERVATIONS
 
     low: ArrayLike
     high: ArrayLike
     sensitivity: ArrayLike  # L_z ε: how far F's mean moves, at most, when Ξ's decision moves by 1
-    complexity: ArrayLike  # C
-    tolerance: ArrayLike  # γ of the first phase
-    batch: ArrayLike  # m_0
-    grid: int = static()  # points of the grid in each coordinate
-    horizon: int | None = static(default=None)  # T
+    complexity: ArrayLike = 0.0  # C
+    tolerance: ArrayLike = 1.0  # γ of the first phase
+    batch: ArrayLike = 10  # m_0
+    grid: int = static(default=21)  # points of the grid in each coordinate
+    budget: int | None = static(default=None)  # T
 
     @property
     def radius(self) -> ArrayLike:  # pyright: ignore[reportIncompatibleVariableOverride]
         return 0.0  # every query is at a decision of the grid
 
     def for_budget(self, budget: int) -> "Method":
-        return self if self.horizon is not None else replace(self, horizon=budget)
+        return self if self.budget is not None else replace(self, budget=budget)
 
     def points(self, dim: int) -> int:
         if dim > LARGEST:
@@ -140,5 +151,35 @@ class ConfidenceBounds(Method):
         return jnp.asarray(self.tolerance, state.x.dtype) * 0.5 ** state.phase.astype(state.x.dtype)
 
     def _deployments(self, tolerance: Array) -> Array:
-        horizon = jnp.log(jnp.asarray(max(self.horizon or 2, 2), tolerance.dtype))
+        horizon = jnp.log(jnp.asarray(max(self.budget or 2, 2), tolerance.dtype))
         return jnp.ceil((2 * self.complexity + 3 * jnp.sqrt(horizon)) ** 2 / (tolerance**2 * self.batch))
+
+
+def _not_negative(name: str, value: Any) -> Any:
+    number = checks.finite(name, value)
+    if not (number >= 0).all():
+        raise ValueError(f"{name} must be finite and >= 0, got {checks.brief(value)}")
+    return value if isinstance(value, float) else number[()]
+
+
+ENTRIES = {
+    "pcb": Entry(
+        ConfidenceBounds,
+        "elimination by performative confidence bounds, d ≤ 3 (Jagadeesan et al. 2022)",
+        {
+            "low": -1.0,
+            "high": 1.0,
+            "sensitivity": 1.0,
+            "tolerance": 4.0,
+            "batch": 5,
+            "grid": 5,
+            "budget": 200,
+        },
+        {
+            "sensitivity": checks.positive,
+            "complexity": _not_negative,
+            "tolerance": checks.positive,
+            "grid": checks.shape,
+        },
+    )
+}

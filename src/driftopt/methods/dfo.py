@@ -11,15 +11,19 @@ counts less by the factor λ. (The factor d/δ_k makes the step one along an est
 it the method does not descend at its stated rate.)
 """
 
+from math import log
 from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
+from driftopt import checks
 from driftopt.method import Method
 from driftopt.methods import directions
+from driftopt.methods.entry import Entry
 from driftopt.oracle import Sight
 from driftopt.pytree import module
 
@@ -94,3 +98,47 @@ class DFO(Method):
 
     def _direction(self, state: State, drawn: Any) -> Array:
         return jnp.where(state.position == 0, drawn[0], state.direction)
+
+
+def _dfo(
+    radius: Any,
+    step: Any,
+    forget: Any = 0.5,
+    mixing: float = 0.5,
+    hold: Any = None,
+    step_power: Any = 2 / 3,
+    radius_power: Any = 1 / 6,
+) -> DFO:
+    """One-point steps on two time scales.
+
+    Args:
+        radius: δ_0, the radius of the first stage; the theorem's grows as d^(1/6).
+        step: η_0, the step of the first stage; the theorem's falls as d^(−2/3).
+        forget: λ, what an earlier deployment of a stage counts for against the next one: above 0, at most 1.
+        mixing: ρ, the share of its state that the world keeps from one deployment to the next.
+        hold: τ_0: a stage k is held for max(1, ⌊τ_0 log(1 + k)⌋) deployments. None: 2/log(1/max(ρ, λ)), the
+            theorem's.
+        step_power: α, how fast steps fall.
+        radius_power: β, how fast the radius falls.
+    """
+    if hold is None:
+        slowest = max(float(np.max(forget)), mixing)
+        if not 0 < slowest < 1:
+            raise ValueError(f"forget and mixing must be above 0 and below 1, or give hold; got {slowest}")
+        hold = 2 / log(1 / slowest)
+    return DFO(radius, step, forget, hold, step_power, radius_power)
+
+
+ENTRIES = {
+    "dfo": Entry(
+        _dfo,
+        "one point on two time scales, for a world with memory (Liu, Li and Wai 2024)",
+        checks={
+            "forget": checks.positive,
+            "mixing": checks.number,
+            "hold": checks.positive,
+            "step_power": checks.positive,
+            "radius_power": checks.positive,
+        },
+    )
+}

@@ -16,8 +16,10 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
+from driftopt import checks
 from driftopt.method import Method
 from driftopt.methods import directions
+from driftopt.methods.entry import Entry
 from driftopt.oracle import Sight
 from driftopt.pytree import module
 
@@ -32,7 +34,11 @@ class State(NamedTuple):
 
 @module
 class Epochs(Method):
-    """Every deployment is an answer; only the last of an epoch moves the iterate."""
+    """Every deployment is an answer; only the last of an epoch moves the iterate.
+
+    Args:
+        hold: n, deployments of one decision, of which the last is used.
+    """
 
     sees: ClassVar[Sight] = Sight.MEMORY
     broadcasts: ClassVar[bool] = True
@@ -40,9 +46,9 @@ class Epochs(Method):
 
     radius: ArrayLike
     step: ArrayLike
-    hold: ArrayLike  # n
-    low: ArrayLike | None  # Π projects every coordinate between these two; None: an open side
-    high: ArrayLike | None
+    hold: ArrayLike = 10  # n
+    low: ArrayLike | None = None  # Π projects every coordinate between these two; None: an open side
+    high: ArrayLike | None = None
 
     def points(self, dim: int) -> int:
         return 1
@@ -75,3 +81,13 @@ class Epochs(Method):
 
     def recommend(self, state: State) -> Array:
         return state.x
+
+
+ENTRIES = {
+    "zo-epoch": Entry(
+        Epochs,
+        "one point, held until the world is at rest (Ray et al. 2022)",
+        {"radius": 0.5, "step": 0.01, "hold": 3},
+        {"hold": checks.count},
+    )
+}

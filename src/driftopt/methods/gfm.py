@@ -24,8 +24,10 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
+from driftopt import checks
 from driftopt.method import Method
 from driftopt.methods import directions, output_rules
+from driftopt.methods.entry import Entry
 from driftopt.methods.estimators import TwoPoint
 from driftopt.methods.sgd import SGD
 from driftopt.oracle import Sight
@@ -128,3 +130,40 @@ class GFMPlus(Method):
 
     def _gradient(self, values: Array, u: Array) -> Array:
         return TwoPoint(count=len(u)).gradient(values, u, jnp.asarray(self.radius), values[0])
+
+
+def _gfm(
+    radius: Any, step: Any, directions: Any = 1, batch: Any = 1, block: Any = 1, output: str = "random-block"
+) -> GFM:
+    return GFM(radius, step, block, batch, TwoPoint(directions), output)
+
+
+def _gfm_plus(
+    radius: Any,
+    step: Any,
+    period: Any = 10,
+    pairs: Any = 1,
+    fresh_pairs: Any = None,
+    output: str = "random-block",
+) -> GFMPlus:
+    """Descent with a recursive correction.
+
+    Args:
+        period: m: every m-th iteration the estimate is made afresh.
+        pairs: b, pairs in between, at two centres each: 4b queries.
+        fresh_pairs: b′, pairs of a fresh estimate: 2b′ queries. None: m times b.
+    """
+    if fresh_pairs is None:
+        fresh_pairs = checks.shape("period", period) * pairs
+    return GFMPlus(radius, step, period, pairs, fresh_pairs, output)
+
+
+ENTRIES = {
+    "gfm": Entry(_gfm, "SGD on two points under the same noise (Lin, Zheng and Jordan 2022)"),
+    "gfm+": Entry(
+        _gfm_plus,
+        "gfm with recursive variance reduction (Chen, Xu and Luo 2023)",
+        {"radius": 0.5, "step": 0.01, "period": 4, "pairs": 2},
+        {"period": checks.count, "pairs": checks.shape, "fresh_pairs": checks.shape},
+    ),
+}

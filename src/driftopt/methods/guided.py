@@ -21,9 +21,10 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
+from driftopt import checks
 from driftopt.methods import directions
-from driftopt.methods.ogvr import Scheduled
-from driftopt.methods.schedules import Schedule
+from driftopt.methods.entry import Entry
+from driftopt.methods.ogvr import EXAMPLE, Scheduled
 from driftopt.oracle import Observed, Sight, mean_formula
 from driftopt.pytree import module, static
 
@@ -43,13 +44,19 @@ class State(NamedTuple):
 
 @module
 class Guided(Scheduled):
-    """What the two have in common: how a direction is mixed, and the step along it."""
+    """The parts that both methods share: how a direction is mixed, and the step along it.
+
+    Args:
+        free: the share of the direction that is not guided at the start, from 0 to 1: the paper's α₀.
+        trust: how slowly the guide is given up: 1 − α falls by this factor in every iteration.
+    """
 
     sees: ClassVar[Sight] = Sight.GRADIENTS
 
-    schedule: Schedule
-    free: ArrayLike  # α_0: the share of the direction that is not guided
-    trust: ArrayLike  # γ: how slowly the guide is given up
+    radius: ArrayLike = 0.2  # μ_0
+    step: ArrayLike = 0.01  # β
+    free: ArrayLike = 0.0  # α_0: the share of the direction that is not guided
+    trust: ArrayLike = 0.98  # γ: how slowly the guide is given up
 
     def points(self, dim: int) -> int:
         return 2
@@ -66,12 +73,12 @@ class Guided(Scheduled):
         return jnp.sqrt(free / len(state.x)) * drawn.z[0] + along
 
     def _both_sides(self, state: State, drawn: Noise, k: Array) -> Array:
-        move = self.schedule.radius_at(k, state.x) * self._direction(state, drawn, k)
+        move = self.radius_at(k, state.x) * self._direction(state, drawn, k)
         return jnp.stack([state.x + move, state.x - move])
 
     def _step(self, state: State, values: Array, drawn: Noise, k: Array) -> Array:
-        slope = (values[0] - values[1]) / (2 * self.schedule.radius_at(k, state.x))
-        return state.x - self.schedule.step_at(k, state.x) * slope * self._direction(state, drawn, k)
+        slope = (values[0] - values[1]) / (2 * self.radius_at(k, state.x))
+        return state.x - self.step_at(k, state.x) * slope * self._direction(state, drawn, k)
 
 
 @module
@@ -82,9 +89,9 @@ class NewSamples(Guided):
 
     def samples(self, count: ArrayLike, dim: int) -> Any:
         told: Any = count
-        return self.schedule.batch_at(told // 2) * np.array([1, 0]) + self.schedule.batch_at(told // 2) * (
-            told % 2
-        ) * np.array([0, 1])
+        return self.batch_at(told // 2) * np.array([1, 0]) + self.batch_at(told // 2) * (told % 2) * np.array(
+            [0, 1]
+        )
 
     def init(self, key: Array, x0: Array, like: Observed | None = None) -> State:
         return State(key, jnp.zeros((), jnp.int32), x0, jnp.zeros_like(x0), ())
@@ -112,10 +119,10 @@ class NewSamples(Guided):
 class OldSamples(Guided):
     """GZO-HS. Before the first answer there is no guide: with α_0 = 0 the first step is 0."""
 
-    window: int = static()
+    window: int = static(default=10)
 
     def samples(self, count: ArrayLike, dim: int) -> Any:
-        return np.ones(2, np.int32) * self.schedule.batch_at(count)
+        return np.ones(2, np.int32) * self.batch_at(count)
 
     def init(self, key: Array, x0: Array, like: Observed | None = None) -> State:
         assert like is not None
@@ -143,3 +150,26 @@ def _first(xi: Any) -> Any:
 def _normalised(vector: Array) -> Array:
     norm = jnp.sqrt(jnp.sum(vector * vector))
     return jnp.where(norm > 0, vector / jnp.where(norm > 0, norm, 1), 0)
+
+
+def _share(name: str, value: Any) -> Any:
+    share = checks.finite(name, value)
+    if not ((share >= 0) & (share <= 1)).all():
+        raise ValueError(f"{name} must be between 0 and 1, got {checks.brief(value)}")
+    return value if isinstance(value, float) else share[()]
+
+
+ENTRIES = {
+    "gzo-ns": Entry(
+        NewSamples,
+        "two points along a guided direction, new ξ for the guide (Hikima 2025)",
+        EXAMPLE,
+        {"free": _share, "trust": checks.positive},
+    ),
+    "gzo-hs": Entry(
+        OldSamples,
+        "gzo-ns with the guide from past ξ",
+        {**EXAMPLE, "window": 3, "free": 0.2},
+        {"free": _share, "trust": checks.positive},
+    ),
+}

@@ -9,15 +9,17 @@ ICML 2022, eq. (11).
 With β = 1 and α = 0 it is descent on the residual estimate, Option II's.
 """
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
+from driftopt import checks
 from driftopt.method import Method
 from driftopt.methods import directions
+from driftopt.methods.entry import Entry
 from driftopt.pytree import module
 
 
@@ -32,16 +34,21 @@ class State(NamedTuple):
 
 @module
 class HLF(Method):
-    """The first answer is h_0 and moves nothing."""
+    """The first answer is h_0 and moves nothing.
+
+    Args:
+        filter: β of the high-pass filter, between 0 and 2; 1 is the residual estimate.
+        momentum: α of the low-pass filter, at least 0 and below 1.
+    """
 
     warmup: ClassVar[int] = 1
     broadcasts: ClassVar[bool] = True
 
     radius: ArrayLike  # r
     step: ArrayLike  # η
-    filter: ArrayLike  # β
-    momentum: ArrayLike  # α
-    batch: ArrayLike
+    filter: ArrayLike = 1.0  # β
+    momentum: ArrayLike = 0.9  # α
+    batch: ArrayLike = 1
 
     def points(self, dim: int) -> int:
         return 1
@@ -66,3 +73,19 @@ class HLF(Method):
 
     def recommend(self, state: State) -> Array:
         return state.x
+
+
+def _below_one(name: str, value: Any) -> Any:
+    share = checks.finite(name, value)
+    if not ((share >= 0) & (share < 1)).all():
+        raise ValueError(f"{name} must be at least 0 and below 1, got {checks.brief(value)}")
+    return value if isinstance(value, float) else share[()]
+
+
+ENTRIES = {
+    "hlf-szo": Entry(
+        HLF,
+        "one-point residual with high-pass and low-pass filters (Chen, Tang and Li 2022)",
+        checks={"filter": checks.positive, "momentum": _below_one},
+    )
+}

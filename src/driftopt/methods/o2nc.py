@@ -5,6 +5,7 @@ y_t = x_{t−1} + s_t Δ_t,  s_t ~ Unif[0, 1];   x_t = x_{t−1} + Δ_t
 g_t ≈ ∇f_δ(y_t) from noisy values;            Δ_{t+1} = the learner's answer, ‖Δ‖ ≤ D
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -15,8 +16,9 @@ from jax.typing import ArrayLike
 
 from driftopt.method import Method
 from driftopt.methods import output_rules
-from driftopt.methods.estimators import Estimator
-from driftopt.methods.learners import Learner, Round
+from driftopt.methods.entry import Entry
+from driftopt.methods.estimators import Estimator, Residual, TwoPoint
+from driftopt.methods.learners import OGD, AdaGradNorm, Learner, Round
 from driftopt.pytree import module, static
 from driftopt.shapes import Decision, Directions, Number, Points, Values
 
@@ -115,3 +117,33 @@ def _mean(values: Values) -> Number:
     """The mean of the p values; the sum of huge ones is cut at the largest number."""
     largest = np.finfo(values.dtype).max
     return jnp.clip(jnp.sum(values, axis=0), -largest, largest) / values.shape[0]
+
+
+def _with(estimator: Callable[..., Estimator]) -> Callable[..., O2NC]:
+    def build(
+        radius: Any,
+        step: Any = None,
+        block: Any = 10,
+        batch: Any = 1,
+        output: str = "final",
+        directions: Any = 1,
+    ) -> O2NC:
+        """ZO-O2NC on one estimator.
+
+        Args:
+            step: step size of the online learner, the paper's η. None: no step is needed, each step is
+                D/(G√M) with G estimated from the gradients seen so far (AdaGrad-norm).
+            block: iterations in a block, the paper's M (T in its experiments). The increment starts again
+                from 0 in every block, and no increment is longer than radius/block. `minimize` and `Study`
+                take T^(2/3) of T iterations when neither `block` nor `step` is given.
+        """
+        learner = AdaGradNorm() if step is None else OGD(step)
+        return O2NC(radius, block, batch, learner, estimator(count=directions), output)
+
+    return build
+
+
+ENTRIES = {
+    "zo-o2nc-2pt": Entry(_with(TwoPoint), "ZO-O2NC, Option I: two points on the sphere"),
+    "zo-o2nc-1pt": Entry(_with(Residual), "ZO-O2NC, Option II: one-point residual"),
+}

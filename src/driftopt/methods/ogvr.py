@@ -24,26 +24,41 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
+from driftopt import checks
 from driftopt.method import Method
 from driftopt.methods import directions
+from driftopt.methods.entry import Entry
 from driftopt.methods.estimators import TwoPoint
-from driftopt.methods.schedules import Schedule
 from driftopt.oracle import Observed, Sight, mean_formula
 from driftopt.pytree import module, static
 
 
+@module
 class Scheduled(Method):
-    """What the two have in common: numbers from a schedule."""
+    """A radius that shrinks to a smallest one, a step that decays, a batch that grows.
 
-    schedule: Schedule
+    μ_k = max(γᵏ μ_0, μ_min),   β_k = β ϱᵏ,   m_k = m_0 + g k
+    """
 
-    @property
-    def batch(self) -> ArrayLike:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.schedule.batch
+    radius: ArrayLike = 0.19  # μ_0
+    step: ArrayLike = 1e-3  # β
+    decay: ArrayLike = 0.95  # ϱ
+    shrink: ArrayLike = 0.95  # γ
+    smallest: ArrayLike = 1e-4  # μ_min
+    batch: ArrayLike = 30  # m_0
+    growth: ArrayLike = 2  # g
 
-    @property
-    def radius(self) -> ArrayLike:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.schedule.radius
+    def radius_at(self, k: Array, like: Array) -> Array:
+        """μ_k, in the precision of `like`."""
+        return jnp.maximum(self.radius * self.shrink ** k.astype(like.dtype), self.smallest)
+
+    def step_at(self, k: Array, like: Array) -> Array:
+        """β_k."""
+        return jnp.asarray(self.step * self.decay ** k.astype(like.dtype))
+
+    def batch_at(self, k: Any) -> Any:
+        """m_k."""
+        return self.batch + self.growth * k
 
     def noise(self, key: Array, count: ArrayLike, dim: int) -> Array:
         return directions.gaussian(jax.random.fold_in(key, count), 1, dim)
@@ -64,15 +79,20 @@ class State(NamedTuple):
 
 @module
 class OGVR(Scheduled):
-    """The first answer is c_0; the k-th iteration of the paper is told as answer k + 1."""
+    """The first answer is c_0; answer k + 1 is the k-th iteration of the paper.
+
+    Args:
+        first: values at the start that make the first control value; they count.
+        trust: how much worse an old observation is for having been made elsewhere: the paper's M, in theory
+            L_ξ²α²/σ².
+    """
 
     sees: ClassVar[Sight] = Sight.OBSERVATIONS
     warmup: ClassVar[int] = 1
 
-    schedule: Schedule
-    first: ArrayLike  # values for c_0
-    trust: ArrayLike  # M: how much worse an old observation is for having been made elsewhere
-    window: int = static()  # s_max
+    first: ArrayLike = 20  # values for c_0
+    trust: ArrayLike = 0.1  # M: how much worse an old observation is for having been made elsewhere
+    window: int = static(default=10)  # s_max
 
     def points(self, dim: int) -> int:
         return 1
@@ -82,7 +102,7 @@ class OGVR(Scheduled):
 
     def samples(self, count: ArrayLike, dim: int) -> Any:
         k: Any = count
-        return np.ones(1, np.int32) * ((k > 0) * self.schedule.batch_at(k - 1) + (k == 0) * self.first)
+        return np.ones(1, np.int32) * ((k > 0) * self.batch_at(k - 1) + (k == 0) * self.first)
 
     def init(self, key: Array, x0: Array, like: Observed | None = None) -> State:
         nothing, control = jnp.zeros((), jnp.int32), jnp.zeros((), x0.dtype)
@@ -98,7 +118,7 @@ class OGVR(Scheduled):
         kept, mean = self._taken(values)
         begun, k = state.told > 0, state.told - 1
         gradient = (mean - state.control) / self._radius(state) * drawn[0]
-        x = jnp.where(begun, state.x - self.schedule.step_at(k + 1, state.x) * gradient, state.x)
+        x = jnp.where(begun, state.x - self.step_at(k + 1, state.x) * gradient, state.x)
         at = jnp.where(begun, k % self.window, self.window)  # out of range: c_0 leaves no record
         size = jnp.asarray(self.samples(state.told, 0)[0], jnp.int32)
         points, sizes, past = jax.tree.map(
@@ -114,7 +134,7 @@ class OGVR(Scheduled):
         return State(state.key, state.told + 1, x, jnp.where(begun, control, mean), points, sizes, past)
 
     def _radius(self, state: State) -> Array:
-        return self.schedule.radius_at(jnp.maximum(state.told - 1, 0), state.x)
+        return self.radius_at(jnp.maximum(state.told - 1, 0), state.x)
 
     def _room(self, x0: Array, like: Observed | None) -> Any:
         assert like is not None
@@ -156,13 +176,11 @@ class Pair(NamedTuple):
 class TwoPointScheduled(Scheduled):
     """g_k = 1/(2μ_k) (F̄(x_k + μ_k z_k; m_k) − F̄(x_k − μ_k z_k; m_k)) z_k, Algorithm 2."""
 
-    schedule: Schedule
-
     def points(self, dim: int) -> int:
         return 2
 
     def samples(self, count: ArrayLike, dim: int) -> Any:
-        return np.ones(2, np.int32) * self.schedule.batch_at(count)
+        return np.ones(2, np.int32) * self.batch_at(count)
 
     def init(self, key: Array, x0: Array) -> Pair:
         return Pair(key, jnp.zeros((), jnp.int32), x0)
@@ -174,8 +192,32 @@ class TwoPointScheduled(Scheduled):
         drawn, radius = self.drawn(state, noise), self._radius(state)
         gradient = TwoPoint(law="gaussian").gradient(values, drawn, radius, values[0])
         # As in Algorithm 1 the step has decayed once before it is first taken.
-        step = self.schedule.step_at(state.told + 1, state.x)
+        step = self.step_at(state.told + 1, state.x)
         return Pair(state.key, state.told + 1, state.x - step * gradient)
 
     def _radius(self, state: Pair) -> Array:
-        return self.schedule.radius_at(state.told, state.x)
+        return self.radius_at(state.told, state.x)
+
+
+# Small batches, so that a short run has steps.
+EXAMPLE = {"radius": 0.5, "step": 0.01, "batch": 3, "growth": 1}
+
+ENTRIES = {
+    "zo-ogvr": Entry(
+        OGVR,
+        "one point with a control value from past ξ (Hikima and Takeda 2025)",
+        {**EXAMPLE, "first": 2, "window": 3},
+        {"first": checks.count, "trust": checks.positive},
+    ),
+    "zo-ogvr-v": Entry(
+        Recorded,
+        "zo-ogvr from past values alone (our variant)",
+        {**EXAMPLE, "first": 2, "window": 3},
+        {"first": checks.count, "trust": checks.positive},
+    ),
+    "zo-ga-scheduled": Entry(
+        TwoPointScheduled,
+        "SGD on two points, Gaussian, with the schedule of zo-ogvr (its companion)",
+        EXAMPLE,
+    ),
+}

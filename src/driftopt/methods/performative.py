@@ -9,13 +9,16 @@ The first d steps are retraining's, for there is nothing to take differences of.
 the family is N(φ(x), Σ).
 """
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
+from driftopt import checks
+from driftopt.methods.entry import Entry
 from driftopt.methods.models import flattened, steadied
 from driftopt.methods.repeated import Retraining
 from driftopt.oracle import Observed, Sight, mean_formula, mean_over
@@ -34,15 +37,22 @@ class State(NamedTuple):
 
 @module
 class PerfGD(Retraining):
-    """Newest first: row 0 of the memory is where the batch just told was drawn."""
+    """Newest first: row 0 of the memory is where the newest batch was drawn.
+
+    Args:
+        batch: samples at each decision; they also give the data's mean and covariance, so at least 2.
+        window: H, past decisions whose data shows how the mean moves. Near the end decisions lie close
+            together and their differences are mostly noise, so a window that still holds the first ones is
+            steadier: a window of as many decisions as there are coordinates does not arrive.
+    """
 
     sees: ClassVar[Sight] = Sight.GRADIENTS
 
     step: ArrayLike
-    batch: ArrayLike
-    low: ArrayLike | None
-    high: ArrayLike | None
+    batch: ArrayLike = 50
     window: int = static(default=50)  # H
+    low: ArrayLike | None = None
+    high: ArrayLike | None = None
 
     def init(self, key: Array, x0: Array, like: Observed | None = None) -> State:  # pyright: ignore
         assert like is not None
@@ -71,3 +81,20 @@ class PerfGD(Retraining):
         gradient = gradient + jnp.where(state.told >= len(state.x), through, 0)
         x = jnp.clip(state.x - self.step * gradient, self.low, self.high)
         return State(state.key, state.told + 1, x, decisions, means)
+
+
+def _at_least_two(name: str, value: Any) -> Any:
+    count = checks.count(name, value)
+    if np.min(count) < 2:
+        raise ValueError(f"{name} must be at least 2, for a covariance; got {checks.brief(value)}")
+    return count
+
+
+ENTRIES = {
+    "perfgd": Entry(
+        PerfGD,
+        "gradient descent with the part through Ξ from past data (Izzo, Ying and Zou 2021)",
+        {"step": 0.1, "batch": 25, "window": 8},
+        {"batch": _at_least_two},
+    )
+}

@@ -23,8 +23,10 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
+from driftopt import checks
 from driftopt.method import Method
 from driftopt.methods import directions, solvers
+from driftopt.methods.entry import Entry
 from driftopt.methods.models import LinearGaussian, flattened, least_squares, unflattening
 from driftopt.oracle import Observed, Sight
 from driftopt.pytree import module, static
@@ -78,15 +80,19 @@ class Exploring(Method):
 
 @module
 class TwoStage(Exploring):
-    """A location family: only the mean moves, by Â, whatever the law around it."""
+    """A location family: only the mean moves, by Â, whatever the law around it.
+
+    Args:
+        radius: standard deviation of the explored decisions around the start, in every coordinate.
+    """
 
     sees: ClassVar[Sight] = Sight.OBSERVATIONS
 
-    radius: ArrayLike
-    low: ArrayLike | None
-    high: ArrayLike | None
+    radius: ArrayLike = 1.0
     budget: int | None = static(default=None)
     iterations: int = static(default=50)
+    low: ArrayLike | None = None
+    high: ArrayLike | None = None
 
     def explored(self, dim: int) -> int:
         return self.points(dim) // 2
@@ -106,15 +112,22 @@ class TwoStage(Exploring):
 
 @module
 class PlugIn(Exploring):
-    """`model` is the family: the problem's own, or the linear Gaussian one, which need not hold."""
+    """A parametric family of laws, fitted by maximum likelihood.
 
-    radius: ArrayLike
-    low: ArrayLike | None
-    high: ArrayLike | None
-    budget: int | None = static(default=None)
-    iterations: int = static(default=50)
-    draws: int = static(default=1000)
+    Args:
+        radius: standard deviation of the explored decisions around the start, in every coordinate.
+        model: "problem", the family of the problem or of `model=`; or "linear", ξ ~ N(b + Ax, Σ), whether or
+            not it holds.
+        draws: draws from the fitted model, in place of its expectation.
+    """
+
+    radius: ArrayLike = 1.0
     model: str = static(default="problem")
+    budget: int | None = static(default=None)
+    draws: int = static(default=1000)
+    iterations: int = static(default=50)
+    low: ArrayLike | None = None
+    high: ArrayLike | None = None
 
     @property
     def sees(self) -> Sight:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -131,3 +144,23 @@ class PlugIn(Exploring):
             return jnp.mean(jax.vmap(lambda key: values.loss(x, model.draw(fitted, key, x)))(keys))
 
         return self._settled(state, risk)
+
+
+def _model(name: str, value: Any) -> str:
+    return checks.choice(name, value, ("problem", "linear"))
+
+
+ENTRIES = {
+    "two-stage": Entry(
+        TwoStage,
+        "explore, fit a location family, minimise (Miller, Perdomo and Zrnic 2021)",
+        {"radius": 0.5, "budget": 40, "iterations": 20},
+    ),
+    "plug-in": Entry(
+        PlugIn,
+        "explore, fit a model of Ξ, minimise under it (Lin and Zrnic 2024)",
+        {"radius": 0.5, "budget": 40, "draws": 50, "iterations": 20},
+        {"model": _model, "draws": checks.shape},
+        finds="optimum of the model",
+    ),
+}

@@ -1,192 +1,35 @@
-"""The registry: a method's name, how to build it, its parameters and numbers that run anywhere.
-
-Longer than 300 lines for its first half, the table of methods.
-"""
+"""Methods by name: driftopt's own, those of installed packages, and those registered in this session."""
 
 import difflib
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from driftopt import checks, plugins
 from driftopt.method import Method, check_method
-from driftopt.methods import output_rules
-from driftopt.methods.auto import EDITION, Auto
-from driftopt.methods.auto_1 import Auto1
-from driftopt.methods.entry import EXAMPLES, Entry, written
-from driftopt.methods.estimators import Coordinate, Estimator, OnePoint, Residual, TwoPoint
-from driftopt.methods.learners import OGD, AdaGradNorm
-from driftopt.methods.o2nc import O2NC
-from driftopt.methods.sgd import SGD
+from driftopt.methods.entry import EXAMPLES, Entry, entry_of
 
-
-def _o2nc(estimator: Callable[..., Estimator]) -> Callable[..., Method]:
-    def build(
-        radius: Any,
-        step: Any = None,
-        block: Any = 10,
-        batch: Any = 1,
-        output: str = "final",
-        directions: Any = 1,
-    ) -> Method:
-        """ZO-O2NC on one estimator.
-
-        Args:
-            step: step size of the online learner, the paper's η. None: no step is needed, each step is
-                D/(G√M) with G estimated from the gradients seen so far (AdaGrad-norm).
-            block: iterations in a block, the paper's M (T in its experiments). The increment starts again
-                from 0 in every block, and no increment is longer than radius/block. `minimize` and `Study`
-                take T^(2/3) of T iterations when neither `block` nor `step` is given.
-        """
-        learner = AdaGradNorm() if step is None else OGD(checks.positive("step", step))
-        return O2NC(
-            radius=checks.positive("radius", radius),
-            block=checks.count("block", block),
-            batch=checks.count("batch", batch),
-            learner=learner,
-            estimator=estimator(count=checks.shape("directions", directions)),
-            output=checks.choice("output", output, output_rules.RULES),
-        )
-
-    return build
-
-
-def _sgd(estimator: Estimator, radius: Any, step: Any, block: Any, batch: Any, output: str) -> Method:
-    return SGD(
-        radius=checks.positive("radius", radius),
-        step=checks.positive("step", step),
-        block=checks.count("block", block),
-        batch=checks.count("batch", batch),
-        estimator=estimator,
-        output=checks.choice("output", output, output_rules.RULES),
-    )
-
-
-def _batched(estimator: Estimator) -> Callable[..., Method]:
-    """SGD whose cost is set by `batch`, samples a point."""
-
-    def build(radius: Any, step: Any, batch: Any = 1, block: Any = 1, output: str = "final") -> Method:
-        """Plain steps along one estimator.
-
-        Args:
-            block: iterates whose mean is one block's, for the output rules `last-block` and `random-block`;
-                the steps do not depend on it.
-        """
-        return _sgd(estimator, radius, step, block, batch, output)
-
-    return build
-
-
-def _directed(law: str, default_output: str = "final") -> Callable[..., Method]:
-    """SGD whose cost is set by `directions`, averaged in one estimate."""
-
-    def build(
-        radius: Any,
-        step: Any,
-        directions: Any = 1,
-        batch: Any = 1,
-        block: Any = 1,
-        output: str = default_output,
-    ) -> Method:
-        """Plain steps along a mean over directions.
-
-        Args:
-            block: iterates whose mean is one block's, for the output rules `last-block` and `random-block`;
-                the steps do not depend on it.
-        """
-        estimator = TwoPoint(count=checks.shape("directions", directions), law=law)
-        return _sgd(estimator, radius, step, block, batch, output)
-
-    return build
-
-
-def _auto(
-    radius: Any,
-    max_radius: Any = None,
-    budget: int | None = None,
-    directions: Any = 1,
-    edition: Any = EDITION,
-) -> Method:
-    """The walk that needs no tuning.
-
-    Args:
-        radius: a first guess of how far from the current decision a trial should be, in the units of x. The
-            method makes its trials smaller where large ones cost too much, and larger where small ones tell
-            too little, so a wrong guess costs little.
-        max_radius: a promise: no trial is farther than this from the current decision. None: the method
-            may go as far as it finds worth while, within the bounds.
-        directions: pairs of trials asked at once, around one decision; `parallel` of a study sets it.
-            It sets a shape, so it is one number for a method.
-        edition: of the rule: 10, or 9, which doubted walks that had surely come down, or 8, which lost its
-            scale where one of the first answers was taken back, or 7, which after few deployments recommended
-            less of its walk than it could have, or 6, which single answers of a heavy tail could lead astray,
-            or 5, which also noticed late that it was lost where noise grows with the radius, or 4, whose
-            trials could run away where answers are heavy-tailed, or 3, which often took tidy answers for wild
-            ones, or 2, which noticed a wild one among the first two late. A study writes it down and goes on
-            with it; leave it out elsewhere.
-    """
-    if checks.shape("edition", edition) not in range(2, EDITION + 1):
-        raise ValueError(f"edition must be 2 to {EDITION}, got {checks.brief(edition)}")
-    return Auto(
-        radius=checks.positive("radius", radius),
-        max_radius=None if max_radius is None else checks.positive("max_radius", max_radius),
-        budget=None if budget is None else checks.shape("budget", budget),
-        directions=checks.shape("directions", directions),
-        edition=checks.shape("edition", edition),
-    )
-
-
-def _auto_1(radius: Any, budget: int | None = None) -> Method:
-    """auto as it was before its radius could grow.
-
-    Args:
-        radius: how far from the current decision a trial may be, in the units of x. The method makes its own
-            trials smaller where large ones cost too much, never larger.
-    """
-    return Auto1(
-        radius=checks.positive("radius", radius),
-        budget=None if budget is None else checks.shape("budget", budget),
-    )
-
-
-_O2NC = ("radius", "step", "block", "batch", "output", "directions")
-_BATCHED = ("radius", "step", "batch", "block", "output")
-_DIRECTED = ("radius", "step", "directions", "batch", "block", "output")
-
-_REGISTRY: dict[str, Entry] = {
-    "auto": Entry(
-        _auto,
-        "two points, no tuning: a first guess of a length, and the budget",
-        ("radius", "max_radius", "budget", "directions", "edition"),
-        {"radius": 0.5, "budget": 200},
-        pinned={"edition": EDITION},
-    ),
-    "auto-1": Entry(
-        _auto_1,
-        "auto as older studies began it: its radius never grows",
-        ("radius", "budget"),
-        {"radius": 0.5, "budget": 200},
-    ),
-    "zo-o2nc-2pt": Entry(_o2nc(TwoPoint), "ZO-O2NC, Option I: two points on the sphere", _O2NC),
-    "zo-o2nc-1pt": Entry(_o2nc(Residual), "ZO-O2NC, Option II: one-point residual", _O2NC),
-    "zo-co": Entry(_batched(Coordinate()), "SGD on coordinate differences", _BATCHED),
-    "zo-sph": Entry(_directed("sphere"), "SGD on two points, sphere", _DIRECTED),
-    "zo-ga": Entry(_directed("gaussian"), "SGD on two points, Gaussian", _DIRECTED),
-    "zo-og": Entry(_batched(OnePoint()), "SGD on one point, sphere", _BATCHED),
-    "zo-sgd": Entry(
-        _directed("sphere", "random-block"), "mini-batch two-point SGD on f_δ, a random iterate", _DIRECTED
-    ),
-}
-
-
-def _own() -> dict[str, Entry]:
-    """All of driftopt's methods; those of the field load here, for whoever names another than the first."""
-    from driftopt.methods.field import FIELD
-
-    return {**_REGISTRY, **FIELD}
-
-
+# The files that end in ENTRIES, in the order of every list. A file loads when a name is asked for that is in
+# none of the files before it.
+FILES = [
+    "auto",
+    "auto_1",
+    "o2nc",
+    "sgd",
+    "ogvr",
+    "guided",
+    "dfo",
+    "epoch",
+    "gfm",
+    "same_sample",
+    "hlf",
+    "repeated",
+    "performative",
+    "plug_in",
+    "confidence",
+]
 GROUP = f"{plugins.OWN}.methods"  # of entry points
 _REGISTERED: dict[str, Entry] = {}  # while the program runs
 
@@ -213,15 +56,15 @@ def register(
         ValueError: where the name is driftopt's own or an installed package's.
     """
     checks.plain_name("name", name)
-    if name in _own() or name in _plugins():
+    if _own(name) or name in _plugins():
         raise ValueError(
             f"{name!r} is a method of {entry(name).provider} already; choose another name for yours"
         )
     provider = plugins.provider_of(build.build if isinstance(build, Entry) else build)
-    line = written(build, provider, summary, example)
+    line = entry_of(build, provider, summary, example)
     if example is not None:
         try:
-            line.build(**line.example)
+            line.built(**line.example)
         except Exception as error:
             raise ValueError(f"example must hold numbers that build the method: {error}") from error
     _REGISTERED[name] = line
@@ -229,7 +72,8 @@ def register(
 
 def names() -> tuple[str, ...]:
     """Every method's name: driftopt's own, those of installed packages, those registered meanwhile."""
-    return (*_own(), *_plugins(), *_REGISTERED)
+    own = (name for file in FILES for name in _entries_in(file))
+    return (*own, *_plugins(), *_REGISTERED)
 
 
 def entry(name: str, provider: str | None = None) -> Entry:
@@ -248,8 +92,8 @@ def entry(name: str, provider: str | None = None) -> Entry:
         )
     if provider is not None and not isinstance(provider, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(f"provider must be the name of a package, or None; got {checks.brief(provider)}")
-    # What is driftopt's own is found without looking at what else is installed.
-    line = _REGISTRY.get(name) or _own().get(name) or _REGISTERED.get(name) or _plugins().get(name)
+    # driftopt's own methods first: they are found without a look at the installed packages.
+    line = _own(name) or _REGISTERED.get(name) or _plugins().get(name)
     if line is not None:
         return line
     if (why := plugins.loaded(GROUP, _accepted).left_out.get(name)) is not None:
@@ -291,7 +135,7 @@ def get(name: str, **params: Any) -> Method:
         )
     if missing := [p for p in line.parameters if p not in line.defaults and p not in params]:
         raise ValueError(f"{name} needs {' and '.join(missing)}")
-    return check_method(line.build(**params))
+    return check_method(line.built(**params))
 
 
 def tried(name: str, params: Mapping[str, Any], radius: Any = None) -> Method:
@@ -312,12 +156,21 @@ def tried(name: str, params: Mapping[str, Any], radius: Any = None) -> Method:
     return get(name, **numbers)
 
 
+def _entries_in(file: str) -> dict[str, Entry]:
+    return import_module(f"driftopt.methods.{file}").ENTRIES
+
+
+def _own(name: str) -> Entry | None:
+    """driftopt's own entry of that name."""
+    return next((found for file in FILES if (found := _entries_in(file).get(name))), None)
+
+
 def _plugins() -> dict[str, Entry]:
     return plugins.loaded(GROUP, _accepted).usable
 
 
 def _accepted(plugin: plugins.Plugin) -> Entry:
     checks.plain_name("its name", plugin.name)
-    if plugin.name in _own():
+    if _own(plugin.name):
         raise ValueError("driftopt has a method of that name itself")
-    return written(plugin.value, plugin.provider)
+    return entry_of(plugin.value, plugin.provider)

@@ -18,6 +18,7 @@ from jax.typing import ArrayLike
 
 from driftopt.method import Method
 from driftopt.methods import solvers
+from driftopt.methods.entry import Entry
 from driftopt.oracle import Observed, Sight, mean_formula
 from driftopt.pytree import module, static
 
@@ -62,9 +63,9 @@ class RGD(Retraining):
     sees: ClassVar[Sight] = Sight.GRADIENTS
 
     step: ArrayLike
-    batch: ArrayLike
-    low: ArrayLike | None
-    high: ArrayLike | None
+    batch: ArrayLike = 1
+    low: ArrayLike | None = None
+    high: ArrayLike | None = None
 
     def tell(self, state: State, values: Observed, noise: object = None) -> State:
         gradient = mean_formula(values.gradient, state.x, values.xi, values.taken)
@@ -74,14 +75,18 @@ class RGD(Retraining):
 
 @module
 class RRM(Retraining):
-    """Repeated risk minimisation; `iterations` bounds the search for each minimum."""
+    """Repeated risk minimisation.
+
+    Args:
+        iterations: iterations of the search for one batch's minimum.
+    """
 
     sees: ClassVar[Sight] = Sight.OBSERVATIONS
 
-    batch: ArrayLike
-    low: ArrayLike | None
-    high: ArrayLike | None
-    iterations: int = static()
+    batch: ArrayLike = 100
+    iterations: int = static(default=50)
+    low: ArrayLike | None = None
+    high: ArrayLike | None = None
 
     def tell(self, state: State, values: Observed, noise: object = None) -> State:
         def risk(x: Array) -> Array:
@@ -89,3 +94,19 @@ class RRM(Retraining):
 
         x = solvers.descend(risk, state.x, self.iterations)
         return State(state.key, state.told + 1, jax.tree.map(lambda a: jnp.clip(a, self.low, self.high), x))
+
+
+ENTRIES = {
+    "rgd": Entry(
+        RGD,
+        "repeated gradient descent on one's own data (Perdomo et al. 2020)",
+        {"step": 0.1, "batch": 3},
+        finds="stable point",
+    ),
+    "rrm": Entry(
+        RRM,
+        "repeated risk minimisation on one's own data (Perdomo et al. 2020)",
+        {"batch": 10, "iterations": 20},
+        finds="stable point",
+    ),
+}

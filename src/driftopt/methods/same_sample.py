@@ -16,6 +16,10 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
+from driftopt import checks
+from driftopt.methods.entry import Entry
+from driftopt.methods.estimators import TwoPoint
+from driftopt.methods.learners import OGD, AdaGradNorm
 from driftopt.methods.o2nc import O2NC, State
 from driftopt.oracle import Sight
 from driftopt.pytree import module, static
@@ -40,3 +44,35 @@ class SameSample(O2NC):
 
     def _carried(self, state: State, ends: Array, increment: Array) -> Array:
         return super()._carried(state, ends, increment) if self.resets else increment
+
+
+def _same_sample(
+    radius: Any,
+    step: Any = None,
+    block: Any = 10,
+    reach: Any = None,
+    batch: Any = 1,
+    output: str = "random-block",
+    directions: Any = 1,
+) -> SameSample:
+    """O2NC on shared noise.
+
+    Args:
+        radius: ρ, the smoothing radius: min(δ/2, Δ/L) in theory.
+        step: step size of the online learner. None: AdaGrad-norm, as for the other two.
+        block: iterations in a block; the increment is carried over from one to the next.
+        reach: D, how far one increment may go: (δ − ρ)/M in theory. None: radius/block.
+    """
+    if reach is None:
+        reach = checks.positive("reach", np.asarray(radius) / np.asarray(block))
+    learner = AdaGradNorm() if step is None else OGD(step)
+    return SameSample(radius, block, batch, learner, TwoPoint(directions), output, reach)
+
+
+ENTRIES = {
+    "zo-o2nc-same": Entry(
+        _same_sample,
+        "ZO-O2NC on two points under the same noise (Kornowski and Shamir 2024)",
+        checks={"reach": checks.positive},
+    )
+}

@@ -3,6 +3,7 @@
 x_{t+1} = x_t − η g_t,   g_t ≈ ∇f_δ(x_t)
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,7 +14,8 @@ from jax.typing import ArrayLike
 
 from driftopt.method import Method
 from driftopt.methods import output_rules
-from driftopt.methods.estimators import Estimator
+from driftopt.methods.entry import Entry
+from driftopt.methods.estimators import Coordinate, Estimator, OnePoint, TwoPoint
 from driftopt.pytree import module, static
 from driftopt.shapes import Decision, Directions, Points, Values
 
@@ -82,3 +84,49 @@ class SGD(Method):
 
     def recommend(self, state: State) -> Decision:
         return output_rules.report(self.output, state.blocks, state.x)
+
+
+def _batched(estimator: Estimator) -> Callable[..., SGD]:
+    """SGD whose cost is set by `batch`, samples a point."""
+
+    def build(radius: Any, step: Any, batch: Any = 1, block: Any = 1, output: str = "final") -> SGD:
+        """Plain steps along one estimator.
+
+        Args:
+            block: iterates whose mean is one block's, for the output rules `last-block` and `random-block`;
+                the steps do not depend on it.
+        """
+        return SGD(radius, step, block, batch, estimator, output)
+
+    return build
+
+
+def _directed(law: str, default_output: str = "final") -> Callable[..., SGD]:
+    """SGD whose cost is set by `directions`, averaged in one estimate."""
+
+    def build(
+        radius: Any,
+        step: Any,
+        directions: Any = 1,
+        batch: Any = 1,
+        block: Any = 1,
+        output: str = default_output,
+    ) -> SGD:
+        """Plain steps along a mean over directions.
+
+        Args:
+            block: iterates whose mean is one block's, for the output rules `last-block` and `random-block`;
+                the steps do not depend on it.
+        """
+        return SGD(radius, step, block, batch, TwoPoint(directions, law), output)
+
+    return build
+
+
+ENTRIES = {
+    "zo-co": Entry(_batched(Coordinate()), "SGD on coordinate differences"),
+    "zo-sph": Entry(_directed("sphere"), "SGD on two points, sphere"),
+    "zo-ga": Entry(_directed("gaussian"), "SGD on two points, Gaussian"),
+    "zo-og": Entry(_batched(OnePoint()), "SGD on one point, sphere"),
+    "zo-sgd": Entry(_directed("sphere", "random-block"), "mini-batch two-point SGD on f_δ, a random iterate"),
+}
