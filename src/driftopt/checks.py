@@ -68,9 +68,12 @@ def finite(name: str, value: Any) -> np.ndarray:
     return array
 
 
-def one_count(name: str, value: Any) -> int:
-    """A single whole number >= 1."""
-    return int(count(name, _single(name, value)))
+def one_count(name: str, value: Any, most: int | None = None) -> int:
+    """A single whole number from 1 to `most`, or below 2^31 by default."""
+    number = int(count(name, _single(name, value)))
+    if most is not None and number > most:
+        raise ValueError(f"{name} must be a whole number from 1 to {most:,}, got {brief(value)}")
+    return number
 
 
 def one_positive(name: str, value: Any) -> float:

@@ -98,6 +98,15 @@ def test_trials_at_most_double_from_one_iteration_to_the_next_and_keep_the_promi
     assert radii[-1] > 4 * radii[0]
 
 
+def test_the_program_of_an_iteration_is_as_long_for_many_pairs_as_for_few():
+    def operations(width):
+        host = Host(methods.get("auto", radius=0.3, budget=400, directions=width), np.ones(5), 3)
+        return len(jax.make_jaxpr(host.method.ask)(host.state).eqns)
+
+    with jax.enable_x64(True):
+        assert operations(50) == operations(3)
+
+
 def test_the_pairs_at_x_are_those_that_at_iterate_names():
     method = methods.get("auto", radius=0.3, budget=400, directions=3)
     found = iterations(3, lambda p: float((p**2).sum()), 20)

@@ -103,6 +103,7 @@ def said_by(call, *given, **named):
         {"radius": "x"},
         {"direction": "up"},
         {"parallel": 0},
+        {"parallel": 1001, "budget": 10_000},
     ],
 )
 def test_what_does_not_fit_is_refused_in_pythons_words(http, tmp_path, wrong):

@@ -85,7 +85,7 @@ def create(
             around it); empty for a continuous one; one step holds for all.
         direction: whether values are to become small or large.
         rng: a seed.
-        parallel: directions in one iteration, so that as many deployments can run at once.
+        parallel: directions in one iteration, up to 1,000, so that as many deployments can run together.
         lease_days: after so many days an unanswered deployment may be handed out again.
         max_failures: failures at one point after which the iteration is redrawn.
         tolerance: how far the deployed point may be from the asked one.

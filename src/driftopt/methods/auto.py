@@ -184,13 +184,16 @@ class Auto(Method):
 
     def ask(self, state: State, noise: Any = None) -> Array:
         drawn = self.drawn(state, noise)
-        points: list[Array] = []
-        for number in range(self.directions):
-            direction = drawn if self.directions == 1 else drawn[number]
+
+        def pair(number: ArrayLike, direction: Array) -> Array:
             centre = at_centre(state.told * self.directions + number)
             apart = jnp.where(centre, 0, state.radius) * direction
-            points += [state.x + apart, state.x - apart]
-        return jnp.stack(points)
+            return jnp.stack([state.x + apart, state.x - apart])
+
+        if self.directions == 1:
+            return pair(0, drawn)
+        pairs = jax.vmap(pair)(jnp.arange(self.directions), drawn)
+        return pairs.reshape(2 * self.directions, *pairs.shape[2:])
 
     def tell(self, state: State, values: Array, noise: Any = None) -> State:
         drawn = self.drawn(state, noise)

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from driftopt import checks
+from driftopt.study.creation import MOST_PARALLEL
 
 _WHOLE = ("int_type", "int_from_float", "int_parsing", "int_parsing_size")
 # What a type of fault says was expected; faults of the choices of one field are joined by "or".
@@ -37,12 +38,11 @@ _LIMITED = {
 _PYTHON: dict[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("value", "sem", "n", "control"), checks.number),
     **dict.fromkeys(("lease", "tolerance", "max_change", "guard"), checks.one_positive),
-    **dict.fromkeys(
-        ("id", "budget", "parallel", "max_failures", "settle", "control_every"), checks.one_count
-    ),
+    **dict.fromkeys(("id", "budget", "max_failures", "settle", "control_every"), checks.one_count),
     **dict.fromkeys(("name", "who", "holder", "method"), checks.text),
     **dict.fromkeys(("params", "metrics", "limits"), checks.table),
     **dict.fromkeys(("names", "answers"), checks.several),
+    "parallel": partial(checks.one_count, most=MOST_PARALLEL),
     "radius": checks.positive,
     "rng": checks.seed,
     "reserve": checks.whole,

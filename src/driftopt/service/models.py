@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from driftopt.answers.guard import USUAL
 from driftopt.study import trial
+from driftopt.study.creation import MOST_PARALLEL
 from driftopt.study.recommendation import Improvement
 
 _Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -133,7 +134,7 @@ class NewStudy(_Sent):
     rng: Annotated[int, Field(strict=True, ge=0, lt=2**63)] | None = Field(
         default=None, description="A seed."
     )
-    parallel: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 1
+    parallel: Annotated[int, Field(strict=True, ge=1, le=MOST_PARALLEL)] = 1
     lease: _Finite | None = Field(
         default=604800.0,
         description="Seconds after which an unanswered trial may be asked again; null: never.",

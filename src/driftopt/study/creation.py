@@ -14,6 +14,8 @@ from driftopt.study import approach
 from driftopt.study.max_change import check_radius, widest_radius
 from driftopt.study.spec import Spec, planned
 
+MOST_PARALLEL = 1000
+_MOST_NUMBERS = 2_000_000  # of an iteration, all of whose points are in one row of the log
 UNEVEN = 10.0  # times as wide as another: no one length is right for both
 
 
@@ -53,7 +55,7 @@ def specify(
             "method must be a name, because a study outlives the program: give a method of your own one with "
             f"driftopt.methods.register; got {checks.brief(method)}"
         )
-    width = checks.one_count("parallel", parallel)
+    width = checks.one_count("parallel", parallel, MOST_PARALLEL)
     name = method or "auto"
     every = None if control_every is None else checks.one_count("control_every", control_every)
     held = checks.one_count("settle", settle)
@@ -63,6 +65,11 @@ def specify(
     space, built, given = _method(name, radius, params, own, width, limit, space)
     space.check_trials(given.get("max_radius") if built.finds_radius else built.radius)
     points, repeats = built.points(space.dim), int(built.batch)
+    if points * space.dim > _MOST_NUMBERS:
+        raise ValueError(
+            f"an iteration of {name} has {points} points of {space.dim} coordinates, more than "
+            f"{_MOST_NUMBERS:,} numbers: lower parallel or directions, or choose auto"
+        )
     if 0 < reserve < 2 * held:
         way = "" if limit is None else ", way not counted"
         raise ValueError(

@@ -104,7 +104,7 @@ class Study:
                 recommendation are on it.
             direction: "minimize" or "maximize".
             rng: a seed, or a Generator to draw one from.
-            parallel: directions in one iteration, so that as many deployments can run at once.
+            parallel: directions in one iteration, up to 1,000, so that as many deployments can run together.
             lease: seconds after which an unanswered deployment may be handed out again; None: never.
             max_failures: failures at one point after which the iteration is redrawn.
             tolerance: how far `x_deployed` may be from the asked point, beyond half a step of the grid; a
