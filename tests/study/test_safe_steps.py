@@ -273,7 +273,7 @@ def test_bounds_hold_for_every_point_and_the_recommendation(seed, method):
         ({"parallel": 1001, "budget": 10**4}, "parallel must be a whole number from 1 to 1,000, got 1001"),
         (
             {"params": {"radius": 0.1, "directions": 10**6}, "budget": 10**8},
-            "an iteration of zo-o2nc-2pt has 2000000 points of 2 coordinates, more than 2,000,000 numbers: lower",
+            "an iteration of zo-o2nc-2pt has 2000000 points of 2 coordinates, more than 2,000,000 numbers",
         ),
         ({"parallel": 2, "method": "zo-co", "params": {"radius": 1, "step": 1}}, "cannot be widened"),
         ({"rng": "seven"}, "rng must be"),
