@@ -123,7 +123,7 @@ def method(name: str) -> methods.Method:
 
 
 @pytest.fixture(params=methods.names())
-def any_method(request: pytest.FixtureRequest) -> methods.Method:
+def every_method(request: pytest.FixtureRequest) -> methods.Method:
     """Every method of the registry, with numbers that run anywhere."""
     return _numbered(request.param)
 
@@ -132,3 +132,9 @@ def any_method(request: pytest.FixtureRequest) -> methods.Method:
 def any_name(request: pytest.FixtureRequest) -> str:
     """One method of the registry for each kind of oracle."""
     return request.param
+
+
+@pytest.fixture
+def any_method(any_name: str) -> methods.Method:
+    """The method with numbers that run anywhere."""
+    return _numbered(any_name)

@@ -208,36 +208,6 @@ def test_the_package_imports_nothing_until_a_name_is_used():
     assert {line.target for line in lines if not line.for_types} <= by_string
 
 
-# One name for one kind of thing in every file that has it.
-KINDS = {
-    "State": "a method's state",
-    "Noise": "a method's random numbers",
-    "Entry": "a line of a registry",
-}
-# What the service sends or takes goes by the name of what it shows, where it is the same thing.
-SHOWN = {"Answer", "Change", "Happened", "Holding", "Listed", "Metric", "Question", "Recommendation", "Trial"}
-
-
-def test_a_class_has_a_name_of_its_own():
-    homes: dict[str, list[str]] = {}
-    for module, path in MODULES.items():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef):
-                homes.setdefault(node.name, []).append(module)
-    shared = {name: found for name, found in homes.items() if len(found) > 1 and name not in KINDS}
-    assert set(shared) == SHOWN
-    assert all(len(found) == 2 and "driftopt.service.models" in found for found in shared.values())
-
-
-def test_test_modules_do_not_import_each_other():
-    """What two of them need is a helper, and helpers live in tests/support."""
-    for path in (ROOT / "tests").rglob("test_*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            assert not [name for name in names if re.search(r"(^|\.)(test_|conftest)", name)], path
-
-
 # The detectors, on trees that are known to be wrong: a test that cannot fail holds nothing.
 
 

@@ -202,16 +202,6 @@ def test_what_a_method_sees_is_asked_with_the_numbers_of_its_user(build, given, 
     assert '"name": "mine"' in said
 
 
-def test_a_number_that_was_left_out_is_named(tmp_path, forgotten):
-    methods.register("mine", gainful)
-    with pytest.raises(ValueError, match="mine needs gain"):
-        driftopt.minimize(lambda x: float(x @ x), [1.0], budget=20, method="mine", radius=0.1)
-    with pytest.raises(ValueError, match="mine needs gain"):
-        driftopt.Study.create(tmp_path / "s.db", "s", x0=[1.0], budget=10, method="mine", radius=0.5)
-    with pytest.raises(ValueError, match="mine needs gain"):
-        sweep.grid("mine", radius=0.1)
-
-
 def test_a_method_that_a_script_registered_is_asked_of_the_script(tmp_path, capsys, forgotten):
     """A script's module is `__main__`, which nobody can install."""
     script = type(walk)(
@@ -225,29 +215,3 @@ def test_a_method_that_a_script_registered_is_asked_of_the_script(tmp_path, caps
     methods_registry._REGISTERED.clear()
     with pytest.raises(ValueError, match=r"a script gave it that name .* Run or import that script first"):
         driftopt.Study.open(tmp_path / "s.db", study.name).ask()
-
-
-def test_a_class_that_is_no_pytree_is_refused_where_it_is_registered(forgotten):
-    coin: dict[str, Any] = {}
-    exec(install.__globals__["CODE"], coin)
-
-    class Bare(coin["Coin"]):
-        """Undecorated."""
-
-    with pytest.raises(
-        ValueError, match=r"Bare is no pytree: decorate the class with @driftopt\.pytree\.module"
-    ):
-        methods.register("bare", Bare)
-
-
-def test_a_study_names_the_package_that_brings_its_method(tmp_path, forgotten):
-    methods.register("walk", walk)
-    study = driftopt.Study.create(tmp_path / "s.db", "s", x0=[1.0], budget=10, method="walk", radius=0.5)
-    trial = study.ask()
-    provider = methods.entry("walk").provider
-    assert study.spec.provider == provider
-    methods_registry._REGISTERED.clear()  # another process, where the package is not installed
-    again = driftopt.Study.open(tmp_path / "s.db", "s")
-    again.tell(trial.id, 1.0)  # answering does not need the method
-    with pytest.raises(ValueError, match=f"'walk' is not there: {provider} brings it"):
-        again.recommend()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import driftopt
 from driftopt import methods, minimize, season, simulate, simulate_many, stack
-from driftopt.answers import Answers, Beside, covariates
+from driftopt.answers import Answers
 from driftopt.answers.covariates import Covariates, adjust, nothing
 from driftopt.answers.effects import p_value
 from driftopt.problems.strategic import StrategicClassification
@@ -245,13 +245,6 @@ def test_a_season_is_two_covariates():
         assert list(one.values()) == pytest.approx(list(other.values()), abs=1e-12)
     with pytest.raises(ValueError, match="period"):
         season(0, 1)
-
-
-def test_what_is_beside_goes_through_json():
-    assert Beside().as_json() is None
-    one = Beside({"rain": 0.1, "footfall": 3.0})
-    assert Beside.from_json(one.as_json()) == one
-    assert covariates.largest(np.float64) > 1e60
 
 
 def people(n=400, seed=0):

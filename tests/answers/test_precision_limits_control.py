@@ -187,13 +187,6 @@ def test_where_control_is_missing_its_mean_stands_in():
     np.testing.assert_allclose(told, [[-4, -6], [-5, -5], [-5, -5]])
 
 
-def test_minimize_refuses_what_it_does_not_know():
-    with pytest.raises(driftopt.MinimizeError, match="a table with value"):
-        minimize(lambda x: {"value": 1.0, "price": 2.0}, [0.0], budget=20, radius=0.3, precision=True)
-    with pytest.raises(ValueError, match="go with values"):
-        minimize(lambda x: 0.0, [0.0], budget=20, radius=0.3, precision=True, loss=lambda x, xi: xi)
-
-
 @pytest.mark.parametrize(
     "answer", [{"value": 1.0}, {"value": 1.0, "covariates": {"rain": 1.0}}, (1.0, {"rain": 1.0})]
 )
@@ -202,18 +195,6 @@ def test_minimize_relative_to_control_wants_one_beside_each_value(answer):
     with pytest.raises(driftopt.MinimizeError, match="returns what control gave beside each value"):
         minimize(lambda x: answer, [0.0], **how)
     minimize(lambda x: {"value": 1.0, "control": np.nan}, [0.0], **how)
-
-
-def test_minimize_says_what_is_wrong_with_what_it_is_told():
-    how = {"budget": 20, "radius": 0.3}
-    with pytest.raises(ValueError, match="a hard limit halts a live study, and a function has nobody"):
-        minimize(lambda x: 1.0, [0.0], limits={"a": {"max": 1.0, "hard": True}}, **how)
-    for more in ({"limits": {"a": {"max": 1.0}}}, {"precision": True}, {"relative_to_control": True}):
-        with pytest.raises(ValueError, match="leave vectorized out"):
-            minimize(lambda x: x.sum(axis=1), [0.0], vectorized=True, **more, **how)
-        with pytest.raises(Exception, match="returns its value by name") as refused:
-            minimize(lambda x: 1.0, [0.0], **more, **how)
-        assert "covariates=" not in str(refused.value)
 
 
 def test_minimize_says_what_metrics_and_control_were():

@@ -11,7 +11,6 @@ import pytest
 
 from driftopt import methods, problems, theory
 from driftopt.cli import app
-from driftopt.problems import registry
 
 NUMBERS = ["--dim", "12", "--lipschitz", "1", "--noise", "0.5", "--gap", "1", "--epsilon", "0.1"]
 PROBLEM = {"dim": 12, "lipschitz": 1, "noise": 0.5, "gap": 1, "epsilon": 0.1}
@@ -54,22 +53,6 @@ def test_problems_lists_the_registry(driftopt, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     _, narrow, _ = driftopt("problems")
     assert max(map(len, narrow.splitlines())) <= 80
-
-
-def test_problems_as_json_and_one_whose_package_says_nothing(driftopt, monkeypatch):
-    entry = problems.Entry(lambda: problems.get("kink"), "a kink of one's own", "elsewhere")
-    monkeypatch.setitem(registry._REGISTERED, "own-kink", entry)
-    _, out, _ = driftopt("problems", "--json")
-    described = {one["name"]: one for one in json.loads(out)}
-    assert tuple(described) == problems.names()
-    for name, one in described.items():
-        line = problems.entry(name)
-        assert (one["summary"], one["package"]) == (line.summary, line.provider)
-        if line.known is not None:
-            known = [line.known.dim, line.known.optimum, line.known.stable_point, line.known.memory]
-            assert [one[key] for key in ("dimension", "optimum", "stable_point", "memory")] == known
-    assert described["own-kink"]["optimum"] is None
-    assert "its package does not say" in driftopt("problems")[1]
 
 
 def test_one_method_with_what_its_parameters_mean(driftopt):

@@ -1,7 +1,5 @@
 """`driftopt demo`: what it prints and writes, how it scores, and that the default does not look broken."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -31,19 +29,6 @@ def test_it_prints_a_table_and_saves_a_plot(driftopt, small, tmp_path):
     assert str(tmp_path / "curves.png") in out
     assert "done, 1 of 2" in err
     assert "done, 2 of 2" in err
-
-
-def test_without_matplotlib_it_says_how_to_get_it(driftopt, monkeypatch, tmp_path):
-    curve = np.ones((3, 2))
-    final = np.array([1.0, np.inf, 1.0])
-    score = demo.DemoScore("zo-co", 1.0, 0.1, 18, final, 80, np.array([40, 80]), curve)
-    monkeypatch.setattr(demo, "run", lambda seed: iter([score]))
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)  # as if it were not installed
-    code, out, _ = driftopt("demo", "--out", tmp_path / "demo.png")
-    assert code == 0
-    assert f"1 of {demo.SCORED} diverged" in out
-    assert "pip install 'driftopt[plot]'" in out
-    assert not (tmp_path / "demo.png").exists()
 
 
 def test_scores_come_from_other_seeds_than_the_choice(small):

@@ -14,7 +14,7 @@ from driftopt import methods
 from driftopt.comparison import compare, tables
 from driftopt.comparison.tables import HEADS, TEST_HEADS
 from driftopt.problems.strategic import StrategicClassification
-from driftopt.problems.synthetic import kink, location_shift
+from driftopt.problems.synthetic import kink
 from driftopt.report import formats
 from driftopt.report.statistics import welch
 
@@ -185,21 +185,6 @@ def test_names_are_harmless_wherever_they_are_shown(tmp_path):
     tex = formats.latex(tables.scores_table(comparison, "=1+1|2"))
     assert r"100\% \{of\} \_it\_ \#1 \textasciitilde{} \textasciicircum{} \textbackslash{}" in tex
     assert (tmp_path / "figure.pdf").stat().st_size > 1000
-
-
-def test_tables_say_what_each_method_sees_where_that_differs():
-    """A comparison of information is not one of methods: where all see the same there is no such column."""
-    problem = location_shift(2)
-    grids = {"zo-sph": {"radius": 0.5, "step": 0.03}, "rgd": {"step": 0.1}, "scipy": {"radius": 0.5}}
-    compared = compare(problem, grids, budget=30, held_out=2)
-    assert [score.sees for score in compared.scores] == ["values", "ξ and the gradient of F", "values"]
-    assert "| Method | sees | mean |" in str(compared)
-    assert "| rgd ‡ | ξ and the gradient of F |" in str(compared)
-    assert str(compared).index("| scipy") < str(compared).index("| rgd ‡"), "another oracle stands below"
-    assert "‡ Sees more than values" in str(compared)
-    assert "‡ Sees more than values" in repr(compared)
-    assert "sees" in repr(compared)
-    assert "sees" not in str(compare(problem, {"zo-sph": grids["zo-sph"]}, budget=30, held_out=2))
 
 
 def test_what_is_known_beside_values_is_another_oracle():

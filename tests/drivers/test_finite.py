@@ -137,7 +137,7 @@ class Cliff(Problem):
         return jnp.sum(x) * 0
 
 
-@pytest.mark.parametrize("height", [1.0, 3e38, np.inf, np.nan])
+@pytest.mark.parametrize("height", [3e38, np.nan])
 def test_what_simulate_reports_is_finite_or_marked(method, height):
     trace = driftopt.simulate(method, Cliff(jnp.float32(height)), budget=60, evaluate_every=30, rng=0)
     assert np.isfinite(trace.x).all()

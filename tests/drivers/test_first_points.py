@@ -1,12 +1,10 @@
 """What a host makes without a program: the first points at the start itself, and a state without rounding."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from driftopt import Study, methods
 from driftopt.drivers import host as host_module
-from driftopt.drivers.first_state import unrounded
 from driftopt.drivers.host import Host
 from support.compilations import compilations
 
@@ -37,26 +35,6 @@ def test_a_first_state_by_numpy_is_that_of_the_program_to_the_bit(method):
         key = jax.dtypes.issubdtype(ours.dtype, jax.dtypes.prng_key)
         words = [jax.random.key_data(leaf) if key else leaf for leaf in (ours, theirs)]
         np.testing.assert_array_equal(*words)
-
-
-def test_numpy_makes_no_number_that_a_compiler_could_round_otherwise():
-    def traced(fun):
-        with jax.enable_x64(True):
-            return jax.make_jaxpr(fun)(START, jax.random.key(0))
-
-    moved = unrounded(traced(lambda x, key: (jnp.where(x > 0, x, -x)[1:] + 1, key)), (START, "the key"))
-    assert moved is not None
-    np.testing.assert_array_equal(moved[0], np.abs(START)[1:] + 1)
-    assert moved[1] == "the key"
-    for fun in (lambda x, _: x * x + 1, lambda x, _: jnp.sin(x), lambda _, key: jax.random.split(key)):
-        assert unrounded(traced(fun), (START, jax.random.key(0))) is None
-
-
-def test_the_start_of_auto_needs_no_program():
-    host = Host(methods.get("auto", radius=0.3, max_radius=0.2, budget=100), START, 5)
-    states = []
-    assert compilations(lambda: states.append(host.state)) == 0
-    assert float(states[0].radius) == 0.2
 
 
 def test_the_first_decision_of_a_study_compiles_nothing():

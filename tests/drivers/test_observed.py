@@ -37,14 +37,14 @@ def test_a_world_that_forgets_at_once_is_walked_as_one_without_memory(any_method
     np.testing.assert_allclose(second.fun, first.fun, rtol=1e-4, atol=1e-5)
 
 
-def test_every_method_spends_whole_iterations_and_repeats_itself(any_method):
+def test_every_method_spends_whole_iterations_and_repeats_itself(every_method):
     """One seed, one result, to the bit.
 
     And the count of queries is that of whole iterations within the budget.
     """
-    problem = shown(any_method)
-    trace, again, other = (driftopt.simulate(any_method, problem, rng=rng, **RUN) for rng in (3, 3, 4))
-    assert trace.queries == affordable(any_method.for_budget(200), 3, 200).queries
+    problem = shown(every_method)
+    trace, again, other = (driftopt.simulate(every_method, problem, rng=rng, **RUN) for rng in (3, 3, 4))
+    assert trace.queries == affordable(every_method.for_budget(200), 3, 200).queries
     assert 0 < trace.queries <= 200
     assert (np.diff(trace.evaluated_at) >= 0).all()
     assert trace.evaluated_at[-1] == trace.queries

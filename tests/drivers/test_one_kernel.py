@@ -3,9 +3,6 @@
 import subprocess
 import sys
 import textwrap
-import threading
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -94,41 +91,6 @@ def test_without_a_client_of_its_own_the_usual_one_serves(monkeypatch):
     assert one_kernel._place.__wrapped__().device_set == {jax.local_devices(backend="cpu")[0]}
 
 
-def test_threads_that_come_at_once_find_one_place(monkeypatch):
-    """Two places would be two devices, and arrays of one no arguments for programs of the other."""
-    begun, slow = threading.Barrier(4), one_kernel._place.__wrapped__
-    monkeypatch.setattr(one_kernel, "_place", cache(slow))
-
-    def ask():
-        begun.wait()
-        return one_kernel.place()
-
-    with ThreadPoolExecutor(4) as pool:
-        places = [each.result() for each in [pool.submit(ask) for _ in range(4)]]
-    assert all(each is places[0] for each in places)
-
-
-def test_what_is_prepared_at_once_is_traced_by_this_thread_and_compiled_by_another(monkeypatch):
-    threads, compiled_with = [], one_kernel.compiled_with
-
-    def noted(*arguments):
-        threads.append(threading.current_thread())
-        return compiled_with(*arguments)
-
-    @one_kernel.Program
-    def doubled(factor, x):
-        threads.append(threading.current_thread())
-        return factor * x
-
-    monkeypatch.setattr(one_kernel, "compiled_with", noted)
-    doubled.prepare(2, np.arange(3.0), at_once=True)
-    assert threads[0] is threading.current_thread()
-    with jax.enable_x64(True):
-        np.testing.assert_array_equal(doubled(2, np.arange(3.0)), [0, 2, 4])
-    traced, compiled = threads  # and nothing twice
-    assert compiled is not traced
-
-
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_what_fails_at_once_fails_for_whoever_waits_and_is_tried_again(error):
     trials = []
@@ -145,37 +107,6 @@ def test_what_fails_at_once_fails_for_whoever_waits_and_is_tried_again(error):
         with pytest.raises(error, match="just now"):
             doubled(2, np.arange(3.0))
         np.testing.assert_array_equal(doubled(2, np.arange(3.0)), [0, 2, 4])
-
-
-def test_what_failed_to_compile_is_tried_again():
-    """A failure that passes, as of memory, must not stay for the rest of the process."""
-    trials = []
-
-    @one_kernel.Program
-    def doubled(factor, x):
-        trials.append(factor)
-        if len(trials) == 1:
-            raise MemoryError("just now")
-        return factor * x
-
-    x = np.ones(3)
-    with pytest.raises(MemoryError, match="just now"):
-        doubled(2, x)
-    np.testing.assert_array_equal(doubled(2, *here(x)), 2 * x)
-    np.testing.assert_array_equal(doubled(2, *here(x)), 2 * x)
-    assert len(trials) == 2
-    np.testing.assert_array_equal(doubled(3, *here(x)), 3 * x)
-
-
-def test_calls_within_the_kernel_are_fused_with_what_surrounds_them():
-    """`jnp.where` is a call of its own: left as one it cost more than all the arithmetic around it."""
-
-    def chosen(x):
-        return jnp.where(jnp.where(x > 0, x, -x) > 1, x + 1, x - 1)
-
-    program = one_kernel.compiled(chosen, *shapes(np.ones(5, np.float32)))
-    assert kernels(program)
-    assert program.as_text().count(" call(") == 1
 
 
 def test_a_process_that_ends_waits_for_the_compiler():
@@ -210,12 +141,3 @@ def test_of_many_programs_those_used_longest_ago_are_forgotten(monkeypatch):
     assert (made, [*kept]) == ([*"abcd"], [*"abd"])
     get("c")
     assert made == [*"abcdc"]
-
-
-def test_a_program_that_was_forgotten_is_made_again(monkeypatch):
-    monkeypatch.setattr(one_kernel, "KEPT", 2)
-    double = one_kernel.Program(lambda static, x: 2 * x)
-    with jax.enable_x64(True):
-        for size in (1, 2, 3, 1):
-            np.testing.assert_array_equal(double("", one_kernel.put(np.arange(size))), 2 * np.arange(size))
-    assert len(double._compiled) == 2

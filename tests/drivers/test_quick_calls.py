@@ -33,13 +33,6 @@ def test_a_program_called_once_gives_what_it_gave():
     np.testing.assert_array_equal(quick(found, y), [9, 14, 19])
 
 
-def test_what_is_no_compiled_program_is_called_as_it_is():
-    def plain(x):
-        return x + 1
-
-    assert called_once(plain, 1) is plain
-
-
 def said(x):
     jax.debug.callback(lambda value: None, x.sum())
     return x + 1
@@ -55,39 +48,12 @@ def test_where_jax_has_more_to_do_it_is_called(fun):
     jax.tree.map(np.testing.assert_array_equal, quick(x, y), fun(x, y))
 
 
-def test_an_argument_elsewhere_is_left_to_jax_and_nothing_is_printed(capfd):
-    x, y = here([0, 1, 2], [3, 4, 5])
-    program = compiled(lambda x, y: x + 2 * y, x, y)
-    quick = called_once(program, x, jnp.arange(3, 6, dtype=jnp.float32))
-    assert quick is program._call
-    assert not capfd.readouterr().err
-
-
-def test_a_run_of_any_method_takes_the_short_way_and_prints_nothing(method, capfd):
-    """zo-co's noise depends on nothing, and was left at JAX's own place."""
-    host = QuickHost(method, np.ones(3), 0)
-    for leaf in host._leaves:
-        assert leaf.devices() == one_kernel.place().device_set
-    assert host._tell.__name__ == "straight"
-    assert not capfd.readouterr().err
-
-
 def test_whoever_looks_for_nan_finds_it():
     (x,) = here([0, 1, 2])
     with jax.debug_nans(True):
         quick = called_once(compiled(lambda x: jnp.sqrt(x), x), x)
         with pytest.raises(Exception, match="nan"):  # of a class that JAX has for itself
             quick(*here([-1, 1, 2]))
-
-
-@pytest.mark.parametrize(
-    "wrong", [lambda x: one_kernel.put(np.zeros(3, np.float32)), lambda x: np.asarray(x)]
-)
-def test_a_way_that_gives_something_else_is_not_taken(wrong, monkeypatch):
-    monkeypatch.setattr(quick_calls, "_straight", lambda program, count: wrong)
-    (x,) = here([0, 1, 2])
-    program = compiled(lambda x: x + 0, x)
-    assert called_once(program, x) is program._call
 
 
 @pytest.mark.parametrize("error", [AttributeError, TypeError, RuntimeError, ValueError])

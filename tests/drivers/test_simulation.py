@@ -266,8 +266,3 @@ def test_a_diverged_run_scores_infinity():
     assert trace.fun == np.inf
     assert np.isinf(trace.objective).any()
     assert not np.isnan(trace.objective).any()
-
-
-def test_every_public_name_is_there():
-    assert "data" in dir(driftopt)
-    assert all(getattr(driftopt, public) is not None for public in driftopt.__all__)

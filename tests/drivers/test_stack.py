@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax._src import compiler
 
 from driftopt.drivers.stack import _stacked  # pyright: ignore[reportPrivateUsage]
 
@@ -36,25 +35,3 @@ def test_keys_and_what_is_being_traced_are_left_to_jax():
     keys = [jax.random.key(0), jax.random.key(1)]
     assert jax.random.key_data(_stacked(*keys)).tolist() == jax.random.key_data(jnp.stack(keys)).tolist()
     assert jax.jit(lambda one, two: _stacked(one, two))(jnp.ones(3), jnp.zeros(3)).shape == (2, 3)
-
-
-def test_arrays_stay_on_the_device_that_somebody_chose():
-    device = jax.local_devices()[1]
-    chosen = [jax.device_put(jnp.ones(3), device), jax.device_put(jnp.zeros(3), device)]
-    assert _stacked(*chosen).devices() == {device}
-
-
-def test_nothing_is_compiled_for_another_shape(monkeypatch: pytest.MonkeyPatch):
-    """`jnp.stack` makes a program for every shape, which the twin shows with one that no other test has."""
-    leaves = [jnp.asarray(np.full((23, 29), i, np.float32)) for i in range(3)]
-    made: list[Any] = []
-    compiled = compiler.compile_or_get_cached
-    monkeypatch.setattr(
-        compiler,
-        "compile_or_get_cached",
-        lambda *given, **named: made.append(given) or compiled(*given, **named),
-    )
-    _stacked(*leaves)
-    assert not made
-    jnp.stack(leaves)
-    assert made

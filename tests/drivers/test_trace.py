@@ -85,22 +85,6 @@ def test_runs_that_diverged_leave_the_picture_and_are_counted():
     assert axes.get_title() == "4 of 6 diverged"
 
 
-@pytest.mark.parametrize("instances", [1, 3, 4, 7])
-def test_the_picture_has_a_panel_for_every_instance(instances):
-    """Three in a row, as many rows as that takes; what is left of the last row is empty."""
-    values = np.arange(instances * 2 * 2, dtype=float).reshape(instances, 1, 2, 2)
-    last = values[..., -1]
-    figure = driftopt.Trace(np.zeros((instances, 1, 2, 3)), last, last, values, values).plot()
-    shown = [axes for axes in figure.axes if axes.axison]
-    assert [len(axes.lines) for axes in shown] == [2] * instances
-    for k, axes in enumerate(shown):
-        np.testing.assert_array_equal([line.get_ydata() for line in axes.lines], values[k, 0])
-        assert axes.get_title() == (f"instance {k}" if instances > 1 else "")
-    rows = {1: 1, 3: 1, 4: 2, 7: 3}[instances]
-    assert len(figure.axes) == rows * min(instances, 3)
-    np.testing.assert_allclose(figure.get_size_inches(), (6 * min(instances, 3), 4 * rows))
-
-
 def test_the_result_of_minimize_is_scipys_for_whoever_has_loaded_it():
     from scipy.optimize import OptimizeResult
 

@@ -66,8 +66,7 @@ ONE = {
 }
 
 
-@pytest.mark.parametrize("axes", [0, 2], ids=["as it is", "mapped twice"])
-@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64])
+@pytest.mark.parametrize(("dtype", "axes"), [(np.int32, 2), (np.uint32, 0), (np.int64, 2)])
 @pytest.mark.parametrize("name", [*TWO, *SHIFTS, *ONE])
 def test_each_operation_gives_xlas_bits(name, dtype, axes):
     """On the numbers where they might part: zero, the ends of the range, all signs, both in all pairs.
@@ -148,17 +147,7 @@ def test_what_depends_on_rounding_is_left_to_xla():
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_a_key_of_another_generator_is_left_to_xla():
-    def noise(key):
-        other = jax.random.wrap_key_data(jax.random.bits(key, (4,)), impl="rbg")
-        return jax.random.bits(other, (6,))
-
-    found, left = by_parts(noise, method_key(3))
-    assert left > 0
-    np.testing.assert_array_equal(found[0], jax.jit(noise)(method_key(3)))
-
-
-@pytest.mark.parametrize("dim", [1, 3, 30])
+@pytest.mark.parametrize("dim", [3])
 def test_noise_in_two_parts_is_the_noise_in_one(method, dim):
     """Whole numbers to the bit, the rest to rounding; and XLA is left no hash to compile."""
     with jax.enable_x64(True):
@@ -176,28 +165,3 @@ def test_noise_in_two_parts_is_the_noise_in_one(method, dim):
     for ours, theirs in zip(jax.tree.leaves(found), jax.tree.leaves(together), strict=True):
         assert ours.dtype == theirs.dtype
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("often", [False, True])
-def test_a_long_run_has_the_same_noise_from_a_program(method, often):
-    """From some window on a program draws the whole numbers, whenever it is there: the same to the bit.
-
-    That is in the third window of one run, or after many short runs; before, short ones would wait for it.
-    """
-    ahead = 9
-    with jax.enable_x64(True):
-        held = with_precision(method, jnp.float64, one_kernel.place())
-        key, drawing = method_key(3, one_kernel.place()), noise_ahead.Drawing("")
-
-        def window(number):
-            return drawing(held, key, np.int32(18 + number * ahead), 3, ahead)
-
-        first = window(0)
-        (kept,) = drawing._windows.values()
-        numbers = [0] * (noise_ahead.OFTEN - 1) if often else [1, 2]
-        for number in numbers:
-            assert kept._whole is None
-            window(number)
-        assert kept._whole is not None
-        kept._whole.result()  # wait for it
-        jax.tree.map(np.testing.assert_array_equal, first, window(0))

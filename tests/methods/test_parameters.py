@@ -81,12 +81,6 @@ def test_numbers_left_out_are_the_papers():
     assert float(methods.get("zo-o2nc-same", **SMALL, block=4, reach=0.3).reach) == 0.3
 
 
-def test_variants_of_one_method_share_their_defaults():
-    new, old = methods.entry("gzo-ns").defaults, methods.entry("gzo-hs").defaults
-    assert old == {**new, "window": 10}
-    assert new["free"] == 0.0  # α_0: wholly guided
-
-
 @pytest.mark.parametrize(
     ("name", "wrong", "words"),
     [

@@ -52,6 +52,8 @@ def settings(name):
     """The parameters to try, read off the registry's line, so that a new method is covered by its entry."""
     takes, example = methods.entry(name).parameters, dict(methods.entry(name).example)
     yield example
+    if name not in OF_EACH_CLASS:
+        return
     yield from ({**example, "block": 4, "output": rule} for rule in output_rules.RULES if "block" in takes)
     if "directions" in takes:
         yield {**example, "directions": 3}
@@ -71,6 +73,7 @@ def takes_no_step(name):
     return True
 
 
+OF_EACH_CLASS = {type(methods.get(n, **methods.entry(n).example)): n for n in methods.names()}.values()
 CASES = [(name, params) for name in methods.names() for params in settings(name)]
 # Steps so small that no increment is projected: there the step size would not show.
 CASES_OF = {

@@ -298,20 +298,6 @@ def test_a_sweep_settles_as_a_simulation_does():
         sweep.run([one], [problem], budget=120, seeds=[3], settle=0, progress=False)
 
 
-def test_a_comparison_settles_a_function():
-    """Two of three calls are the world coming to rest; a method told them would go astray."""
-    calls = []
-
-    def fun(x):
-        calls.append(float(x[0]))
-        return float(np.sum((x - 1) ** 2)) + 100.0 * (len(calls) % 3 != 0)
-
-    grids = {"zo-sph": {"radius": 0.3, "step": 0.05}, "fixed": AskTell(Fixed)}
-    compare(fun, grids, budget=60, held_out=1, x0=[0.0], evaluations=3, settle=3, version="1")
-    held = np.array(calls[:60])
-    np.testing.assert_array_equal(held[::3], held[2::3])
-
-
 def test_kept_runs_are_found_by_the_search_its_numbers_and_the_problem(tmp_path):
     mine = AskTell(halves, recommend=lambda search: search.x)
 

@@ -12,13 +12,11 @@ import pytest
 
 from driftopt.paper import (
     protocol,
-    published,
     reproduction,
     tables,
 )
 from driftopt.paper.findings import findings
 from driftopt.paper.scope import Scope
-from driftopt.paper.summary import Result
 from driftopt.sweep import execution
 from support.paper_runs import QUICK, reproduce
 
@@ -169,25 +167,6 @@ def test_a_budget_too_small_for_a_method_is_refused_before_anything_runs(tmp_pat
 
 
 # What the numbers say
-
-
-def test_within_the_spread_is_one_deviation_of_the_paper():
-    paper = published.Figure(0.65, 0.05)
-    loss, accuracy = (
-        protocol.ReportedMetric("loss", "Loss"),
-        protocol.ReportedMetric("accuracy", "Accuracy", True),
-    )
-
-    def result(mean, metric=loss, diverged=0):
-        return Result(metric, mean, 0.1, 20, diverged, paper=paper)
-
-    assert (result(0.69).within, result(0.71).within) == (True, False)
-    assert result(0.71).offset == pytest.approx(1.2)
-    marks = [result(0.69).mark, result(0.71).mark, result(0.5).mark, result(0.71, accuracy).mark]
-    assert marks == ["", "worse", "better", "better"]
-    assert result(np.inf, diverged=3).within is None
-    assert tables.result_text(result(np.inf, diverged=3)) == "diverged (3 of 20)"
-    assert tables.result_text(Result(loss, 0.5, np.nan, 1, 0)) == "0.5000 ± –"
 
 
 def test_findings_follow_the_numbers(outcome):

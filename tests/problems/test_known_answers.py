@@ -23,14 +23,6 @@ def examples() -> dict[str, Problem]:
     return {name: problems.get(name) for name in OWN}
 
 
-def test_public_names_are_no_modules():
-    """A module named as its function would take the function's place once it is imported."""
-    for name in problems.__all__:
-        home = problems._HOME_OF[name]
-        assert home != name
-        assert callable(getattr(problems, name))
-
-
 @pytest.mark.parametrize("name", OWN)
 def test_check_finds_nothing(name, examples):
     report = driftopt.check(examples[name])

@@ -116,13 +116,6 @@ def test_sampled_means_equal_the_exact_objective(problem, seed):
     assert abs(z_score(problem, x, problem.objective(x + 0.05))) > LIMIT  # the twin
 
 
-def test_monte_carlo_comes_close_and_follows_its_key(problem):
-    x = problem.x0
-    once, again, other = (problem.objective_monte_carlo(x, 1000, rng=rng) for rng in (0, 0, 1))
-    assert once == again != other
-    assert abs(once - problem.objective(x)) < 5.0  # 5 standard errors: one sample spreads by about 30
-
-
 @settings(max_examples=80, deadline=None)
 @given(st.lists(FINITE, min_size=4, max_size=4), st.integers(0, 1000))
 def test_any_finite_prices_give_finite_values_and_whole_demand(x, seed):
@@ -137,18 +130,6 @@ def test_any_finite_prices_give_finite_values_and_whole_demand(x, seed):
 
 
 DRAW = jax.jit(lambda problem, key, x: problem.draw(key, x))  # once, not by operations for every example
-
-
-def test_prices_may_be_numpys_or_a_list(problem):
-    far = np.full(problem.dim, 0.5)
-    far[0] = 1e6  # nobody buys it: a share of 0, which float64's smallest number would not keep off 0
-    exact = problem.objective(jnp.asarray(far, jnp.float32))
-    assert np.isfinite(exact)
-    assert problem.objective(far) == problem.objective(far.tolist()) == exact
-    assert problem.demand(far.tolist()).profit == -exact
-    assert problem.sample(jax.random.key(0), [1] * problem.dim) == problem.sample(
-        jax.random.key(0), jnp.ones(problem.dim)
-    )
 
 
 def test_nan_prices_stay_nan(problem):
@@ -195,22 +176,6 @@ def test_the_dither_makes_every_buyers_law_exact(dithers, exact):
     assert (off < 2.0**-22) == exact
 
 
-def test_options_that_leave_nobody_out_take_every_cell():
-    last = multinomial.last_cells(jnp.float32(255.5 / 256), jnp.array([1.0, 1.0]), jnp.float32(0))
-    assert last.tolist() == [multinomial.CELLS // 2 - 1, multinomial.CELLS - 1]
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 120])
-def test_the_numbers_of_buyers_are_the_halves_of_words(size):
-    """Which ones they are was settled before their order, and results that are kept depend on it."""
-    key, half = jax.random.key(3), -(-size // 2)
-    words = np.asarray(jax.random.bits(key, (half + 1,), jnp.uint32))
-    settled = np.concatenate([words[:half] >> 17, (words[:half] >> 1) & (multinomial.CELLS - 1)])[:size]
-    drawn = multinomial.numbers(key, size)
-    assert sorted(drawn.buyers.tolist()) == sorted(settled.tolist())
-    assert drawn.dither == ((words[half] >> 24) + 0.5) / 256
-
-
 def test_the_numbers_of_buyers_fill_their_cells_evenly():
     drawn = jax.vmap(lambda key: multinomial.numbers(key, 121))(jax.random.split(jax.random.key(0), 4000))
     buyers, dither = np.asarray(drawn.buyers, int), np.asarray(drawn.dither)
@@ -221,12 +186,6 @@ def test_the_numbers_of_buyers_fill_their_cells_evenly():
     assert chisquare(counts).pvalue > 1e-3
     halves = np.corrcoef(buyers[:, 0], buyers[:, 1])[0, 1]  # both from one random word
     assert abs(halves) < 4 / np.sqrt(4000)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.floats(0, 1, width=32), min_size=2, max_size=100))
-def test_cumulative_sums_never_fall(weights):
-    assert (np.diff(np.asarray(cumulative(jnp.array(weights, jnp.float32)))) >= 0).all()
 
 
 def test_lanes_behind_the_own_axes_give_what_each_lane_gives(problem):
@@ -278,18 +237,6 @@ def test_four_instances_run_as_one_program():
     alone = [(p.objective(x), p.sample(key, x)) for p in weeks]
     assert np.allclose(np.transpose(together), alone, rtol=1e-4, atol=1e-4)
     assert all(week.provenance.stand_in for week in weeks)
-
-
-def test_the_papers_constants():
-    problem = Pricing.from_prices(np.arange(100, 400, 10), cost_seed=4)
-    theta = np.asarray(problem.theta)
-    assert np.isclose([theta.min(), theta.max()], [0.1, 0.9]).all()
-    assert problem.thresholds == (2, 6)
-    assert np.isclose(problem.outside, 3)
-    assert np.allclose(problem.gamma * theta, 2 * np.pi / np.sqrt(6))
-    rho = np.asarray(problem.unit_cost) / theta
-    assert ((rho >= 0.25) & (rho <= 0.5)).all()
-    assert problem.x0.tolist() == [0.5] * 30
 
 
 def test_synthetic_prices_have_the_published_moments():

@@ -235,25 +235,6 @@ def test_metrics_by_hand(problem):
     assert np.allclose([m[0] for m in many], metrics, rtol=1e-5)
 
 
-def test_decisions_may_be_numpys_or_lists(problem):
-    x, key = [0.5] * problem.dim, jax.random.key(0)
-    single = jnp.asarray(x, jnp.float32)
-    for passed in (x, np.array(x)):
-        assert problem.objective(passed) == problem.objective(single)
-        assert problem.sample(key, passed) == problem.sample(key, single)
-        assert problem.metrics(passed) == problem.metrics(single)
-        assert (
-            problem.best_response(passed, problem.test_features)
-            == problem.best_response(single, problem.test_features)
-        ).all()
-
-
-def test_without_a_test_set_its_figures_are_unknown():
-    metrics = StrategicClassification.from_arrays([[1.0], [2.0]], [1, -1]).metrics(jnp.ones(2))
-    assert np.isnan([metrics.test_loss, metrics.test_accuracy, metrics.test_auc]).all()
-    assert np.isfinite(metrics.train_loss)
-
-
 def test_four_splits_run_as_one_program(problem):
     splits = [StrategicClassification.stand_in(seed) for seed in (101, 102, 103, 104)]
     x, key = splits[0].x0, jax.random.key(1)

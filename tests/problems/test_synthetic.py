@@ -33,14 +33,6 @@ def test_objective_is_the_mean_of_samples(make):
 
 
 @every
-def test_noise_reacts_to_the_decision(make):
-    """The same noise, another decision: another ξ."""
-    problem = make(4)
-    noise = problem.noise(jax.random.key(1))
-    assert not np.allclose(problem.respond(noise, problem.x0), problem.respond(noise, problem.x0 + 1))
-
-
-@every
 def test_optimum_is_a_minimum(make):
     """No perturbation of any size tried goes below it."""
     problem = make(4)
@@ -123,13 +115,3 @@ def test_two_wells_equals_its_kinks():
 def test_bad_arguments(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-def test_a_problem_says_what_it_does_not_know():
-    """Members, not attributes to be looked for: None and nothing, unless a problem gives more."""
-    problem = synthetic.kink(3)
-    assert problem.optimum().exact
-    assert problem.stable_point() is None
-    assert problem.metrics(problem.x0) is None
-    assert problem.metric_names == ()
-    assert problem.label == "Kink"

@@ -178,27 +178,6 @@ def page_with(section: pages.Section, **parts) -> pages.Page:
     )
 
 
-def test_the_three_answers_differ_in_words_and_signs(browser, tmp_path):
-    verdicts = ("yes", "no", "not told apart", "said")
-    found = [pages.Finding(f"claim {k}", verdict, "") for k, verdict in enumerate(verdicts)]
-    section = pages.Section("s", "Nothing", "", [], "objective", 1, [])
-    (tmp_path / "found.html").write_text(pages.render(page_with(section, findings=found)))
-    browser.get((tmp_path / "found.html").as_uri())
-    lines = browser.execute_script(
-        "return [...document.querySelectorAll('.findings li')].map(l => l.innerText)"
-    )
-    assert [re.sub(r"\s+", " ", line).strip() for line in lines] == [
-        "✓ claim 0 yes",
-        "✗ claim 1 no",
-        "≈ claim 2 not told apart",
-        "· claim 3",
-    ]
-    colours = browser.execute_script(
-        "return [...document.querySelectorAll('.findings .mark')].map(m => getComputedStyle(m).color)"
-    )
-    assert len(set(colours)) == 4
-
-
 def test_text_in_the_data_cannot_break_out_of_the_page():
     evil = "</script><b>x"
     curve = Curve(np.array([0, 1]), np.array([1.0, np.nan]), np.zeros(2), np.ones(2))

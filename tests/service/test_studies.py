@@ -2,7 +2,6 @@
 
 import csv
 import io
-import sys
 
 import numpy as np
 import pytest
@@ -69,13 +68,6 @@ def test_a_study_is_taken_over_from_its_file(http, create, server, tmp_path, mon
     whole["log"]["rows"][-1][4] = 77.0
     changed = http.post("/v1/studies:import", params={"name": "changed"}, json=whole)
     assert "the body is not as `export` wrote it" in refused(changed, 422, "ValueError")
-
-
-def test_a_format_whose_package_is_missing_says_how_to_get_it(http, create, monkeypatch):
-    at = create()
-    monkeypatch.setitem(sys.modules, "polars", None)
-    said = refused(http.get(f"{at}/export", params={"format": "parquet"}), 422, "ValueError")
-    assert "pip install 'driftopt[report]'" in said
 
 
 @pytest.mark.parametrize(

@@ -29,15 +29,14 @@ def bounds(slope, n, dim, *, level=0.95, planned=True, seed=0):
 
 
 @pytest.mark.parametrize("law", RANGED)
-@pytest.mark.parametrize(("n", "dim"), [(2, 1), (10, 1), (50, 1), (50, 3), (200, 1), (200, 3)])
+@pytest.mark.parametrize(("n", "dim"), [(2, 1), (50, 3), (200, 1)])
 def test_the_bound_covers_at_its_level_for_every_law(law, n, dim):
     slope = RANGED[law]
     assert not too_many_misses(bounds(slope, n, dim) < slope.norm)
 
 
 @pytest.mark.parametrize("planned", [True, False])
-@pytest.mark.parametrize("level", [0.8, 0.95])
-@pytest.mark.parametrize("n", [5, 40, 150])
+@pytest.mark.parametrize(("n", "level"), [(5, 0.95), (40, 0.8), (150, 0.95)])
 def test_the_bound_covers_where_it_is_shortest(n, level, planned):
     """Every value on the edge of the range, and nothing at all is seen twice as often as allowed."""
     odds = 1 - (2 * (1 - level)) ** (1 / n)

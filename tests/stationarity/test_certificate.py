@@ -186,21 +186,6 @@ def test_the_unit_of_values_changes_the_unit_of_the_report():
     assert ranged.standard_error == pytest.approx(one.standard_error, rel=1e-12)
 
 
-def test_a_range_is_its_width():
-    """Values and their range moved together: the same bound, which the width alone enters."""
-    plus, minus, u = (
-        np.round(side * 64) / 64 for side in pairs(np.random.default_rng(6), np.zeros(3), 40, 0.3)
-    )
-    u /= np.linalg.norm(u, axis=-1, keepdims=True)
-    reports = [
-        stationarity.from_pairs(plus + by, minus + by, u, radius=RADIUS, value_range=(by - 8, by + 8))
-        for by in (-8, 0, 8, 32)
-    ]
-    assert len({report.epsilon for report in reports}) == 1
-    wider = stationarity.from_pairs(plus, minus, u, radius=RADIUS, value_range=(-8, 24))
-    assert wider.epsilon > reports[0].epsilon
-
-
 def test_differences_too_small_for_a_number_are_refused():
     """d/(2δ) times them is 0 in double precision, and a bound of nothing would be wrong."""
     u = np.ones((10, 1))

@@ -33,8 +33,8 @@ def assert_it_alone_can_be_put_right(study, first, used):
     assert sorted(used_values) == [9.4, 10.0, 11.0, 11.0]
 
 
-def test_a_failure_cannot_be_corrected_after_the_study_went_on(url):
-    study = begun(url)
+def test_a_failure_cannot_be_corrected_after_the_study_went_on(sqlite_url):
+    study = begun(sqlite_url)
     first = study.ask()
     study.fail(first.id, "till down")
     used = study.ask()
@@ -45,8 +45,8 @@ def test_a_failure_cannot_be_corrected_after_the_study_went_on(url):
     assert_it_alone_can_be_put_right(study, first, used)
 
 
-def test_an_answer_that_was_held_is_superseded_after_the_study_went_on(url):
-    study = begun(url)
+def test_an_answer_that_was_held_is_superseded_after_the_study_went_on(sqlite_url):
+    study = begun(sqlite_url)
     first = study.ask()
     study.tell(first.id, 9.0)
     study.hold(first.id, "is that so?")
@@ -58,8 +58,8 @@ def test_an_answer_that_was_held_is_superseded_after_the_study_went_on(url):
 
 
 @pytest.mark.parametrize("together", [False, True])
-def test_an_answer_that_comes_late_is_superseded_after_the_study_went_on(url, clock, together):
-    study = begun(url, clock=clock, lease=10.0)
+def test_an_answer_that_comes_late_is_superseded_after_the_study_went_on(sqlite_url, clock, together):
+    study = begun(sqlite_url, clock=clock, lease=10.0)
     first, other = study.ask_many(2)
     study.tell(other.id, 11.0)
     clock.now += 11
@@ -72,8 +72,8 @@ def test_an_answer_that_comes_late_is_superseded_after_the_study_went_on(url, cl
     assert_it_alone_can_be_put_right(study, first, used)
 
 
-def test_who_asks_to_confirm_after_an_amendment_gets_the_present_recommendation(url):
-    study = begun(url)
+def test_who_asks_to_confirm_after_an_amendment_gets_the_present_recommendation(sqlite_url):
+    study = begun(sqlite_url)
     for turn in range(18):
         study.tell(study.ask().id, 9.0 - turn / 10)
     before = study.ask("confirm", holder="ana")
@@ -85,9 +85,9 @@ def test_who_asks_to_confirm_after_an_amendment_gets_the_present_recommendation(
     assert {tuple(after.x), tuple(again.x)} >= {tuple(study.recommend().x)}
 
 
-def test_amended_in_any_order_what_is_usual_is_the_same(url):
+def test_amended_in_any_order_what_is_usual_is_the_same(sqlite_url):
     """The guard learns from neighbours in the order in which they were asked."""
-    study = Study.create(url, "a", budget=60, **PLAIN)
+    study = Study.create(sqlite_url, "a", budget=60, **PLAIN)
     for turn in range(20):
         study.tell(study.ask().id, 100.0 + 3 * turn)
     for id in np.random.default_rng(0).permutation(np.arange(1, 21)).tolist():

@@ -40,15 +40,15 @@ def put_right(study, trial):
 
 @pytest.mark.parametrize("batch", [1, 2])
 @pytest.mark.parametrize("at", [(4,), (5,), (19,), (30,)])
-def test_a_corrected_study_is_one_that_was_told_so_at_once(url, at, batch):
+def test_a_corrected_study_is_one_that_was_told_so_at_once(sqlite_url, at, batch):
     """Corrected in the open iteration, just after it, later, and at the end."""
     settings = PLAIN | {"params": {"radius": 0.3, "batch": batch}}
-    told = walk(Study.create(url, "told", budget=40, **settings))
-    study = walk(Study.create(url, "a", budget=40, **settings), wrong=(4,), amend=put_right, at=at)
+    told = walk(Study.create(sqlite_url, "told", budget=40, **settings))
+    study = walk(Study.create(sqlite_url, "a", budget=40, **settings), wrong=(4,), amend=put_right, at=at)
     assert study.recommend().x.tobytes() == told.recommend().x.tobytes()
-    assert Study.open(url, "a").recommend().x.tobytes() == told.recommend().x.tobytes()
+    assert Study.open(sqlite_url, "a").recommend().x.tobytes() == told.recommend().x.tobytes()
     assert [t.value for t in study.trials()] == [t.value for t in told.trials()]
-    assert study.verify() == Study.open(url, "a").verify() > 0
+    assert study.verify() == Study.open(sqlite_url, "a").verify() > 0
 
 
 def test_every_method_can_be_put_right(name):
@@ -58,10 +58,10 @@ def test_every_method_can_be_put_right(name):
     assert study.recommend().x.tobytes() == told.recommend().x.tobytes()
 
 
-def test_what_is_asked_next_follows_from_what_stands(url):
+def test_what_is_asked_next_follows_from_what_stands(sqlite_url):
     """A correction moves the next deployment, not those that were made; another process sees it at once."""
-    told, study = (Study.create(url, name, budget=40, **PLAIN) for name in ("told", "a"))
-    other = Study.open(url, "a")
+    told, study = (Study.create(sqlite_url, name, budget=40, **PLAIN) for name in ("told", "a"))
+    other = Study.open(sqlite_url, "a")
     for turn in range(11):
         right, trial = told.ask(), other.ask()
         told.tell(right.id, world(right))
@@ -80,12 +80,12 @@ def test_what_is_asked_next_follows_from_what_stands(url):
     study.verify()
 
 
-def test_a_voided_iteration_is_passed_over_whenever_it_is_voided(url):
+def test_a_voided_iteration_is_passed_over_whenever_it_is_voided(sqlite_url):
     def void(study, trial):
         assert study.void(trial.id, "till was broken") == "voided"
 
-    early = walk(Study.create(url, "early", budget=40, **PLAIN), wrong=(4,), amend=void, at=(5,))
-    late = walk(Study.create(url, "late", budget=40, **PLAIN), wrong=(4,), amend=void, at=(33,))
+    early = walk(Study.create(sqlite_url, "early", budget=40, **PLAIN), wrong=(4,), amend=void, at=(5,))
+    late = walk(Study.create(sqlite_url, "late", budget=40, **PLAIN), wrong=(4,), amend=void, at=(33,))
     assert early.recommend().x.tobytes() == late.recommend().x.tobytes()
     steps = [np.array([t.value for t in late.trials() if t.iteration == i]) for i in range(20)]
     steps[2] = np.full(2, np.nan)
@@ -107,20 +107,20 @@ def test_nothing_is_averaged_over_an_iteration_that_was_passed_over(output):
     np.testing.assert_allclose(study.recommend().x, [1000.0, -500.0], rtol=1e-12)
 
 
-def test_the_other_samples_of_a_voided_answer_stand(url):
+def test_the_other_samples_of_a_voided_answer_stand(sqlite_url):
     settings = PLAIN | {"params": {"radius": 0.3, "batch": 3}}
-    study = walk(Study.create(url, "a", budget=42, **settings))
+    study = walk(Study.create(sqlite_url, "a", budget=42, **settings))
     trial = next(t for t in study.trials() if (t.iteration, t.point, t.sample) == (1, 0, 2))
     study.void(trial.id)
     rest = [t.value for t in study.trials() if (t.iteration, t.point) == (1, 0) and t.id != trial.id]
-    filled = Study.create(url, "b", budget=42, **settings)
+    filled = Study.create(sqlite_url, "b", budget=42, **settings)
     mean = sum(rest) / 2
     drive(filled, lambda t: mean if (t.iteration, t.point, t.sample) == (1, 0, 2) else world(t))
     np.testing.assert_allclose(study.recommend().x, filled.recommend().x, rtol=1e-12)
 
 
-def test_a_point_voided_in_its_iteration_is_asked_again(url):
-    study = Study.create(url, "a", budget=20, **PLAIN)
+def test_a_point_voided_in_its_iteration_is_asked_again(sqlite_url):
+    study = Study.create(sqlite_url, "a", budget=20, **PLAIN)
     first = study.ask(holder="me")
     study.tell(first.id, 1.0)
     assert study.void(first.id) == study.void(first.id) == "voided"
@@ -130,22 +130,8 @@ def test_a_point_voided_in_its_iteration_is_asked_again(url):
         study.ask()
 
 
-def test_a_voided_answer_can_be_put_right_before_its_point_is_answered_again(url):
-    study = Study.create(url, "a", budget=20, **PLAIN)
-    first = study.ask()
-    study.tell(first.id, 1.0)
-    study.void(first.id)
-    again = next(t for t in study.ask_many(2) if t.point == first.point)
-    assert study.correct(first.id, 2.0) == "complete"
-    assert {t.id: t.state for t in study.trials()}[again.id] == "superseded"
-    assert study.tell(again.id, 3.0) == "superseded"
-    fresh = Study.open(url, "a")
-    for view in (study, fresh):
-        assert view.summary().answered == 1
-
-
-def test_history_is_kept_and_shown(url, tmp_path, clock):
-    study = Study.create(url, "a", budget=12, clock=clock, control_every=3, **PLAIN)
+def test_history_is_kept_and_shown(sqlite_url, tmp_path, clock):
+    study = Study.create(sqlite_url, "a", budget=12, clock=clock, control_every=3, **PLAIN)
     drive(study, world)
     one, other, control = study.trials()[1].id, study.trials()[2].id, study.trials(kind="control")[0].id
     study.correct(one, 2.5, "lost decimal point", who="ana", sem=0.1)
@@ -167,8 +153,8 @@ def test_history_is_kept_and_shown(url, tmp_path, clock):
     assert study.plot(tmp_path / "a.png").stat().st_size > 10_000
 
 
-def test_what_cannot_be_amended_is_refused_and_nothing_changes(url, clock):
-    study = Study.create(url, "a", budget=20, clock=clock, lease=10.0, **PLAIN)
+def test_what_cannot_be_amended_is_refused_and_nothing_changes(sqlite_url, clock):
+    study = Study.create(sqlite_url, "a", budget=20, clock=clock, lease=10.0, **PLAIN)
     first, _ = study.ask_many(2)
     for amend in (lambda: study.correct(first.id, 1.0), lambda: study.void(first.id)):
         with pytest.raises(ValueError, match=f"trial {first.id} is pending: tell it"):
@@ -193,8 +179,8 @@ def test_what_cannot_be_amended_is_refused_and_nothing_changes(url, clock):
     assert study.verify() == rows
 
 
-def test_a_failure_can_turn_out_an_answer(url):
-    study = Study.create(url, "a", budget=20, **PLAIN)
+def test_a_failure_can_turn_out_an_answer(sqlite_url):
+    study = Study.create(sqlite_url, "a", budget=20, **PLAIN)
     first = study.ask()
     study.fail(first.id, "till down")
     assert study.correct(first.id, 1.5, "found it") == "complete"
@@ -202,9 +188,9 @@ def test_a_failure_can_turn_out_an_answer(url):
     assert study.ask().point != first.point
 
 
-def test_an_amended_study_is_confirmed_anew(url):
+def test_an_amended_study_is_confirmed_anew(sqlite_url):
     """Values at the recommendation that was then say nothing of the one that is now."""
-    study = walk(Study.create(url, "a", budget=60, reserve=40, **PLAIN))
+    study = walk(Study.create(sqlite_url, "a", budget=60, reserve=40, **PLAIN))
     for _ in range(8):
         trial = study.ask("confirm")
         study.tell(trial.id, world(trial))
@@ -222,9 +208,9 @@ def test_an_amended_study_is_confirmed_anew(url):
     assert study.recommend().improvement.recommended.n == 3
 
 
-def test_an_answer_told_again_after_its_correction_changes_nothing(url):
+def test_an_answer_told_again_after_its_correction_changes_nothing(sqlite_url):
     """Sunday's job runs once more."""
-    study = Study.create(url, "a", budget=20, **PLAIN)
+    study = Study.create(sqlite_url, "a", budget=20, **PLAIN)
     trial = study.ask()
     study.tell(trial.id, 214.0)
     study.correct(trial.id, 21.4)

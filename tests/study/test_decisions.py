@@ -49,12 +49,12 @@ def test_every_asked_point_and_the_recommendation_can_be_deployed(seed, method):
     assert allowed(np.array([study.recommend().x, *(trial.x for trial in study.trials())]))
 
 
-def test_the_replay_gives_the_same_decisions_bit_for_bit(url):
+def test_the_replay_gives_the_same_decisions_bit_for_bit(sqlite_url):
     """Two studies, one reopened before every step, with a redraw and a correction."""
-    kept = Study.create(url, "kept", **SHOP, budget=40, max_failures=1)
-    Study.create(url, "reopened", **SHOP, budget=40, max_failures=1)
+    kept = Study.create(sqlite_url, "kept", **SHOP, budget=40, max_failures=1)
+    Study.create(sqlite_url, "reopened", **SHOP, budget=40, max_failures=1)
     for turn in range(24):
-        again = Study.open(url, "reopened")
+        again = Study.open(sqlite_url, "reopened")
         pair = kept.ask(), again.ask()
         assert pair[0].x.tobytes() == pair[1].x.tobytes()
         for study, trial in zip((kept, again), pair, strict=True):
@@ -66,8 +66,8 @@ def test_the_replay_gives_the_same_decisions_bit_for_bit(url):
                 done = [t.id for t in study.trials(state="complete")]
                 study.correct(done[2], 1.5)
         again.close()
-    assert kept.verify() == Study.open(url, "reopened").verify()
-    assert kept.recommend().x.tolist() == Study.open(url, "reopened").recommend().x.tolist()
+    assert kept.verify() == Study.open(sqlite_url, "reopened").verify()
+    assert kept.recommend().x.tolist() == Study.open(sqlite_url, "reopened").recommend().x.tolist()
 
 
 def test_a_decision_on_the_asked_cell_is_no_failure():

@@ -1,9 +1,7 @@
 """What a study lets in: names that every place can show, numbers that are numbers; and what it lets out."""
 
 import csv
-import decimal
 import errno
-import fractions
 import math
 import os
 
@@ -18,11 +16,11 @@ BAD_TEXT = ["", "   ", "a\x00b", "a\x1b[31mb", "a\nb", "a\ud800b", "a\u202eb", "
 
 
 @pytest.mark.parametrize("wrong", BAD_TEXT)
-def test_one_rule_for_names(url, wrong):
+def test_one_rule_for_names(sqlite_url, wrong):
     with pytest.raises(ValueError, match="name must"):
-        Study.create(url, wrong, budget=12, **PLAIN)
+        Study.create(sqlite_url, wrong, budget=12, **PLAIN)
     with pytest.raises(ValueError, match="names must"):
-        Study.create(url, "a", names=["tea", wrong], budget=12, **PLAIN)
+        Study.create(sqlite_url, "a", names=["tea", wrong], budget=12, **PLAIN)
 
 
 @pytest.mark.parametrize("wrong", [text for text in BAD_TEXT if text])
@@ -36,12 +34,14 @@ def test_the_same_rule_for_holders_and_reasons(wrong):
     assert [found.state for found in study.trials()] == ["pending"]
 
 
-def test_names_of_every_tongue_are_let_in(url):
+def test_names_of_every_tongue_are_let_in(sqlite_url):
     names = ["thé vert [€]", "قهوة", "紅茶 🍵", "$x$ =1+1"]
-    study = Study.create(url, "Wöchentlich – 価格", x0=[1.0] * 4, names=names, radius=0.3, budget=12, rng=0)
+    study = Study.create(
+        sqlite_url, "Wöchentlich – 価格", x0=[1.0] * 4, names=names, radius=0.3, budget=12, rng=0
+    )
     trial = study.ask(holder="Zoë’s till")
     study.fail(trial.id, "pas de stock… 🙁")
-    found = Study.open(url, "Wöchentlich – 価格").trials()[0]
+    found = Study.open(sqlite_url, "Wöchentlich – 価格").trials()[0]
     assert (found.holder, found.reason, list(found.names)) == ("Zoë’s till", "pas de stock… 🙁", names)
 
 
@@ -57,15 +57,6 @@ def test_what_is_no_number_is_refused(value):
         with pytest.raises(ValueError, match="sem must be a number"):
             study.tell(trial.id, 1.0, sem=value)
     assert study.trials()[0].state == "pending"
-
-
-@pytest.mark.parametrize(
-    "value", [2, np.float32(2), np.int8(2), np.array(2.0), decimal.Decimal(2), fractions.Fraction(4, 2)]
-)
-def test_every_kind_of_number_is_taken(value):
-    study = Study.create("sqlite://", "a", budget=12, **PLAIN)
-    study.tell(study.ask().id, value)
-    assert study.trials()[0].value == 2.0
 
 
 @pytest.mark.parametrize("id", [[3], True, 1.5, "1", {"a": 1}, 0, -1, None, math.nan])
@@ -134,11 +125,6 @@ def test_a_value_too_large_to_compute_with_is_a_failure_and_the_study_goes_on(me
         assert study.tell(study.ask().id, value) == "complete"
     assert np.isfinite(study.recommend().x).all()
     assert np.isfinite(study.ask().x).all()
-
-
-def test_a_deployed_point_infinitely_far_away_is_a_failure():
-    study = Study.create("sqlite://", "a", budget=12, **PLAIN)
-    assert study.tell(study.ask().id, 1.0, x_deployed=[1.7e308, -1.7e308]) == "failed"
 
 
 def test_max_change_and_bounds_of_different_widths_need_a_radius():

@@ -24,8 +24,8 @@ def spend(study, wrong=()):
     raise AssertionError("the budget is never spent")
 
 
-def test_a_lost_decimal_point_is_held_and_its_point_asked_again(url):
-    study, tidy = (Study.create(url, name, budget=41, **PLAIN) for name in ("a", "tidy"))
+def test_a_lost_decimal_point_is_held_and_its_point_asked_again(sqlite_url):
+    study, tidy = (Study.create(sqlite_url, name, budget=41, **PLAIN) for name in ("a", "tidy"))
     ((trial, state),) = spend(study, wrong=[20])
     spend(tidy)
     assert state == "held"
@@ -33,16 +33,16 @@ def test_a_lost_decimal_point_is_held_and_its_point_asked_again(url):
     assert [t.state for t in again] == ["held", "complete"]
     assert np.array_equal(again[0].x, again[1].x)
     # It cost a deployment and nothing else: with one more, the tidy study is this one to the bit.
-    shorter = Study.create(url, "shorter", budget=41, **PLAIN)
+    shorter = Study.create(sqlite_url, "shorter", budget=41, **PLAIN)
     for _ in range(40):
         tell(shorter, shorter.ask())
     assert study.recommend().x.tobytes() == shorter.recommend().x.tobytes()
-    assert study.recommend().x.tobytes() == Study.open(url, "a").recommend().x.tobytes()
-    assert Study.open(url, "a").verify() == study.verify()
+    assert study.recommend().x.tobytes() == Study.open(sqlite_url, "a").recommend().x.tobytes()
+    assert Study.open(sqlite_url, "a").verify() == study.verify()
 
 
-def test_the_first_answers_are_judged_when_a_dozen_are_in(url):
-    study = Study.create(url, "a", budget=60, **PLAIN)
+def test_the_first_answers_are_judged_when_a_dozen_are_in(sqlite_url):
+    study = Study.create(sqlite_url, "a", budget=60, **PLAIN)
     trials = []
     for turn in range(11):
         trials.append(study.ask())
@@ -53,7 +53,7 @@ def test_the_first_answers_are_judged_when_a_dozen_are_in(url):
     after = study.recommend().x
     assert not np.array_equal(before, after)
     # The study is one whose second answer was voided.
-    voided = Study.create(url, "voided", budget=60, **PLAIN | {"guard": None})
+    voided = Study.create(sqlite_url, "voided", budget=60, **PLAIN | {"guard": None})
     second = None
     for turn in range(12):
         trial = voided.ask()
@@ -63,20 +63,20 @@ def test_the_first_answers_are_judged_when_a_dozen_are_in(url):
     assert voided.recommend().x.tobytes() == after.tobytes()
     # Accepted, it is what it would have been without a guard.
     study.accept(trials[1].id, "a fair in town", who="ana")
-    free = Study.create(url, "free", budget=60, **PLAIN | {"guard": None})
+    free = Study.create(sqlite_url, "free", budget=60, **PLAIN | {"guard": None})
     for turn in range(12):
         tell(free, free.ask(), 100 if turn == 1 else 1)
     assert study.recommend().x.tobytes() == free.recommend().x.tobytes()
-    assert Study.open(url, "a").recommend().x.tobytes() == free.recommend().x.tobytes()
+    assert Study.open(sqlite_url, "a").recommend().x.tobytes() == free.recommend().x.tobytes()
     kinds = [event.kind for event in study.trials()[1].history]
     assert kinds == ["complete", "doubted", "accepted"]
 
 
 @pytest.mark.parametrize("how", ["accept", "correct"])
-def test_released_before_its_point_was_asked_again(url, how):
+def test_released_before_its_point_was_asked_again(sqlite_url, how):
     """The study is then one that was told so at once."""
-    study, told = (Study.create(url, name, budget=60, **PLAIN) for name in ("a", "told"))
-    told_without_guard = Study.create(url, "free", budget=60, **PLAIN | {"guard": None})
+    study, told = (Study.create(sqlite_url, name, budget=60, **PLAIN) for name in ("a", "told"))
+    told_without_guard = Study.create(sqlite_url, "free", budget=60, **PLAIN | {"guard": None})
     for _ in range(15):
         for one in (study, told, told_without_guard):
             tell(one, one.ask())
@@ -98,8 +98,8 @@ def test_released_before_its_point_was_asked_again(url, how):
 
 
 @pytest.mark.parametrize("how", ["accept", "correct"])
-def test_released_too_late_the_answer_in_its_place_stands(url, how):
-    study = Study.create(url, "a", budget=60, **PLAIN)
+def test_released_too_late_the_answer_in_its_place_stands(sqlite_url, how):
+    study = Study.create(sqlite_url, "a", budget=60, **PLAIN)
     for _ in range(15):
         tell(study, study.ask())
     trial = study.ask()
@@ -112,7 +112,7 @@ def test_released_too_late_the_answer_in_its_place_stands(url, how):
     last = study.trial(trial.id).history[-1]
     assert f"trial {other.id} was asked in its place, and that answer stands: a fair" in last.reason
     assert (last.who, last.value) == ("ana", 2.5 if how == "correct" else 100 * about_20(trial))
-    assert study.recommend().x.tobytes() == Study.open(url, "a").recommend().x.tobytes() == before
+    assert study.recommend().x.tobytes() == Study.open(sqlite_url, "a").recommend().x.tobytes() == before
     assert not study.trials(state="held")
     assert study.accept(trial.id) == "superseded"  # once more is nothing
     assert study.accept(other.id) == "complete"  # it counts already
@@ -143,8 +143,8 @@ def test_what_was_accepted_by_mistake_is_held_again(any_url):
         study.hold(trial.id)
 
 
-def test_while_its_point_is_out_again_a_release_calls_that_back(url):
-    study = Study.create(url, "a", budget=60, **PLAIN)
+def test_while_its_point_is_out_again_a_release_calls_that_back(sqlite_url):
+    study = Study.create(sqlite_url, "a", budget=60, **PLAIN)
     for _ in range(15):
         tell(study, study.ask())
     trial = study.ask()
@@ -155,10 +155,10 @@ def test_while_its_point_is_out_again_a_release_calls_that_back(url):
     assert tell(study, other) == "superseded"
 
 
-def test_the_same_answer_again_is_held_still_and_another_is_a_conflict(url):
+def test_the_same_answer_again_is_held_still_and_another_is_a_conflict(sqlite_url):
     from driftopt.study import Conflict
 
-    study = Study.create(url, "a", budget=60, **PLAIN)
+    study = Study.create(sqlite_url, "a", budget=60, **PLAIN)
     for _ in range(15):
         tell(study, study.ask())
     trial = study.ask()
@@ -168,9 +168,9 @@ def test_the_same_answer_again_is_held_still_and_another_is_a_conflict(url):
     assert [e.kind for e in study.trials(state="held")[0].history] == ["held"]
 
 
-def test_a_world_that_has_changed_is_believed_after_a_while(url):
+def test_a_world_that_has_changed_is_believed_after_a_while(sqlite_url):
     """Not everything is held for ever: those that are held are the new median in the end."""
-    study = Study.create(url, "a", budget=200, **PLAIN)
+    study = Study.create(sqlite_url, "a", budget=200, **PLAIN)
     held = 0
     for turn in range(150):
         held += tell(study, study.ask(), 100 if turn >= 40 else 1) == "held"
@@ -205,8 +205,8 @@ def test_a_tidy_walk_downhill_is_not_held(method, noise):
     assert "held" not in states(drive(study, bowl)).values()
 
 
-def test_a_mark_that_comes_now_and_then_is_never_believed(url):
-    study = Study.create(url, "a", budget=200, **PLAIN)
+def test_a_mark_that_comes_now_and_then_is_never_believed(sqlite_url):
+    study = Study.create(sqlite_url, "a", budget=200, **PLAIN)
     for turn in range(120):
         marked = turn > 12 and turn % 4 == 0
         state = study.tell((trial := study.ask()).id, -999_999.0 if marked else about_20(trial))
@@ -214,10 +214,10 @@ def test_a_mark_that_comes_now_and_then_is_never_believed(url):
 
 
 @pytest.mark.parametrize("early", [True, False])
-def test_a_correction_counts_and_an_implausible_one_is_said_to_be_so(url, early):
+def test_a_correction_counts_and_an_implausible_one_is_said_to_be_so(sqlite_url, early):
     from driftopt.study import Implausible
 
-    study = Study.create(url, "a", budget=60, **PLAIN)
+    study = Study.create(sqlite_url, "a", budget=60, **PLAIN)
     for _ in range(20):
         tell(study, study.ask())
     trial = study.trials()[1 if early else -1]

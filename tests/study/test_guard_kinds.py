@@ -8,8 +8,8 @@ from driftopt.study import Study
 from support.study_worlds import PLAIN, about_20, drive, states
 
 
-def test_control_is_compared_with_control(url):
-    study = Study.create(url, "a", budget=200, control_every=2, **PLAIN)
+def test_control_is_compared_with_control(sqlite_url):
+    study = Study.create(sqlite_url, "a", budget=200, control_every=2, **PLAIN)
     controls = 0
     for _ in range(60):
         trial = study.ask()
@@ -21,9 +21,9 @@ def test_control_is_compared_with_control(url):
     assert abs(study.summary().drift.mean - 1020) < 2
 
 
-def test_the_first_controls_are_judged_when_the_methods_answers_can_judge_them(url):
+def test_the_first_controls_are_judged_when_the_methods_answers_can_judge_them(sqlite_url):
     """And those after them at once, long before there are a dozen of them."""
-    study = Study.create(url, "a", budget=200, control_every=5, **PLAIN)
+    study = Study.create(sqlite_url, "a", budget=200, control_every=5, **PLAIN)
     controls = {}
     for turn in range(40):
         trial = study.ask()
@@ -40,7 +40,7 @@ def test_the_first_controls_are_judged_when_the_methods_answers_can_judge_them(u
     assert [event.kind for event in first.history] == ["complete", "doubted"]
     study.accept(first.id)
     assert study.trial(first.id).value == first.value > 1000
-    assert Study.open(url, "a").verify() == study.verify()
+    assert Study.open(sqlite_url, "a").verify() == study.verify()
 
 
 @pytest.mark.parametrize("purpose", ["confirm", "stationarity"])

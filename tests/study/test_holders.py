@@ -8,10 +8,10 @@ from driftopt.study.log import Writer, database
 from support.study_worlds import PLAIN, bowl
 
 
-def test_a_named_holder_gets_what_it_has_not_answered(url, clock):
-    study = Study.create(url, "a", budget=20, clock=clock, lease=10.0, **PLAIN)
+def test_a_named_holder_gets_what_it_has_not_answered(sqlite_url, clock):
+    study = Study.create(sqlite_url, "a", budget=20, clock=clock, lease=10.0, **PLAIN)
     first = study.ask(holder="till")
-    again = Study.open(url, "a", clock=clock).ask(holder="till")
+    again = Study.open(sqlite_url, "a", clock=clock).ask(holder="till")
     assert (again.id, again.x.tobytes(), again.expires_at) == (first.id, first.x.tobytes(), first.expires_at)
     other = study.ask(holder="till", new=True)
     assert other.id != first.id
@@ -25,8 +25,8 @@ def test_a_named_holder_gets_what_it_has_not_answered(url, clock):
     assert study.ask(holder="till").id not in (first.id, other.id)
 
 
-def test_what_another_took_over_is_not_handed_out_again(url, clock):
-    study = Study.create(url, "a", budget=20, clock=clock, lease=10.0, parallel=1, **PLAIN)
+def test_what_another_took_over_is_not_handed_out_again(sqlite_url, clock):
+    study = Study.create(sqlite_url, "a", budget=20, clock=clock, lease=10.0, parallel=1, **PLAIN)
     mine = study.ask_many(2, holder="me")
     clock.now += 11.0
     theirs = study.ask(holder="you")
@@ -34,22 +34,22 @@ def test_what_another_took_over_is_not_handed_out_again(url, clock):
     assert study.ask(holder="me").id == mine[1].id
 
 
-def test_holders_do_not_meet_and_nobody_in_particular_gets_another(url):
-    study = Study.create(url, "a", budget=20, **PLAIN)
+def test_holders_do_not_meet_and_nobody_in_particular_gets_another(sqlite_url):
+    study = Study.create(sqlite_url, "a", budget=20, **PLAIN)
     assert study.ask(holder="me").id != study.ask(holder="you").id
-    study = Study.create(url, "b", budget=20, **PLAIN)
+    study = Study.create(sqlite_url, "b", budget=20, **PLAIN)
     assert study.ask().id != study.ask().id
 
 
-def test_a_holder_keeps_what_it_has_deployed_itself(url):
+def test_a_holder_keeps_what_it_has_deployed_itself(sqlite_url):
     """Three times the start: what north has deployed is not deployed in the south."""
-    study = Study.create(url, "a", budget=20, **PLAIN)
+    study = Study.create(sqlite_url, "a", budget=20, **PLAIN)
 
     def start(holder, *, fails=False):
         trial = study.ask("confirm", holder)
         assert trial.x.tolist() == study.spec.x0
         study.fail(trial.id) if fails else study.tell(trial.id, 1.0)
-        assert Study.open(url, "a").trial(trial.id).keep == trial.keep == study.trials()[-1].keep
+        assert Study.open(sqlite_url, "a").trial(trial.id).keep == trial.keep == study.trials()[-1].keep
         return trial.keep
 
     assert [start("north"), start("south"), start("north")] == [False, False, True]  # x0 is recommended too
@@ -64,8 +64,8 @@ def test_a_holder_keeps_what_it_has_deployed_itself(url):
     assert not start("north")  # the south may be the same shop, and has deployed another decision
 
 
-def test_an_earlier_recommendation_is_not_evaluated_again(url):
-    study = Study.create(url, "a", budget=20, **PLAIN)
+def test_an_earlier_recommendation_is_not_evaluated_again(sqlite_url):
+    study = Study.create(sqlite_url, "a", budget=20, **PLAIN)
     old = study.ask("confirm", holder="till")
     for _ in range(2):
         trial = study.ask()
@@ -104,9 +104,9 @@ def test_several_who_ask_at_once_get_what_each_would_have_got(any_url, clock):
     assert isinstance(got[-1], BudgetSpent)
 
 
-def test_what_was_not_committed_was_not_handed_out(url, monkeypatch):
+def test_what_was_not_committed_was_not_handed_out(sqlite_url, monkeypatch):
     """An attempt that fails at its end is made again, or given up, as if it had not been."""
-    study, tries = Study.create(url, "a", budget=20, **PLAIN | {"parallel": 3}), []
+    study, tries = Study.create(sqlite_url, "a", budget=20, **PLAIN | {"parallel": 3}), []
     study.ask(holder="first")
     finish = Writer.finish
 

@@ -72,25 +72,6 @@ def test_what_confirmed_another_recommendation_does_not_count():
     assert improvement(pairs, iterations=4) is None
 
 
-@pytest.mark.parametrize(
-    ("trials", "left", "said"),
-    [
-        ([], 4, "ask for the purpose confirm to measure it"),
-        (pair(5.0, 3.0), 2, "ask for the purpose confirm to measure it, 2 times more"),
-        ([*pair(5.0, 3.0), *pair(5.0, None, 1, state="failed")[1:]], 2, "measure it, 2 times more"),
-        ([*pair(5.0, 3.0), told(4.0, "confirm", 1)], 1, "measure it, 1 time more"),
-        ([*pair(5.0, 3.0), *pair(None, None, 1, state="pending")], 0, "confirm are awaited"),
-        ([], 2, "takes 4 more for the purpose confirm, and 2 are left; one pair is enough where both values"),
-        ([], 1, "takes 4 more for the purpose confirm, and 1 is left"),
-        (pair(5.0, 3.0), 0, "takes 2 more for the purpose confirm, and 0 are left; one pair is enough"),
-    ],
-)
-def test_what_would_make_the_improvement_known(trials, left, said):
-    """Only what the budget can still pay is advised."""
-    assert said in found(trials, left=left).note
-    assert ("one pair" in found(trials, left=left).note) == ("one pair" in said)
-
-
 def test_a_recommendation_that_was_measured_to_be_worse_says_so():
     worse = found([*pair(10.0, 5.0), *pair(10.1, 5.1, 1)], "maximize")
     assert worse.warning.startswith("the recommendation was measured to be worse than the start, by 5 ± ")

@@ -98,10 +98,10 @@ class Rough:
         return Study.open(self.url, self.name)
 
 
-def test_it_reaches_nine_tenths_of_what_a_tidy_shop_reaches(url):
+def test_it_reaches_nine_tenths_of_what_a_tidy_shop_reaches(sqlite_url):
     """Another shop on each store."""
-    seed = int(url.startswith("postgresql"))
-    study = Rough(url, seed).year()
+    seed = int(sqlite_url.startswith("postgresql"))
+    study = Rough(sqlite_url, seed).year()
     fair, x = fair_prices(seed), study.recommend().x
     start = profit(TODAY, fair)
     trials = study.trials()

@@ -12,7 +12,7 @@ from driftopt import methods
 from driftopt.oracle import Sight
 from driftopt.study import BudgetSpent, Conflict, NothingToAsk, Study
 from driftopt.study.max_change import widest_radius
-from support.study_worlds import PLAIN, bowl, drive
+from support.study_worlds import PLAIN, drive
 
 # What a study can run: methods that see values, with the same batch in every iteration.
 EXAMPLES = {name: methods.get(name, **methods.entry(name).example) for name in methods.names()}
@@ -282,15 +282,6 @@ def test_bounds_hold_for_every_point_and_the_recommendation(seed, method):
 def test_mistakes_are_said_at_the_door(wrong, words):
     with pytest.raises(ValueError, match=words):
         Study.create("sqlite://", "a", **{"budget": 40, **PLAIN, **wrong})
-
-
-def test_parallel_widens_every_walk_with_directions():
-    for method, points in (("zo-o2nc-2pt", 6), ("zo-o2nc-1pt", 3), ("auto", 6)):
-        study = Study.create("sqlite://", "a", budget=60, parallel=3, **{**PLAIN, "method": method})
-        assert len(study.ask_many(99)) == points
-        for trial in study.trials():
-            study.tell(trial.id, bowl(trial))
-        assert np.isfinite(drive(study).recommend().x).all()
 
 
 def test_the_default_method_needs_a_radius_alone():

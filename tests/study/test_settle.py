@@ -18,17 +18,17 @@ def slow(last):
     return world
 
 
-def test_the_method_sees_what_it_would_without_settling(url):
+def test_the_method_sees_what_it_would_without_settling(sqlite_url):
     """k times the budget, k − 1 of every k answers being noise: the same walk to the bit."""
-    plain = drive(Study.create(url, "plain", **PLAIN, budget=20))
-    held = drive(Study.create(url, "held", **PLAIN, budget=60, settle=3), slow(1e6))
+    plain = drive(Study.create(sqlite_url, "plain", **PLAIN, budget=20))
+    held = drive(Study.create(sqlite_url, "held", **PLAIN, budget=60, settle=3), slow(1e6))
     method = held.trials(kind="method")
     assert [t.x.tolist() for t in method] == [t.x.tolist() for t in plain.trials()]
     assert held.recommend().x.tobytes() == plain.recommend().x.tobytes()
     assert [t.kind for t in held.trials()] == ["settle", "settle", "method"] * 20
     assert [t.keep for t in held.trials()] == [False, True, True] * 20
     assert held.recommend().spent == 60
-    assert Study.open(url, "held").verify()
+    assert Study.open(sqlite_url, "held").verify()
 
 
 def test_control_and_confirmation_settle_too():
@@ -114,9 +114,9 @@ def test_settling_with_steps_that_are_limited():
 
 
 @pytest.mark.parametrize("meanwhile", [0, 1])
-def test_a_corrected_failure_settles_as_if_it_had_been_told_at_once(url, meanwhile):
+def test_a_corrected_failure_settles_as_if_it_had_been_told_at_once(sqlite_url, meanwhile):
     """The till was down and its answer is found later: also where the decision was asked again by then."""
-    told, study = (Study.create(url, name, **PLAIN, budget=60, settle=3) for name in ("told", "a"))
+    told, study = (Study.create(sqlite_url, name, **PLAIN, budget=60, settle=3) for name in ("told", "a"))
     for one in (told, study):
         one.tell(one.ask().id, 1.0)
     told.tell(told.ask().id, 2.0)
@@ -127,9 +127,9 @@ def test_a_corrected_failure_settles_as_if_it_had_been_told_at_once(url, meanwhi
         assert (anew.kind, anew.keep) == ("settle", False)
         study.tell(anew.id, 3.0)
     study.correct(second.id, 2.0, "found the paper roll")
-    for one in (Study.open(url, "a"), study):
+    for one in (Study.open(sqlite_url, "a"), study):
         assert one.summary().next.commands[0].startswith("driftopt study ask")
-    right, trial = told.ask(), Study.open(url, "a").ask()
+    right, trial = told.ask(), Study.open(sqlite_url, "a").ask()
     assert (trial.kind, trial.keep, trial.x.tobytes()) == ("method", right.keep, right.x.tobytes())
     for one, out in ((told, right), (study, trial)):
         one.tell(out.id, bowl(out))
@@ -139,12 +139,12 @@ def test_a_corrected_failure_settles_as_if_it_had_been_told_at_once(url, meanwhi
     assert points == [t.x.tobytes() for t in told.trials()][: len(points)]
 
 
-def test_an_answer_that_comes_late_settles_as_if_it_had_come_in_time(url, clock):
-    study = Study.create(url, "a", **PLAIN, budget=60, settle=3, lease=10.0, clock=clock)
+def test_an_answer_that_comes_late_settles_as_if_it_had_come_in_time(sqlite_url, clock):
+    study = Study.create(sqlite_url, "a", **PLAIN, budget=60, settle=3, lease=10.0, clock=clock)
     first = study.ask()
     clock.now += 11
     again = study.ask()
     assert (again.kind, again.keep, again.x.tobytes()) == ("settle", False, first.x.tobytes())
     study.tell(again.id, 1.0)
     study.tell(first.id, 1.0)
-    assert Study.open(url, "a", clock=clock).ask().kind == "method"
+    assert Study.open(sqlite_url, "a", clock=clock).ask().kind == "method"

@@ -122,10 +122,10 @@ def test_any_name_fits_and_its_command_is_one_word(name):
     assert told[-3:] == [name, "1", "VALUE"]
 
 
-def test_it_advises_to_ask_where_ask_hands_something_out_and_only_there(url):
+def test_it_advises_to_ask_where_ask_hands_something_out_and_only_there(sqlite_url):
     """Also where an iteration must be drawn anew, and where a decision was held for a period already."""
-    failing = Study.create(url, "failing", x0=[2.0], radius=0.5, budget=9, rng=1)
-    settling = Study.create(url, "settling", x0=[2.0], radius=0.5, budget=7, rng=1, settle=2)
+    failing = Study.create(sqlite_url, "failing", x0=[2.0], radius=0.5, budget=9, rng=1)
+    settling = Study.create(sqlite_url, "settling", x0=[2.0], radius=0.5, budget=7, rng=1, settle=2)
     for study, failures in ((failing, range(5, 8)), (settling, ())):
         for turn in range(study.spec.budget + 1):
             advised = study.summary().next.what == "ask for the next deployment"
@@ -145,10 +145,12 @@ def test_it_advises_to_ask_where_ask_hands_something_out_and_only_there(url):
             raise AssertionError("the budget was never spent")
 
 
-def test_what_is_typed_keeps_a_sum(url):
+def test_what_is_typed_keeps_a_sum(sqlite_url):
     """Rounded like prices, shares would no longer add up to 1."""
     shares = {"A": [[1.0, 1.0, 1.0, 0.0]], "lb": [1.0], "ub": [1.0]}
-    study = Study.create(url, "a", x0=[0.2, 0.3, 0.5, 7.0], radius=0.1, budget=20, rng=0, constraints=shares)
+    study = Study.create(
+        sqlite_url, "a", x0=[0.2, 0.3, 0.5, 7.0], radius=0.1, budget=20, rng=0, constraints=shares
+    )
     drive(study)
     for trial in study.trials():
         typed = words.as_typed(study.spec, trial.x.tolist())

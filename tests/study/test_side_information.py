@@ -3,13 +3,11 @@
 Longer than 300 lines: four kinds of it, which share their world.
 """
 
-import io
 import json
 import math
 
 import numpy as np
 import pytest
-import rich.console
 
 from driftopt import minimize
 from driftopt.study import Halted, Study, load
@@ -57,14 +55,6 @@ def test_a_study_is_told_what_minimize_is_told(tmp_path):
     assert effects["crowd"] == pytest.approx(result.covariates["crowd"].effect, rel=1e-6)
     assert abs(effects["crowd"] - 2) < 0.2
     assert len(told) > 1
-
-
-def test_another_process_replays_the_same_state(tmp_path):
-    study = driven(tmp_path / "a.db")
-    other = Study.open(tmp_path / "a.db", "shop")
-    np.testing.assert_array_equal(study.recommend().x, other.recommend().x)
-    assert other.verify() > 0
-    assert other.summary() == study.summary() or other.summary().covariates == study.summary().covariates
 
 
 def test_a_study_without_an_answer_that_counts_can_be_shown(tmp_path):
@@ -128,19 +118,6 @@ def test_what_was_not_named_is_refused(tmp_path):
     plain = Study.create(tmp_path / "a.db", "plain", budget=20, **PLAIN)
     with pytest.raises(ValueError, match="give covariates="):
         plain.tell(plain.ask().id, 1.0, covariates={"rain": 1.0})
-
-
-def test_without_covariates_told_the_walk_is_the_plain_one(tmp_path):
-    named, plain = (
-        Study.create(tmp_path / "a.db", name, budget=40, **{**CROWD, "covariates": given})
-        for name, given in (("named", ["crowd"]), ("plain", None))
-    )
-    for study in (named, plain):
-        for _ in range(30):
-            trial = study.ask()
-            study.tell(trial.id, value(trial))
-    np.testing.assert_array_equal(named.recommend().x, plain.recommend().x)
-    assert "covariates" not in json.loads(plain.spec.as_json())
 
 
 def test_files_and_imports_keep_them(tmp_path):
@@ -253,17 +230,6 @@ def watched(url, limits=LIMITS["limits"], **more):
     return study, tell
 
 
-TWO = {"complaints": {"max": 5.0, "hard": True}, "calls": {"min": 1.0, "hard": True}}
-
-
-def test_controls_between_do_not_hide_a_broken_limit(tmp_path):
-    study, tell = watched(tmp_path / "a.db", control_every=1)
-    kinds = [tell(complaints=9 if turn % 2 else 2).kind for turn in range(4)]
-    assert kinds == ["control", "method"] * 2
-    with pytest.raises(Halted, match="complaints is 9"):
-        study.ask()
-
-
 def test_a_broken_answer_counts_once_however_often_it_is_corrected(tmp_path):
     study, tell = watched(tmp_path / "a.db")
     trial = tell(complaints=9)
@@ -271,13 +237,6 @@ def test_a_broken_answer_counts_once_however_often_it_is_corrected(tmp_path):
     study.correct(trial.id, 3.0)
     assert study.ask().state == "pending"
     assert study.summary().halted is None
-
-
-def test_two_limits_broken_once_each_do_not_halt(tmp_path):
-    study, tell = watched(tmp_path / "a.db", TWO)
-    tell(complaints=9, calls=3)
-    tell(complaints=2, calls=0)
-    assert study.ask().state == "pending"
 
 
 def test_a_halted_study_hands_nothing_out(tmp_path):
@@ -354,21 +313,6 @@ def test_a_value_relative_to_control_without_one_gets_a_sentence():
     deployed = Study.create("sqlite://", "a", budget=60, **PLAIN, relative_to_control=True, control_every=4)
     for _ in range(6):
         deployed.tell(deployed.ask().id, 1.0)
-
-
-def test_control_of_the_study_itself_is_taken_out(tmp_path):
-    how = {**PLAIN, "control_every": 2, "relative_to_control": True}
-    study = Study.create(tmp_path / "a.db", "a", budget=60, **how)
-    for turn in range(45):
-        trial = study.ask()
-        study.tell(trial.id, bowl(trial) + turn)
-    again = Study.open(tmp_path / "a.db", "a")
-    np.testing.assert_array_equal(again.recommend().x, study.recommend().x)
-    assert study.summary().control.removed_of_changes > 0
-    screen = rich.console.Console(width=100, file=io.StringIO())
-    screen.print(study.page())
-    words = " ".join(screen.file.getvalue().replace("│", " ").split())
-    assert "% of changes from iteration to iteration: control" in words
 
 
 def steps(study):

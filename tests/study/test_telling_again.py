@@ -41,8 +41,8 @@ def test_a_value_of_another_point_does_not_stand_for_the_asked_one(any_url):
         study.tell(trial.id, 1.5)
 
 
-def test_the_same_correction_again_is_nothing_where_another_answer_stands(url):
-    study = Study.create(url, "a", budget=20, **PLAIN)
+def test_the_same_correction_again_is_nothing_where_another_answer_stands(sqlite_url):
+    study = Study.create(sqlite_url, "a", budget=20, **PLAIN)
     first = study.ask()
     study.tell(first.id, 1.0)
     study.hold(first.id)

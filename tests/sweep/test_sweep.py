@@ -83,15 +83,6 @@ def test_a_chosen_configuration_alone_repeats_its_row_of_the_full_sweep(runs: sw
         np.testing.assert_allclose(part.columns["objective"], full.columns["objective"], rtol=1e-6)
 
 
-def test_small_parts_give_the_same_table(runs: sweep.Runs, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(parts, "LARGEST", 8)
-    small = sweep.run(GRIDS[:1], PROBLEMS, seeds=[3, 4], evaluate_every=30, **SHARED)
-    assert small.manifest["parts"] == 4
-    np.testing.assert_array_equal(
-        small.columns["objective"], runs.where(method="zo-sph").columns["objective"]
-    )
-
-
 def test_any_executor_runs_the_parts(runs: sweep.Runs):
     with ThreadPoolExecutor(2) as executor:
         same(runs, sweep.run(GRIDS, PROBLEMS, seeds=[3, 4], evaluate_every=30, executor=executor, **SHARED))

@@ -9,7 +9,6 @@ from driftopt import sweep
 from driftopt.problems.synthetic import kink
 from driftopt.runtime import folders
 from driftopt.sweep import grid, workers
-from driftopt.sweep.progress import SweepProgress
 from driftopt.sweep.workers import workers_of
 
 GRIDS = [grid("zo-sph", step=[0.01, 0.02], radius=[0.5, 1.0])]
@@ -108,13 +107,3 @@ def test_of_two_schedulers_each_leaves_out_what_the_other_has_finished(place, mo
     runs = sweep.run(GRIDS, executor=first, folder=place, progress=False, **CALL)
     assert first.ran == 1
     assert (runs.manifest["parts"], runs.manifest["parts_found_finished"]) == (12, 11)
-
-
-def test_progress_says_workers_rate_and_time_left(monkeypatch, capsys):
-    monkeypatch.setattr("driftopt.sweep.progress.EVERY", -1.0)
-    with SweepProgress("sweep", 1000, workers=lambda: 8) as shown:
-        shown.started -= 100.0
-        shown.advance(250)
-    line = capsys.readouterr().err.splitlines()[0]
-    assert line.startswith("sweep: 25%, 2 queries/s, 8 workers, about ")
-    assert line.endswith("5 minutes left")

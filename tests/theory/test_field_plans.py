@@ -228,8 +228,3 @@ def test_ogvr_trusts_less_where_data_moves_more():
     assert plan.parameters == {"trust": 100.0}
     assert float(plan.method().trust) == 100.0
     assert "trust" in str(plan)
-
-
-def test_a_plan_too_long_to_run_says_so():
-    with pytest.raises(ValueError, match="too large to run"):
-        theory.gfm_plus(**{**PROBLEM, "dim": 10**9, "epsilon": 1e-3}).method()

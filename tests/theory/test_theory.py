@@ -151,18 +151,6 @@ def test_a_plan_too_long_to_run_says_so():
         theory.o2nc(delta=1e-3, **{**PROBLEM, "epsilon": 1e-3}).method()
 
 
-@every
-def test_a_plan_prints_as_a_table(make):
-    plan = make(**PROBLEM)
-    text = str(plan)
-    assert f"{plan.queries:,}" in text
-    assert plan.name in text
-    assert all(len(line) < 80 for line in text.splitlines())
-    assert len({line.index(line.split("  ")[-1].strip()) for line in text.splitlines()}) == 1, (
-        "one value column"
-    )
-
-
 def test_decimals_are_taken_as_written():
     """0.1 is 1/10 here, whatever its float is: NumPy numbers, Decimal and Fraction give the same plan."""
     plans = {
@@ -200,11 +188,6 @@ def test_bad_numbers_are_named(name, bad):
         return
     with pytest.raises(ValueError, match=name):
         theory.o2nc(**given)
-
-
-def test_unknown_option():
-    with pytest.raises(ValueError, match="option must be one of I, II"):
-        theory.o2nc(option="III", delta=0.5, **PROBLEM)
 
 
 def test_table_one():
