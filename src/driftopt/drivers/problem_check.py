@@ -1,4 +1,4 @@
-"""`check`: whether a problem of your own keeps its promises, before anything is run on it."""
+"""`check`: does a problem of your own keep its promises? Ask before you run anything on it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,13 +17,17 @@ from driftopt.report.table import Row, Table, cells
 from driftopt.rng.seeds import as_key, as_seed
 from driftopt.runtime.forks import refuse_after_fork
 
-FAR = 5.0  # standard errors: normal means are further away once in 1.7 million checks
+FAR = 5.0  # standard errors: normal means are further away once in 1.7 million comparisons
+SEEN = 7.0  # standard errors: of errors this large 98 in 100 lie further away than FAR
 ROUNDING = 1e-4  # relative, for sums in float32
+NEAR = 0.1
+# The points' distances from x0, a standard deviation of each coordinate, in units of max(1, |x0|).
+DISTANCES = (0.0, NEAR, 0.5, 1.0, 1.0, 3.0)
 
 
 @dataclass(frozen=True)
 class CheckedPromise:
-    """One promise and what was seen of it."""
+    """One promise, whether it is kept, and the figures behind that."""
 
     promise: str
     kept: bool
@@ -32,14 +36,14 @@ class CheckedPromise:
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """What `check` found; it prints as a list."""
+    """The findings of `check`; it prints as a list."""
 
     problem: str
     findings: tuple[CheckedPromise, ...]
 
     @property
     def ok(self) -> bool:
-        """Whether every promise that was looked at is kept."""
+        """Whether every promise that was checked is kept."""
         return all(finding.kept for finding in self.findings)
 
     def __repr__(self) -> str:
@@ -52,17 +56,19 @@ class Report:
 
 
 def check(problem: Problem, *, samples: int = 4000, rng: Any = 0) -> Report:
-    """Look at a problem as a driver will, and say which of its promises it keeps.
+    """Whether a problem of your own keeps the promises that drivers rely on.
 
-    The promises: it is a pytree whose members have the right shapes, and whose randomness is the key's alone;
-    its samples and its objective are finite; samples depend on the key; their mean is the objective (|z| ≤ 5,
-    at the start and at a point near it); where `broadcasts` is set, runs side by side equal runs alone; where
-    the `optimum` is known, it is a decision with its objective, and neither of the two points is better.
+    The promises: it is a pytree whose members have the right shapes, and whose randomness is the key's
+    alone. Its samples and its objective are finite at x0 and near it. At one point at least, samples depend
+    on the key. At x0 and at five random points, near and far, the mean of the samples is the objective
+    (|z| ≤ 5); the report says how large an error would have been seen at each. A far point where anything
+    is not finite is left out. Where `broadcasts` is set, runs side by side equal runs alone. Where the
+    `optimum` is known, it is a decision with its objective, and no point is better.
 
     Args:
         problem: a Problem of your own.
-        samples: how many are drawn at each of the two points.
-        rng: a seed or a Generator, for the samples and the second point.
+        samples: how many are drawn at each point. Four times as many show errors half as large.
+        rng: a seed or a Generator, for the samples and the points.
 
     >>> from driftopt.problems import kink
     >>> check(kink(3)).ok
@@ -78,17 +84,21 @@ def check(problem: Problem, *, samples: int = 4000, rng: Any = 0) -> Report:
     shapes = _tried("shapes and types", lambda: _shaped(problem))
     if not shapes.kept:
         return Report(name, (shapes,))
-    near = problem.x0 + jnp.asarray(np.random.default_rng(seed).normal(0, 0.1, problem.dim), jnp.float32)
-    points = (("x0", problem.x0.astype(jnp.float32)), ("a point near x0", near))
-    found, exacts = [shapes], list[float]()
-    for k, (where, x) in enumerate(points):
+    start, generator = np.asarray(problem.x0, np.float64), np.random.default_rng(seed)
+    unit = max(1.0, float(np.sqrt(np.mean(start**2))))
+    sample, objective = jax.jit(jax.vmap(problem.sample, (0, None))), jax.jit(problem.objective)
+    looks = list[Look]()
+    for k, distance in enumerate(DISTANCES):
+        x = jnp.asarray(start + distance * unit * generator.normal(size=problem.dim), jnp.float32)
         keys = jax.random.split(jax.random.fold_in(as_key(seed), k), number)
-        values = np.asarray(jax.jit(jax.vmap(problem.sample, (0, None)))(keys, x), np.float64)
-        exact = float(jax.jit(problem.objective)(x))
-        found += [*_law(where, values, exact)]
-        exacts.append(exact)
+        where = f"{distance * unit:g} from x0" if distance else "x0"
+        looks.append(
+            Look(where, np.asarray(sample(keys, x), np.float64), float(objective(x)), distance > NEAR)
+        )
+    found = [shapes, *judged(looks)]
     if problem.broadcasts:
         found.append(_tried("side by side as alone", lambda: _side_by_side(problem, seed)))
+    exacts = [look.exact for look in looks if look.finite]
     found.append(_tried("optimum() is what it says", lambda: _optimum(problem, exacts)))
     return Report(name, tuple(found))
 
@@ -105,31 +115,54 @@ def _shaped(problem: Any) -> str:
     return "as the drivers need them"
 
 
-def _law(where: str, values: np.ndarray, exact: float) -> tuple[CheckedPromise, ...]:
-    """Finite, different from key to key, and on average the objective."""
-    finite = np.isfinite(values)
-    if not finite.all() or not np.isfinite(exact):
-        lost = int((~finite).sum())
-        return (
-            CheckedPromise(
-                f"finite at {where}", False, f"objective {exact:g}, {lost} of {values.size} samples not"
-            ),
+@dataclass(frozen=True)
+class Look:
+    """Samples at a point, and the objective there."""
+
+    where: str
+    values: np.ndarray
+    exact: float
+    far: bool = False  # whether the problem need not be defined there
+
+    @property
+    def finite(self) -> bool:
+        return bool(np.isfinite(self.values).all() and np.isfinite(self.exact))
+
+
+def judged(looks: Sequence[Look]) -> list[CheckedPromise]:
+    """Whether samples are finite, depend on the key at one point at least, and have the objective as mean."""
+    found = list[CheckedPromise]()
+    for look in looks:
+        if not look.finite:
+            lost = int((~np.isfinite(look.values)).sum())
+            detail = f"objective {look.exact:g}, {lost} of {look.values.size} samples not"
+            detail += ": this far point was left out" if look.far else ""
+            found.append(CheckedPromise(f"finite at {look.where}", look.far, detail))
+    finite = [look for look in looks if look.finite]
+    spreads = [float(look.values.std(ddof=1)) for look in finite]
+    if finite:
+        largest = max(spreads)
+        detail = f"standard deviations up to {largest:.4g}"
+        none = f"at each of {len(finite)} points all samples are the same: is the key used?"
+        found.append(
+            CheckedPromise("samples depend on the key", largest > 0, detail if largest > 0 else none)
         )
-    spread, mean = float(values.std(ddof=1)), float(values.mean())
-    gap, size = mean - exact, max(abs(exact), abs(mean), 1e-30)
-    noise = CheckedPromise(
-        f"samples depend on the key at {where}",
-        spread > 0,
-        f"standard deviation {spread:.4g}" if spread > 0 else "every sample is the same: is the key used?",
-    )
-    error = spread / np.sqrt(values.size)
-    z = 0.0 if abs(gap) <= ROUNDING * size else gap / error if error > 0 else np.inf
-    detail = f"mean of {values.size:,} samples {mean:.6g}, objective {exact:.6g}, z = {z:.1f}"
-    return (noise, CheckedPromise(f"the objective is the samples' mean at {where}", abs(z) <= FAR, detail))
+    for look, spread in zip(finite, spreads, strict=True):
+        mean, error = float(look.values.mean()), spread / np.sqrt(look.values.size)
+        gap, rounding = mean - look.exact, ROUNDING * max(abs(look.exact), abs(mean), 1e-30)
+        z = 0.0 if abs(gap) <= rounding else gap / error if error > 0 else np.inf
+        detail = (
+            f"mean of {look.values.size:,} samples {mean:.6g}, objective {look.exact:.6g}, z = {z:.1f}; "
+            f"an error of {max(SEEN * error, rounding):.2g} would be seen"
+        )
+        found.append(
+            CheckedPromise(f"the objective is the samples' mean at {look.where}", abs(z) <= FAR, detail)
+        )
+    return found
 
 
 def _optimum(problem: Problem, exacts: Sequence[float]) -> str:
-    """A decision and its objective, where it is known; `exacts` are objectives that it is not above."""
+    """The objective at the known optimum; `exacts` are objectives at other points, none of them lower."""
     known: Any = checks.function("optimum", problem.optimum)()
     if known is None:
         return "not known"
@@ -141,7 +174,7 @@ def _optimum(problem: Problem, exacts: Sequence[float]) -> str:
     if not abs(value - there) <= rounding:
         raise ValueError(f"its value is {value:.6g}, but the objective at its x is {there:.6g}")
     if min(exacts) < value - rounding:
-        raise ValueError(f"its value is {value:.6g}, but at x0 or near it f is {min(exacts):.6g}")
+        raise ValueError(f"its value is {value:.6g}, but at a point that was tried f is {min(exacts):.6g}")
     return f"objective {there:.6g}"
 
 
