@@ -6,12 +6,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from driftopt import methods
 from driftopt.comparison import compare, tables
+from driftopt.comparison.judging import LEVEL, judge
 from driftopt.comparison.tables import HEADS, TEST_HEADS
 from driftopt.problems.strategic import StrategicClassification
 from driftopt.problems.synthetic import kink
@@ -46,6 +49,26 @@ def test_scores_and_contrasts_come_from_the_held_out_runs(comparison):
     assert comparison.best_known == {"Kink": pytest.approx(0.0, abs=1e-6)}
     assert score.best
     assert not comparison.score("far").tied  # it stood still
+
+
+def test_a_tie_is_judged_after_holms_correction():
+    """Three methods whose best two differ with p between 1 % and 5 %: three tests make that no difference."""
+    spread = np.linspace(-1.0, 1.0, 20)
+    samples = {"best": spread, "near": spread + 0.43, "far": spread + 0.86}
+
+    def where(instance: str, method: str) -> SimpleNamespace:
+        return SimpleNamespace(columns={"objective": samples[method]})
+
+    chosen = [SimpleNamespace(instance="shop", method=m, configurations=1, parameters={}) for m in samples]
+    tuned: Any = SimpleNamespace(selected=chosen, held_out=SimpleNamespace(where=where))
+    scores, contrasts = judge(tuned)
+    first = next(c for c in contrasts if {c.one, c.other} == {"best", "near"})
+    assert first.p < LEVEL < first.p_holm
+    assert {score.method: (score.best, score.tied) for score in scores} == {
+        "best": (True, True),
+        "near": (False, True),
+        "far": (False, False),
+    }
 
 
 def test_the_table_marks_the_best_and_who_cannot_be_told_apart(comparison, tmp_path):

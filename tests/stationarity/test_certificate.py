@@ -186,6 +186,17 @@ def test_the_unit_of_values_changes_the_unit_of_the_report():
     assert ranged.standard_error == pytest.approx(one.standard_error, rel=1e-12)
 
 
+def test_differences_that_are_rounding_are_none():
+    """Values of a flat function a few spacings apart say nothing; a hundred spacings are a difference."""
+    u, base = np.resize([[1.0], [-1.0]], (60, 1)), np.full(60, 1000.0)
+    spacings = np.resize([1, -2, 3, 0, -4, 5], 60) * np.spacing(1000.0)
+    flat = stationarity.from_pairs(base + spacings, base, u, radius=0.5)
+    assert (flat.squared_norm, flat.epsilon) == (0.0, None)
+    assert flat.caution is not None
+    assert flat.caution.startswith("only 0 of 60 differences are not 0")
+    assert stationarity.from_pairs(base + 100 * spacings, base, u, radius=0.5).epsilon is not None
+
+
 def test_differences_too_small_for_a_number_are_refused():
     """d/(2δ) times them is 0 in double precision, and a bound of nothing would be wrong."""
     u = np.ones((10, 1))
