@@ -186,3 +186,42 @@ def _check_numbers(method: Method) -> None:
         checks.count(f"{name}.batch", batch)
     if not isinstance(radius, Tracer) and (checks.finite(f"{name}.radius", radius) < 0).any():
         raise ValueError(f"{name}.radius must be >= 0, got {checks.brief(radius)}")
+
+
+SPACINGS = 8  # of the numbers next to x: what is shorter is lost in rounding, or mangled by it
+
+
+def check_spacing(method: Method, start: Any, dtype: Any) -> None:
+    """Refuse a radius or a reach that rounding swallows at the start: such a run stands still in silence.
+
+    A radius is compared with the largest coordinate, a reach, which all coordinates share, with the norm.
+
+    Args:
+        method: its numbers are scalars, or (K, C) for K instances.
+        start: x0, (d,) or (K, d).
+        dtype: the precision of the run.
+
+    Raises:
+        ValueError: one of the two is below 8 machine epsilons of that, 1e-6 in float32; 0 is let pass.
+    """
+    rows, precision = np.atleast_2d(np.asarray(start, np.float64)), np.finfo(dtype)
+    largest = np.abs(rows).max(axis=1)
+    norm = largest * np.linalg.norm(rows / np.where(largest > 0, largest, 1)[:, None], axis=1)
+    relative = SPACINGS * float(precision.eps)
+    for name, length, size in (
+        ("radius", method.radius, largest),
+        ("reach", method.reach_in(rows.shape[1]), norm),
+    ):
+        if length is None:
+            continue
+        lengths, sizes = np.broadcast_arrays(np.asarray(length, np.float64), size[:, None])
+        lost = (lengths > 0) & (lengths < relative * sizes)
+        if lost.any():
+            what = "how far trials are from x" if name == "radius" else "how far one iteration can move x"
+            more = ", or use driftopt.minimize, which computes in float64" if precision.bits == 32 else ""
+            raise ValueError(
+                f"{type(method).__name__} would stand still: its {name}, {what}, is {lengths[lost][0]:.3g} "
+                f"where |x0| is {sizes[lost][0]:.3g}, and {precision.dtype} needs at least "
+                f"{relative * sizes[lost][0]:.2g} there. Shift x so that it starts near 0, choose a larger "
+                f"{'radius' if name == 'radius' else 'radius or a shorter block'}{more}"
+            )

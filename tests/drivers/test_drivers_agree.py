@@ -108,6 +108,7 @@ class Compass(driftopt.Method):
 
     step: float
     batch: ClassVar[int] = 1
+    radius: ClassVar[float] = 0.0
 
     def points(self, dim):
         return 2

@@ -13,7 +13,7 @@ import numpy as np
 from driftopt.drivers import one_kernel
 from driftopt.drivers.first_state import first_state
 from driftopt.drivers.noise_ahead import drawing
-from driftopt.method import Method
+from driftopt.method import Method, check_spacing
 from driftopt.rng.seeds import method_key
 from driftopt.runtime.code_of_others import code_behind
 from driftopt.runtime.forks import refuse_after_fork
@@ -148,6 +148,7 @@ class Host:
     def __init__(self, method: Method, x0: np.ndarray, seed: int):
         refuse_after_fork()
         self._x0, self._dim = np.asarray(x0, np.float64), len(x0)
+        check_spacing(method, self._x0, np.float64)
         self.told, self._diverged = 0, np.bool_(False)
         self._state: Any = None
         self._drawn: Any = None  # the noise of the present window

@@ -14,7 +14,7 @@ import numpy as np
 from driftopt import checks
 from driftopt.drivers.host import reported, told_soundly, with_precision
 from driftopt.drivers.plan import affordable
-from driftopt.method import Method
+from driftopt.method import Method, check_spacing
 from driftopt.oracle import Formula, Model, Observed, mean_over
 from driftopt.rng.seeds import method_key
 from driftopt.runtime.code_of_others import code_behind
@@ -63,6 +63,7 @@ class ObservedHost:
         self, method: Method, x0: np.ndarray, seed: int, loss: Formula, model: Model | None, budget: int
     ):
         self._x0, self._dim = x0, len(x0)
+        check_spacing(method, x0, np.float64)
         self._most = affordable(method, self._dim, budget).most
         self.told, self.diverged = 0, False  # whether an answer could not be taken: a number would overflow
         with jax.enable_x64(True):

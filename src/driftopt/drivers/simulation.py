@@ -1,6 +1,8 @@
 """`simulate` and `simulate_many`: runs on problems written in JAX, in one compiled program."""
 
+import warnings
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import jax
@@ -16,7 +18,7 @@ from driftopt.drivers.host import with_precision
 from driftopt.drivers.plan import RunPlan
 from driftopt.drivers.stack import Stack, check_stack, stack
 from driftopt.drivers.trace import Trace, joined
-from driftopt.method import Method, check_method
+from driftopt.method import Method, check_method, check_spacing
 from driftopt.methods.grids import Grid
 from driftopt.problem import Problem, check_problem
 from driftopt.rng.seeds import as_seed, lane_seed
@@ -143,13 +145,17 @@ def simulate_lanes(
     dim = jax.eval_shape(lambda p: jax.vmap(lambda q: q.x0, axis_size=instances)(p), together).shape[1]
     check_points(method, dim)
     start = None if x0 is None else jnp.asarray(checks.single_precision("x0", x0, dim))
+    begun = starts(problems) if x0 is None else np.asarray(start)[None]
+    check_spacing(method, begun, np.float32)
     own = _lane_seeds(seeds, instances)
     if observed_loop.needed(method, together, settle):
-        return Trace(
+        trace = Trace(
             *observed_loop.run(
                 method, together, own, start, budget, evaluate_every, dim, settle, width, times
             )
         )
+        _warn_of_standstill(method, begun, trace)
+        return trace
     points, batch = method.points(dim), np.asarray(method.batch).astype(int)
     budget = checks.budget(budget, points * int(batch.max()), 1 + method.warmup)
     rows = budget // points
@@ -162,7 +168,34 @@ def simulate_lanes(
     seen = np.minimum(np.arange(1, plan.segments + 1) * plan.segment, rows)
     at = np.broadcast_to(seen // batch * batch * points, (*lanes, plan.segments))
     curve = np.moveaxis(curve, 0, -1)
-    return Trace(np.moveaxis(x, 0, -1), curve[..., -1], at[..., -1], at, curve)
+    trace = Trace(np.moveaxis(x, 0, -1), curve[..., -1], at[..., -1], at, curve)
+    _warn_of_standstill(method, begun, trace)
+    return trace
+
+
+def starts(problems: Stack) -> np.ndarray:
+    """The instances' own starts, (K, d)."""
+    return np.asarray(jax.vmap(lambda problem: problem.x0, axis_size=problems.count)(problems.together))
+
+
+def _warn_of_standstill(method: Method, begun: np.ndarray, trace: Trace) -> None:
+    """Warn where no run of a configuration has left its start, and its step may be why.
+
+    How far a step goes depends on the values, so nothing can be refused beforehand.
+    """
+    if "step" not in (field.name for field in fields(method)):  # pyright: ignore[reportArgumentType]
+        return
+    still = (trace.x == begun.astype(np.float32)[:, None, None]).all(axis=(0, 1, 3))
+    still &= np.isfinite(trace.fun).all(axis=(0, 1))
+    if still.any():
+        warnings.warn(
+            f"{type(method).__name__}: in {still.sum()} of {still.size} configurations every run ends "
+            "exactly where it began. Either steps are too short for float32 at |x0| = "
+            f"{np.abs(begun).max():.3g}, or all values are alike, or the run reports the mean "
+            "of a block and no block has ended. Compare step times slope with 1e-7 |x0|; "
+            "driftopt.minimize computes in float64",
+            stacklevel=4,
+        )
 
 
 def _lane_seeds(seeds: Sequence[Any], instances: int) -> np.ndarray:

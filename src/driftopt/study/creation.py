@@ -43,6 +43,7 @@ def specify(
     relative_to_control: Any,
 ) -> Spec:
     """The specification of a new study; `decisions` are the arguments of `Space.build` beside x0."""
+    from driftopt.method import check_spacing
     from driftopt.rng.seeds import as_seed
 
     space = Space.build(x0, **decisions)
@@ -64,6 +65,7 @@ def specify(
     own = planned(usable + reserve, reserve, every, held)
     space, built, given = _method(name, radius, params, own, width, limit, space)
     space.check_trials(given.get("max_radius") if built.finds_radius else built.radius)
+    check_spacing(built, space.begin(float(built.radius)), np.float64)
     points, repeats = built.points(space.dim), int(built.batch)
     if points * space.dim > _MOST_NUMBERS:
         raise ValueError(

@@ -12,7 +12,8 @@ import jax
 import numpy as np
 
 from driftopt.drivers.plan import affordable, first_step
-from driftopt.method import Method
+from driftopt.drivers.simulation import starts
+from driftopt.method import Method, check_spacing
 from driftopt.methods.grids import Grid
 from driftopt.outside.contract import Outside
 from driftopt.sweep.parts import Part, Simulated, Source
@@ -34,6 +35,20 @@ def check_affordable(grids: Sequence[Grid], source: Source, budget: int, settle:
             raise ValueError(
                 f"a budget of {budget} pays for no step of any configuration of {one.label}; raise it"
             )
+
+
+def check_moving(grids: Sequence[Grid], source: Source, x0: Any) -> None:
+    """Refuse configurations that float32 cannot move from where they start, before anything runs."""
+    if not isinstance(source, Simulated):
+        return
+    begun = starts(source.stacked) if x0 is None else np.asarray(x0)
+    for one in grids:
+        for i in range(len(one)):
+            if isinstance(method := one.candidate(i), Method):
+                try:
+                    check_spacing(method, begun, np.float32)
+                except ValueError as error:
+                    raise ValueError(f"{one.label}, configuration {i}: {error}") from None
 
 
 def fit_side_by_side(grids: Sequence[Grid], source: Source, seeds: int) -> bool:

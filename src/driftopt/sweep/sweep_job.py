@@ -21,7 +21,7 @@ from driftopt.runtime.forks import refuse_after_fork
 from driftopt.sweep.arguments import check_grids, check_seeds, check_source, check_version
 from driftopt.sweep.confirmation import confirm as confirm_sweep
 from driftopt.sweep.confirmation import is_large
-from driftopt.sweep.cutting import cut, feasible
+from driftopt.sweep.cutting import check_moving, cut, feasible
 from driftopt.sweep.execution import execute
 from driftopt.sweep.kept_parts import Arrays, Store
 from driftopt.sweep.parts import Part, RunSettings, Simulated, Source
@@ -82,6 +82,7 @@ class SweepJob:
             )
         checked, some = check_grids(grids), check_seeds("seeds", seeds)
         start = None if x0 is None else tuple(checks.single_precision("x0", x0, source.dim).tolist())
+        check_moving(checked, source, start)
         queries, held = checks.one_count("budget", budget), checks.shape("settle", settle)
         settings = RunSettings(queries, start, evaluate_every, metrics, held, check_version(version))
         wanted = None if parts is None else checks.one_count("parts", parts)
