@@ -110,9 +110,3 @@ def test_the_radius_is_given_once():
     np.testing.assert_array_equal(one.x, two.x)
     with pytest.raises(ValueError, match="give radius once"):
         driftopt.minimize(**call, radius=0.5, params={"radius": 0.5})
-
-
-def test_a_study_asks_for_a_name(tmp_path):
-    method = methods.get("zo-sph", radius=0.5, step=0.01)
-    with pytest.raises(ValueError, match=r"method must be a name, .* driftopt\.methods\.register"):
-        driftopt.Study.create(tmp_path / "s.db", "s", x0=[1.0], budget=10, method=method)

@@ -8,7 +8,6 @@ import pytest
 
 from driftopt.comparison import comparison
 from driftopt.comparison import config_file as config
-from driftopt.comparison.named_code import Names
 from driftopt.drivers import observed_loop
 from driftopt.method import Method
 
@@ -68,11 +67,6 @@ def test_a_wrong_file_is_a_sentence(tmp_path, text, message):
         config.read(tmp_path / "none.toml")
 
 
-def test_the_named_problems_all_build():
-    for name in ("kink", "two-wells", "location-shift", "pricing"):
-        assert config.problem(name, {}, Names(Path()), noisy=False).dim > 1
-
-
 # A file is code, but not any code
 
 
@@ -111,12 +105,6 @@ def test_what_a_module_only_passes_on_is_refused(tmp_path, beside, line):
         config.read(
             write(tmp_path, f'budget = 4\nproblem = "kink"\n[methods.mine]\nmethod = "{name}:system"\n')
         )
-
-
-def test_a_module_with_the_name_of_another_is_refused(tmp_path):
-    (tmp_path / "json.py").write_text("def noisy(x):\n    return 0.0\n")
-    with pytest.raises(ValueError, match="another module is called json too"):
-        config.read(write(tmp_path, 'budget = 40\nproblem = "json:loads"\nx0 = [1.0]\nmethods = {}\n'))
 
 
 def test_a_file_that_a_function_reads_is_named_by_the_version(tmp_path, beside):

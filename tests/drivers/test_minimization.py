@@ -181,14 +181,6 @@ def test_scipy_method_refuses_what_it_cannot_use():
         driftopt.scipy_method(noisy_bowl(), [0.0], jac=lambda x: x, budget=10, radius=0.1)
 
 
-def test_the_radius_is_given_once_wherever_it_is_given():
-    run = {"budget": 60, "rng": 0, "bounds": [(-4, 4)] * 2}
-    one = driftopt.minimize(noisy_bowl(), np.zeros(2), radius=0.3, **run)
-    other = driftopt.minimize(noisy_bowl(), np.zeros(2), params={"radius": 0.3}, **run)
-    np.testing.assert_array_equal(one.history["x"], other.history["x"])
-    assert one.params == other.params
-
-
 def test_a_space_is_a_start_with_its_bounds():
     bounds = [(-0.2, 4), (-4, 0.2)]
     run = {"budget": 60, "rng": 0, "radius": 0.3}

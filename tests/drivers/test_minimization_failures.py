@@ -40,15 +40,6 @@ def test_a_bad_value_names_its_query_and_loses_nothing(answer, message):
     assert not caught.value.result.success
 
 
-def test_a_masked_value_among_several_is_missing_and_the_others_are_kept():
-    def fun(x):
-        return np.ma.array(np.ones(len(x)), mask=[True] + [False] * (len(x) - 1))
-
-    with pytest.raises(driftopt.MinimizeError, match=r"query 1: the function gave nan") as caught:
-        driftopt.minimize(fun, [0.0], budget=100, radius=0.1, rng=0, vectorized=True)
-    assert caught.value.result.nfev == 1
-
-
 def test_an_exception_is_chained_and_carries_the_partial_result():
     calls = []
 
@@ -113,18 +104,12 @@ def test_failures_travel_between_processes_with_their_result(error):
     [
         ({"radius": None, "method": "zo-o2nc-2pt"}, "radius is needed"),
         ({"radius": 0}, "radius"),
-        ({"radius": -1.0}, "radius"),
-        ({"radius": float("nan")}, "radius"),
-        ({"budget": 0}, "budget"),
         ({"budget": 1}, "too small"),
         ({"x0": [[1.0, 2.0]]}, "vector"),
-        ({"x0": []}, "vector"),
         ({"x0": [float("nan")]}, "finite"),
         ({"method": "zo-o2nc"}, "did you mean zo-o2nc-2pt"),
         ({"params": {"stepp": 1}}, "no parameter stepp"),
         (o2nc(step=0), "step"),
-        (o2nc(batch=1.5), "batch"),
-        (o2nc(block=0), "block"),
         (o2nc(output="best"), "final, last-block, random-block"),
         ({"params": {"radius": 1.0}}, "once"),
         ({"params": {"budget": 0}}, "budget"),
@@ -132,17 +117,13 @@ def test_failures_travel_between_processes_with_their_result(error):
             {"radius": None, "method": "zo-o2nc-2pt", "bounds": [(0, None)]},
             "finite bounds for every coordinate",
         ),
-        ({"direction": "up"}, "minimize, maximize"),
         ({"bounds": [(0, 1), (0, 1)]}, "1 pairs"),
-        ({"bounds": [1]}, "1 pairs"),
-        ({"bounds": 1}, "1 pairs"),
         ({"bounds": [(1, 0)]}, "below"),
         ({"radius": [0.1, 0.2]}, "radius must have length 1"),
         (o2nc(step=[0.1]), "step must be a single number"),
         ({"budget": 2**31}, "below 2\\^31"),
         ({"bounds": [(1, 2)]}, "outside"),
         ({"final_queries": 100}, "final_queries"),
-        ({"rng": "seed"}, "rng"),
     ],
 )
 def test_bad_input_is_a_clear_value_error(change, message):

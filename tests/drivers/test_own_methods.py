@@ -11,7 +11,6 @@ import driftopt
 from driftopt import Study, methods
 from driftopt.drivers.host import Host
 from driftopt.drivers.quick_host import QuickHost
-from driftopt.method import check_method
 from driftopt.methods import registry
 from driftopt.oracle import Sight
 from driftopt.pytree import module
@@ -227,16 +226,3 @@ def test_a_study_refuses_a_method_that_breaks_its_contract(study):
     wrong = module(type("Wrong", (Stay,), {"points": lambda self, dim: 2}))
     with pytest.raises(ValueError, match=r"Wrong\.points\(3\) says 2, so ask must give an array of shape"):
         study(wrong)
-
-
-def test_a_method_says_its_radius_and_only_the_same_sample_has_streams():
-    class Bare(Stay):
-        @property
-        def radius(self):
-            raise AttributeError("radius")
-
-    with pytest.raises(ValueError, match="Bare has no radius, how far the points of one ask lie"):
-        check_method(module(Bare)())
-    shared = module(type("Shared", (Stay,), {"streams": lambda self, count, dim: np.zeros(1, int)}))
-    with pytest.raises(ValueError, match=r"Shared has streams.* but sees values"):
-        check_method(shared())

@@ -103,14 +103,6 @@ def test_the_result_of_minimize_is_scipys_for_whoever_has_loaded_it():
     assert plain.nfev == 8
 
 
-def test_the_result_of_minimize_prints_short_and_travels():
-    result = driftopt.minimize(lambda x: float(x @ x), [1.0, 1.0], budget=300, radius=0.5, rng=0)
-    assert "history: 300 queries" in repr(result)
-    assert len(repr(result).splitlines()) == len(result)
-    assert "auto" in result._repr_html_()
-    assert np.array_equal(pickle.loads(pickle.dumps(result)).x, result.x)
-
-
 @pytest.fixture(scope="module")
 def runs() -> sweep.Runs:
     grids = [methods.grid("zo-sph", radius=[0.3, 0.6], step=0.01), methods.grid("auto", radius=0.5)]

@@ -1,7 +1,4 @@
-"""Pricing: the exact expectation against full enumeration, sampled demand against the multinomial law.
-
-Longer than 300 lines: one problem, each of whose laws is computed a second time, in another way.
-"""
+"""Pricing: the exact expectation against full enumeration, sampled demand against the multinomial law."""
 
 import itertools
 from itertools import product
@@ -17,7 +14,6 @@ from scipy.stats import chi2, chisquare
 
 from driftopt import methods, simulate
 from driftopt.data.prices import LOG_DEVIATION, LOG_MEAN, LOG_SKEWNESS, synthetic_prices
-from driftopt.drivers.stack import stack
 from driftopt.problems import Pricing, multinomial
 
 LIMIT = 5.0  # of |z|: a false alarm of 6e-7
@@ -228,15 +224,6 @@ def test_retraining_goes_on_for_ever(problem):
     ]
     assert problem.stable_point() is None
     assert all((later > earlier + 0.01).mean() > 0.9 for earlier, later in itertools.pairwise(runs))
-
-
-def test_four_instances_run_as_one_program():
-    weeks = [Pricing.synthetic(seed) for seed in range(4)]
-    x, key = weeks[0].x0, jax.random.key(1)
-    together = jax.jit(jax.vmap(lambda p: (p.objective(x), p.sample(key, x))))(stack(weeks).together)
-    alone = [(p.objective(x), p.sample(key, x)) for p in weeks]
-    assert np.allclose(np.transpose(together), alone, rtol=1e-4, atol=1e-4)
-    assert all(week.provenance.stand_in for week in weeks)
 
 
 def test_synthetic_prices_have_the_published_moments():

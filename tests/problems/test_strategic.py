@@ -15,7 +15,6 @@ from driftopt.problems.strategic import (
     Person,
     StrategicClassification,
     auc,
-    multiply_high,
 )
 
 LIMIT = 5.0  # of |z|: a false alarm of 6e-7
@@ -176,14 +175,6 @@ def test_sampled_means_equal_the_exact_objective(loss, seed):
     assert abs(z_score(problem, x, other.objective(x))) > LIMIT
 
 
-@pytest.mark.parametrize("size", [1, 2, 12_272, 65_535, 65_536, 100_003, 2**31 - 1])
-def test_indices_are_the_high_word_of_the_product(size):
-    words = np.concatenate([[0, 1, 2**32 - 1], np.random.default_rng(0).integers(2**32, size=500)])
-    expected = [int(word) * size >> 32 for word in words]
-    found = multiply_high(jnp.asarray(words.astype(np.uint32)), size)
-    assert np.array_equal(np.asarray(found, np.int64), expected)
-
-
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_diverged_classifier_never_looks_good(problem, loss, bad):
@@ -233,17 +224,6 @@ def test_metrics_by_hand(problem):
     assert np.isclose(metrics.test_auc, roc_auc_score(labels, after), atol=1e-5)
     many = jax.jit(jax.vmap(problem.metrics))(jnp.stack([x, problem.x0]))
     assert np.allclose([m[0] for m in many], metrics, rtol=1e-5)
-
-
-def test_four_splits_run_as_one_program(problem):
-    splits = [StrategicClassification.stand_in(seed) for seed in (101, 102, 103, 104)]
-    x, key = splits[0].x0, jax.random.key(1)
-    together = jax.jit(jax.vmap(lambda p: (p.objective(x), p.sample(key, x))))(stack(splits).together)
-    alone = [(p.objective(x), p.sample(key, x)) for p in splits]
-    assert np.allclose(np.transpose(together), alone, rtol=1e-5)
-    assert len(set(np.asarray(together[0]).tolist())) == 4
-    assert str(splits[1].provenance) == "credit (stand-in), split 102"
-    assert problem.provenance.stand_in
 
 
 def test_lanes_behind_the_own_axes_give_what_each_lane_gives(problem):

@@ -116,12 +116,6 @@ def test_statistics_of_odd_samples():
     assert low < a.mean() - b.mean() < high
 
 
-def test_one_sample_on_each_side_is_welchs_test():
-    one, other = np.random.default_rng(4).normal(size=(2, 9)) * [[1.0], [3.0]]
-    samples = [Sample(float(v.mean()), float(v.std(ddof=1)), len(v)) for v in (one, other)]
-    assert welch_of_averages(samples[:1], samples[1:]) == pytest.approx(welch(one, other))
-
-
 def rejected_averages(shift: float, repeats: int = 3000) -> int:
     """Averages over three instances with their own levels, variances and sizes."""
     rng = np.random.default_rng(5)
@@ -140,12 +134,3 @@ def rejected_averages(shift: float, repeats: int = 3000) -> int:
 def test_the_test_of_averages_keeps_its_level():
     assert abs(z_of(rejected_averages(0.0), 0.05, 3000)) < Z
     assert abs(z_of(rejected_averages(0.3), 0.05, 3000)) > Z  # the twin
-
-
-def test_averages_without_a_test():
-    fine = Sample(1.0, 0.5, 5)
-    for bad in (Sample(np.inf, 0.5, 5), Sample(1.0, np.nan, 5), Sample(1.0, 0.5, 1)):
-        assert np.isnan(welch_of_averages([fine], [bad]))
-    still = Sample(1.0, 0.0, 5)
-    assert welch_of_averages([still], [still]) == 1.0
-    assert welch_of_averages([still], [Sample(2.0, 0.0, 5)]) == 0.0

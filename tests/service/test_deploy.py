@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from driftopt.cli.serve import serve
-from support.servers import ROLES, serving, settings
+from support.servers import serving, settings
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CONTAINER = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
 UNIT = (DEPLOY / "driftopt.service").read_text(encoding="utf-8")
-HEALTH = (DEPLOY / "driftopt-health.service").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("text", [CONTAINER, UNIT], ids=["container", "systemd"])
@@ -24,13 +23,6 @@ def test_every_option_is_one_of_the_command(text):
     options = {f"--{name.replace('_', '-')}" for name in inspect.signature(serve).parameters}
     (command, *_) = [line for line in re.findall(r"[^\n]*studies\.db[^\n]*", text) if "--" in line]
     assert set(re.findall(r"--[a-z-]+", command)) <= options
-
-
-def test_the_health_is_asked_where_it_is_told():
-    # A restart mends no database, so it is not /readyz.
-    assert re.findall(r" http://127\.0\.0\.1:8000(/\w+)", HEALTH) == ["/healthz"]
-    assert not {"GET /healthz", "GET /readyz"} & set(ROLES)  # they need no token
-    assert '    CMD ["python", "/opt/driftopt/health.py"]' in CONTAINER
 
 
 @pytest.fixture

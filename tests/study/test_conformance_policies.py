@@ -7,11 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from driftopt.stationarity import from_pairs
 from driftopt.study import (
     BudgetSpent,
     Study,
-    evaluation,
 )
 from driftopt.study.trial import STATES
 from support.study_worlds import PLAIN, bowl, drive, states
@@ -127,29 +125,6 @@ def test_stationarity_of_the_recommendation(any_url):
     assert report.epsilon >= truth
     assert report.squared_norm == pytest.approx(truth**2, rel=0.5)
     assert "Goldstein stationary at 95 % (100 queries)" in report.sentence
-
-
-def test_stationarity_where_events_are_rare(any_url, clock):
-    """Without a range there is no bound from zeros; with one, from two pairs on, in order of completion."""
-    study = Study.create(any_url, "a", budget=60, reserve=56, clock=clock, **PLAIN)
-    drive(study)
-    trials = study.ask_many(4, purpose="stationarity")
-    with pytest.raises(ValueError, match="0 pairs are told at the present recommendation and 2 are needed"):
-        study.stationarity(value_range=(0, 1))
-    for trial, value in zip(reversed(trials), [0.0, 0.0, 0.0, 1.0], strict=True):
-        clock.now += 1
-        study.tell(trial.id, value)
-    found = study.stationarity(value_range=(0, 1))
-    pairs = [evaluation.direction(study.spec, point) for point in (1, 0)]  # the second was complete first
-    wanted = from_pairs([0, 1], [0, 0], pairs, radius=study.spec.radius, value_range=(0, 1))
-    assert found == wanted
-    with pytest.raises(ValueError, match="2 pairs are told at the present recommendation and 10 are needed"):
-        study.stationarity()
-    drive(study, lambda trial: 0.0, purpose="stationarity")
-    assert study.stationarity().epsilon is None
-    assert study.stationarity(value_range=(0, 1)).epsilon > 0
-    with pytest.raises(ValueError, match="value_range must hold for every value"):
-        study.stationarity(value_range=(0, 0.5))
 
 
 def test_the_summary_counts_every_state(any_url, clock):

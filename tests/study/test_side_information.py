@@ -1,7 +1,4 @@
-"""What is told beside a value: through the store, replay, corrections, files, pages and the command line.
-
-Longer than 300 lines: four kinds of it, which share their world.
-"""
+"""What is told beside a value: through the store, replay, corrections, files, pages and the command line."""
 
 import json
 import math

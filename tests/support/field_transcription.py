@@ -2,8 +2,6 @@
 
 For each iteration a transcription gets the mean values, the ξ behind them (`seen[t].xi[i]`, those of point i)
 and the formula F with its gradient. The names of arguments are the registry's.
-
-Longer than 300 lines: one plain transcription after the other, in the papers' order.
 """
 
 import itertools

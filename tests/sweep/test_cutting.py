@@ -10,11 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftopt import sweep
-from driftopt.method import Method
 from driftopt.outside.contract import Outside
 from driftopt.problems import Pricing
-from driftopt.pytree import module
-from driftopt.sweep import cutting, execution, grid, units
+from driftopt.sweep import cutting, grid, units
 from driftopt.sweep.parts import Simulated, Simulation
 from driftopt.sweep.task import RunSettings
 from driftopt.sweep.units import Unit, division, unit_of
@@ -130,11 +128,6 @@ class Elsewhere(Outside):
         raise AssertionError("nothing runs here")
 
 
-def test_the_papers_largest_grid_is_one_unit_on_an_accelerator():
-    assert unit_of((4, 25, 180), 30_000, accelerator=True).shape == (4, 25, 180)
-    assert unit_of((4, 25, 180), 30_000).shape != (4, 25, 180)
-
-
 def test_runs_fit_side_by_side_only_on_an_accelerator_with_room(monkeypatch):
     source, outside = Simulated(SHOPS, "abc"), grid(Elsewhere)
     assert not cutting.fit_side_by_side(GRIDS, source, 7)
@@ -143,45 +136,3 @@ def test_runs_fit_side_by_side_only_on_an_accelerator_with_room(monkeypatch):
     assert not cutting.fit_side_by_side([*GRIDS, outside], source, 7)  # optimisers of others run one by one
     monkeypatch.setattr(cutting, "SIDE_BY_SIDE", 8 * 3 * 7 - 1)  # of 8 configurations, 3 shops and 7 seeds
     assert not cutting.fit_side_by_side(GRIDS, source, 7)
-
-
-def test_what_takes_longest_to_compile_begins_first():
-    """Then one part of every program before the second of any."""
-    source, settings = Simulated(SHOPS, "abc"), RunSettings(60)
-    grids = [GRIDS[1], GRIDS[0], grid("auto", radius=0.5)]
-    parts = [part for one in grids for part in cutting.cut(one, source, settings, [3, 1, 4, 7, 5], None, 30)]
-    order = [parts[i].label for i, _ in execution._compilations_first(parts, range(len(parts)))]
-    assert order[:3] == ["auto", "zo-o2nc-2pt", "zo-sph"]
-    assert sorted(order) == sorted(part.label for part in parts)
-
-
-@module
-class Stateless(Method):
-    """A method that cannot begin."""
-
-    radius: float = 0.5
-    batch: int = 1
-
-    def points(self, dim):
-        return 1
-
-    def init(self, key, x0):
-        raise RuntimeError("no state")
-
-    def noise(self, key, count, dim):
-        return key
-
-    def ask(self, state, noise=None):
-        return state.x[None]
-
-    def tell(self, state, values, noise=None):
-        return state
-
-    def recommend(self, state):
-        return state.x
-
-
-def test_a_method_whose_state_cannot_be_made_takes_its_turn():
-    task = next(cutting.cut(GRIDS[1], Simulated(SHOPS, "abc"), RunSettings(60), [3])).task
-    assert task.effort > 0
-    assert replace(task, method=Stateless()).effort == 0

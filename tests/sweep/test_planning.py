@@ -54,25 +54,6 @@ def test_a_comparison_is_planned_whole(monkeypatch):
     assert "unknown time" in str(outside)
 
 
-def test_the_command_says_what_it_will_take_and_starts_nothing(tmp_path, monkeypatch, capsys):
-    """Without a terminal it stops there; at one, only a yes starts it."""
-    from driftopt.cli import compare as command
-
-    monkeypatch.setattr(planning, "_pilot", lambda *_: (1e8, 2.0))
-    monkeypatch.chdir(tmp_path)
-    file = tmp_path / "kink.toml"
-    file.write_text('budget = 100\nproblem = "kink"\nheld_out = 4\n[methods.zo-og]\nradius = 1\nstep = 0.1\n')
-    command.compare(file, plan=True)
-    said = capsys.readouterr().out
-    assert said.startswith("4 runs, 400 queries in 1 part: about 2 seconds here")
-    assert "Nothing was started" in said
-    assert not (tmp_path / "results").exists()
-    for answer, starts in (("", False), ("no\n", False), ("y\n", True), ("Yes \n", True)):
-        monkeypatch.setattr("sys.stdin", Terminal(answer))
-        assert command._confirmed("4 runs", False) is starts
-    assert command._confirmed("4 runs", True)
-
-
 class Terminal(io.StringIO):
     def isatty(self):
         return True

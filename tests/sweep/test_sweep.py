@@ -1,16 +1,9 @@
-"""Sweeps: the right runs in the right rows, selection as stated, resumed equals uninterrupted.
-
-Longer than 300 lines because one table, run once, is held against every way to come by it.
-"""
+"""Sweeps: the right runs in the right rows, selection as stated, resumed equals uninterrupted."""
 
 import json
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
 from unittest import mock
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,10 +12,8 @@ from hypothesis import strategies as st
 from driftopt import methods, sweep
 from driftopt.drivers.simulation import simulate
 from driftopt.problems.synthetic import kink
-from driftopt.pytree import module, static
 from driftopt.rng.seeds import lane_seed
 from driftopt.sweep import execution, grid, parts, tuning
-from support.bowl import Bowl
 
 PROBLEMS = [kink(3, rng=1), kink(3, rng=2)]
 GRIDS = [
@@ -81,11 +72,6 @@ def test_a_chosen_configuration_alone_repeats_its_row_of_the_full_sweep(runs: sw
         full = runs.where(method=label, instance=name, configuration=index)
         part = some.where(method=label, instance=name)
         np.testing.assert_allclose(part.columns["objective"], full.columns["objective"], rtol=1e-6)
-
-
-def test_any_executor_runs_the_parts(runs: sweep.Runs):
-    with ThreadPoolExecutor(2) as executor:
-        same(runs, sweep.run(GRIDS, PROBLEMS, seeds=[3, 4], evaluate_every=30, executor=executor, **SHARED))
 
 
 # Interruption
@@ -310,32 +296,3 @@ def test_bad_input_is_refused_at_the_door():
         sweep.tune(GRIDS, PROBLEMS, budget=2, development=[1], held_out=[2], progress=False)
     with pytest.raises(ValueError, match="list of Problem instances"):
         sweep.run(GRIDS, [], seeds=[1], budget=120)
-
-
-class Moved(NamedTuple):
-    away: Any
-
-
-@module
-class Measured(Bowl):
-    """What it measures is given to it as a function, for the tests to choose."""
-
-    figures: Callable[[Any], Any] = static(default=Moved)
-
-    def metrics(self, x):
-        return self.figures(x)
-
-
-@pytest.mark.parametrize(
-    ("figures", "says"),
-    [
-        (Moved, r"metrics: away must be one number, got .*3.*need a field each"),
-        (lambda x: {"away": x[0]}, "must return a NamedTuple of numbers, got {'away'"),
-        (lambda x: x[0], "must return a NamedTuple of numbers"),
-        (lambda x: Moved(Moved(x[0])), "metrics: away must be one number"),
-    ],
-)
-def test_metrics_that_are_no_numbers_are_refused_at_once(figures, says):
-    problem = Measured(jnp.zeros(3), figures)
-    with pytest.raises(ValueError, match=says):
-        sweep.run([grid("zo-sph", step=[0.1], radius=0.5)], [problem], budget=100, seeds=[1], metrics=True)
