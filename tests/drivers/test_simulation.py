@@ -132,9 +132,8 @@ def test_configurations_added_to_fill_a_vector_leave_no_trace(batch):
 
 
 @pytest.mark.parametrize(
-    "batch", [1, np.array([1, 1, 1]), 3, np.array([1, 3, 4])], ids=["one", "ones", "uniform", "mixed"]
+    ("batch", "problem"), [(1, "mapped"), (3, "broadcast"), (np.array([1, 3, 4]), "mapped")]
 )
-@pytest.mark.parametrize("problem", ["broadcast", "mapped"])
 def test_the_form_for_accelerators_gives_the_same_runs(batch, problem, monkeypatch):
     """Noise in another order, no branches and no inner loops: the same runs to rounding."""
     features = [[1.0, 0.0], [-0.5, 1.0], [0.3, -2.0]]
@@ -169,7 +168,7 @@ class Coin(Problem):
         return jax.nn.sigmoid(x[0] - self.odds)
 
 
-@pytest.mark.parametrize("batch", [1, 3, np.array([1, 3])], ids=["single", "uniform", "mixed"])
+@pytest.mark.parametrize("batch", [1, np.array([1, 3])], ids=["single", "mixed"])
 def test_values_may_be_whole_numbers(batch):
     method = methods.get("zo-o2nc-2pt", radius=np.array([0.3, 0.5]), step=0.01, block=5, batch=batch)
     trace = driftopt.simulate_many(method, driftopt.stack([Coin(jnp.float32(0))]), seeds=[1], **RUN)
