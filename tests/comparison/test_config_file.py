@@ -55,9 +55,9 @@ def test_a_toml_file_names_problems_and_methods_of_its_folder(tmp_path):
         ('budget = 3\nproblem = "a b:c"\nmethods = {}', "is no 'module:attribute'"),
         ('budget = 3\nproblem = "shop:"\nmethods = {}', "is no 'module:attribute'"),
         ('budget = 3\nproblem = "kink"\nproblem_options = {size=3}\nmethods = {}', "do not fit kink"),
-        ('budget = 3\nproblem = "kink"\nmethods = 3', "methods must be a table"),
-        ('budget = 3\nproblem = "kink"\nversion = [1]\nmethods = {}', "version must be a text or a number"),
-        ('budget = 3\nproblem = "kink"\nversion = true\nmethods = {}', "version must be a text or a number"),
+        ('budget = 3\nproblem = "kink"\nmethods = 3', "methods"),
+        ('budget = 3\nproblem = "kink"\nversion = [1]\nmethods = {}', "version"),
+        ('budget = 3\nproblem = "kink"\nversion = true\nmethods = {}', "version"),
     ],
 )
 def test_a_wrong_file_is_a_sentence(tmp_path, text, message):

@@ -11,7 +11,6 @@ import sys
 import threading
 import tomllib
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
@@ -141,43 +140,6 @@ def test_every_method_and_parameter_is_on_the_page(site):
         section = re.search(rf"<h3[^>]*><code>{re.escape(name)}</code>.*?(?=<h3|</article>)", text, re.DOTALL)
         for parameter in methods.entry(name).parameters:
             assert f"<code>{parameter}</code>" in section[0], (name, parameter)
-
-
-def test_a_public_name_without_a_docstring_is_found(monkeypatch):
-    pages = hook("reference_pages")
-
-    def silent():
-        pass
-
-    class Silent:
-        def method(self):
-            pass
-
-    class Speaking(Silent):
-        """Says something, but its method does not."""
-
-        def method(self):
-            pass
-
-    class Fields(NamedTuple):
-        """Speaks of `second` here."""
-
-        first: int  # what it is
-        second: int
-        third: int
-        fourth: int  # pragma: no cover
-
-    for thing in (silent, Silent, Speaking, Fields):
-        monkeypatch.setattr(driftopt, thing.__name__, thing, raising=False)
-    found = pages.undocumented("driftopt", ["silent", "Silent", "Speaking", "Fields", "minimize"])
-    assert found == [
-        "driftopt.silent",
-        "driftopt.Silent",
-        "driftopt.Silent.method",
-        "driftopt.Speaking.method",
-        "driftopt.Fields.third",
-        "driftopt.Fields.fourth",
-    ]
 
 
 def test_a_broken_link_stops_the_build(tmp_path):

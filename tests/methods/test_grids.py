@@ -64,7 +64,7 @@ def test_a_methods_own_numbers_stand_where_no_others_are_given():
     ("wrong", "words"),
     [
         (lambda: methods.grid("zo-sph", radius=1.0, step=[]), "values for step is empty"),
-        (lambda: methods.grid(3, step=0.1), "method must be a name, a Method, or a function"),
+        (lambda: methods.grid(3, step=0.1), "method"),
         (lambda: methods.grid(build, pace=0.1), "build cannot be built with {'pace': 0.1}"),
         (lambda: methods.grid(build(0.1), pace=0.1), "SGD has no parameter pace; it takes .*step"),
         (lambda: methods.grid(build, step=[[0.1, 0.2]]), "one value for each number"),

@@ -12,7 +12,6 @@ from driftopt import methods, outside, sweep
 from driftopt.comparison import compare
 from driftopt.outside import LIBRARIES, AskTell, World
 from driftopt.outside.contract import Diverged, Spent
-from driftopt.packages import MissingPackage
 from driftopt.problems.synthetic import kink
 from driftopt.rng.seeds import as_key, query_key, run_keys
 from driftopt.sweep.outside_runs import OutsideRuns, SimulatedPlace
@@ -243,31 +242,6 @@ def test_they_are_tuned_and_judged_beside_ours():
     plain = compare(kink(2, rng=1), ours, budget=30, held_out=3)
     assert "luckiest" not in str(plain)
     assert plain.score("zo-sph").mean == pytest.approx(on_problem.score("zo-sph").mean)
-
-
-def test_what_is_missing_or_does_not_fit_is_named_before_anything_runs(monkeypatch):
-    calls = []
-
-    def fun(x):
-        calls.append(x)
-        return 0.0
-
-    def refused(methods, **more):
-        with pytest.raises((ValueError, MissingPackage)) as said:
-            compare(fun, methods, **{"budget": 30, "held_out": 1, "x0": [0.0, 1.0], **more})
-        assert not calls
-        return str(said.value)
-
-    assert "give width=" in refused({"optuna": {}})
-    assert "Optuna has no sampler 'Best'" in refused({"optuna": {"sampler": "Best", "width": 1.0}})
-    assert "did you mean TBPSA" in refused({"nevergrad": {"optimizer": "TBSPA", "radius": 1.0}})
-    assert "give a batch of 25 or more" in refused({"skopt": {"width": 1.0}}, budget=5000)
-    assert "radius" in refused({"cma": {}})
-    assert "radius must be" in refused({"cma": {"radius": -1.0}})
-    assert "algorithm must be one of COBYQA" in refused({"scipy": {"radius": 1.0, "algorithm": "BFGS"}})
-    monkeypatch.setattr(outside.contract, "find_spec", lambda name: None)
-    message = refused({"cma": {"radius": 0.5}})
-    assert message == "method 'cma' needs cma: pip install 'driftopt[peers]'"
 
 
 # settle, in sweeps and comparisons

@@ -56,7 +56,7 @@ def test_generated_data_say_so_and_real_data_can_be_demanded(full, monkeypatch, 
     assert all(experiment.caveat == "on generated data, not the paper’s" for experiment in full)
     monkeypatch.setenv("DRIFTOPT_DATA", str(tmp_path))
     monkeypatch.setenv("PIP_INDEX_URL", "file:///nowhere")
-    with pytest.raises(ValueError, match="data must be one of auto, real, stand-in"):
+    with pytest.raises(ValueError, match="data"):
         protocol.strategic(data="imaginary")
     monkeypatch.setattr(protocol, "load_week", _no_week)
     with pytest.raises(DataError, match="not in"):
@@ -84,7 +84,7 @@ def test_a_split_is_a_seed(splits):
 
 
 def test_a_week_that_is_not_published_is_refused():
-    with pytest.raises(ValueError, match="week must be one of"):
+    with pytest.raises(ValueError, match="week"):
         protocol.pricing(weeks=["2022-99"], data="stand-in")
     with pytest.raises(ValueError, match="every split once"):
         protocol.strategic(splits=["101", "0101"], data="stand-in")

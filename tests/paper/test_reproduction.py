@@ -140,7 +140,7 @@ def test_a_folder_holds_one_protocol(outcome):
         reproduction.reproduce(outcome.folder, data="stand-in", progress=False)
     with pytest.raises(ValueError, match=r"choose another folder for a partial \(quick; splits 101\) one"):
         reproduction.reproduce(outcome.folder, scope=QUICK, only="strategic", splits=["101"], data="stand-in")
-    with pytest.raises(ValueError, match="only must be one of strategic, pricing"):
+    with pytest.raises(ValueError, match="only"):
         reproduce(outcome.folder, only="weather")
 
 

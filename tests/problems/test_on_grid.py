@@ -3,7 +3,6 @@
 import jax
 import numpy as np
 
-from driftopt import methods, simulate
 from driftopt.problems import OnGrid, kink
 
 INNER = kink(3, rng=1)
@@ -29,13 +28,3 @@ def test_the_mean_of_roundings_is_the_decision():
 
     assert z(0.0) < 5.1
     assert z(0.05) > 8  # a tenth of a step would be seen
-
-
-def test_a_walk_finds_its_way_on_a_grid_as_coarse_as_the_radius():
-    far, walk = np.full(3, 4.0), methods.get("auto", radius=0.5, budget=2000)
-
-    def gain(problem):
-        trace = simulate(walk, problem, budget=2000, x0=far, rng=0)
-        return float(INNER.objective(far)) - float(problem.objective(np.asarray(trace.x)))
-
-    assert gain(OnGrid(INNER, 0.5)) >= 0.9 * gain(INNER)

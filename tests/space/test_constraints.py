@@ -94,7 +94,7 @@ def test_tables_lists_and_sparse_matrices_are_the_same():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (3, "constraints must be"),
+        (3, "constraints"),
         ({"A": [[1, 2, 3]], "ub": 1}, "a column for each of the 2"),
         ({"A": [[1, np.nan]], "ub": 1}, "constraints: A must be finite"),
         ({"A": [[0, 0]], "ub": 1}, "all zeros"),

@@ -131,30 +131,3 @@ def test_a_stopped_study_asks_for_nothing_but_evaluations(url):
     assert study.recommend().iterations == 1
     rows = study.verify()
     assert rows == Study.open(url, "a").verify()
-
-
-def test_reasons_name_trials_by_their_new_numbers(url, tmp_path, clock):
-    """Every sentence of ours that names another trial; what people wrote is theirs."""
-    study = Study.create(tmp_path / "here.db", "a", budget=60, clock=clock, **PLAIN)
-    late, _ = study.ask(), study.ask()
-    clock.now += 8 * 86400
-    quicker = study.ask()  # in the place of `late`, which comes first all the same
-    study.tell(late.id, 1.0)
-    study.hold(late.id)
-    again = study.ask()
-    study.correct(late.id, 1.5, f"as trial {again.id} shows")
-    study.hold(late.id)
-    once_more = study.ask()
-    study.tell(once_more.id, 1.1)
-    study.accept(late.id, "trial 1 was right")
-    lively(url, "other")
-    moved = live.load(url, study.export(tmp_path / "a.json"))
-    new = dict(zip([t.id for t in study.trials()], [t.id for t in moved.trials()], strict=True))
-    reasons = [[e.reason for e in moved.trial(new[t.id]).history] for t in (quicker, again, late)]
-    assert not set(new) & set(new.values())
-    assert reasons[0] == [f"trial {new[late.id]} answered first"]
-    assert reasons[1] == [f"trial {new[late.id]} was corrected"]
-    stands = f"accepted, but trial {new[once_more.id]} was asked in its place, and that answer stands"
-    assert reasons[2][-1] == f"{stands}: trial 1 was right"
-    assert f"as trial {again.id} shows" in reasons[2]
-    assert moved.verify() == study.verify()

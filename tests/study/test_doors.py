@@ -51,10 +51,10 @@ def test_names_of_every_tongue_are_let_in(sqlite_url):
 def test_what_is_no_number_is_refused(value):
     study = Study.create("sqlite://", "a", budget=12, **PLAIN)
     trial = study.ask()
-    with pytest.raises(ValueError, match="value must be a number"):
+    with pytest.raises(ValueError, match="value"):
         study.tell(trial.id, value)
     if value is not None:
-        with pytest.raises(ValueError, match="sem must be a number"):
+        with pytest.raises(ValueError, match="sem"):
             study.tell(trial.id, 1.0, sem=value)
     assert study.trials()[0].state == "pending"
 
@@ -68,7 +68,7 @@ def test_what_is_no_trials_number_is_refused(id):
         lambda: study.fail(id),
         lambda: study.tell_many([{"id": id, "value": 1}]),
     ):
-        with pytest.raises(ValueError, match="id must be"):
+        with pytest.raises(ValueError, match="id"):
             say()
 
 

@@ -136,5 +136,5 @@ def test_who_told_is_in_the_log_and_makes_no_other_answer(any_url):
     study.fail(second.id, "empty shelf", who="ben")
     study.tell_many([{"id": study.ask().id, "value": 2.0, "who": "eve"}])
     assert [[event.who for event in trial.history] for trial in study.trials()] == [["ana"], ["ben"], ["eve"]]
-    with pytest.raises(ValueError, match="who must be 1 to 200 characters"):
+    with pytest.raises(ValueError, match="who"):
         study.tell(first.id, 1.5, who=" ")

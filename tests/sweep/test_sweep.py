@@ -273,7 +273,7 @@ def test_the_tidy_table_and_its_manifest(runs: sweep.Runs):
 
 
 def test_bad_input_is_refused_at_the_door():
-    with pytest.raises(ValueError, match=r"problems must be a list of Problems: \[Kink\(…\)\]"):
+    with pytest.raises(ValueError, match="problems"):
         sweep.run(GRIDS, PROBLEMS[0], budget=10, seeds=[1])
     with pytest.raises(ValueError, match="no parameter speed"):
         grid("zo-co", step=0.1, radius=1.0, speed=2)

@@ -71,7 +71,7 @@ def test_epochs_by_hand():
     assert (plan.iterations, plan.queries) == (8192, 40_960)
     assert theory.epochs(mixing=0, **given).parameters["hold"] == 1, "nothing to wait for"
     assert 2 * 2 * 0.5**5 * 4 <= math.sqrt(0.5) < 2 * 2 * 0.5**4 * 4, "no shorter hold is enough"
-    with pytest.raises(ValueError, match="mixing must be below 1"):
+    with pytest.raises(ValueError, match="mixing"):
         theory.epochs(mixing=1, **given)
 
 
@@ -93,7 +93,7 @@ def test_guided_by_hand():
     third = 0.5 / (4 * 4) / 3  # of αε²/(4d)
     losses = (12 * 1 / 1152, 11 / 16 / 66, 66 / (48 * 132))
     assert losses == pytest.approx((third, third, third))
-    with pytest.raises(ValueError, match="free must be"):
+    with pytest.raises(ValueError, match="free"):
         theory.guided(**GUIDED, free=1.5)
 
 
@@ -150,7 +150,7 @@ def test_filters_by_hand():
     )
     for filters in (0.5, 1.5):  # κ = 1/2 both times
         assert theory.hlf(**given, filter=filters).iterations == math.ceil((80 * 4 * 4 + 8) ** 1.5)
-    with pytest.raises(ValueError, match="filter must be below 2"):
+    with pytest.raises(ValueError, match="filter"):
         theory.hlf(**given, filter=2)
 
 
