@@ -16,6 +16,7 @@ from driftopt.runtime.jax_settings import prepare
 PARTS = (
     "startup",
     "host",
+    "over_lanes",
     "simulation",
     "scaling",
     "studies",
