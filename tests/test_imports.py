@@ -42,6 +42,7 @@ LAYERS = (
         "problem",
         "space",
         "answers",
+        "model",
         "report",
         "outside",
     ),

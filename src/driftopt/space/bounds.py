@@ -69,6 +69,9 @@ class Bounds(SpaceStep):
     def toward(self, here: np.ndarray, point: np.ndarray) -> np.ndarray:
         return np.clip(point, self.lower, self.upper)
 
+    def legal(self, decisions: np.ndarray, centre: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return np.clip(decisions, self.lower, self.upper)
+
     def deploy(self, points: np.ndarray, draw: Sequence[int] = ()) -> np.ndarray:
         """Reflect into the bounds as often as needed; a point inside stays as it is, to the bit.
 

@@ -106,6 +106,27 @@ class Constraints(SpaceStep):
             flat[i] = self._projected(flat[i])
         return flat.reshape(points.shape)
 
+    def legal(self, decisions: np.ndarray, centre: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Within the bounds, and drawn back towards the centre as far as each row asks."""
+        away = np.clip(decisions, self.box.lower, self.box.upper) - centre
+        sums, slope = self.matrix @ centre, away @ self.matrix.T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            until = np.where(slope > 0, (self.upper - sums) / slope, (self.lower - sums) / slope)
+        share = np.where(slope == 0, 1.0, until).min(axis=1).clip(0, 1)
+        nearer = centre + share[:, None] * away
+        return nearer[self.allows(nearer)]
+
+    def along(self, rays: np.ndarray, centre: np.ndarray) -> np.ndarray:
+        """Along all equalities; every second one also along the rows that hold the centre back."""
+        sums = self.matrix @ centre
+        near = 1e-9 * (np.abs(self.matrix) @ np.abs(centre)) + self._least
+        equal = self.lower == self.upper
+        active = equal | (sums <= self.lower + near) | (sums >= self.upper - near)
+        turned = rays.copy()
+        turned[::2] = _within(turned[::2], self.matrix[equal], self.sizes)
+        turned[1::2] = _within(turned[1::2], self.matrix[active], self.sizes)
+        return turned
+
     def alone(self, start: np.ndarray) -> bool:
         """Whether the polyhedron is one point: whoever goes far off, this way and back, is sent to the same.
 
@@ -217,6 +238,16 @@ class Constraints(SpaceStep):
             f"{float(self.matrix[row] @ self.start):.6g}, which must be from {self.lower[row]:.6g} to "
             f"{self.upper[row]:.6g}; start at a decision that keeps it{example}"
         )
+
+
+def _within(rays: np.ndarray, rows: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The part of some directions along which rows · x does not change, shortest in units of the space."""
+    if not len(rows):
+        return rays
+    scaled = rays / sizes
+    across, singular, _ = np.linalg.svd((rows * sizes).T, full_matrices=False)
+    across = across[:, singular > 1e-12 * singular.max()]
+    return (scaled - scaled @ across @ across.T) * sizes
 
 
 def _least_distance(rows: np.ndarray, room: np.ndarray) -> np.ndarray:

@@ -129,6 +129,16 @@ class DecisionGrid(SpaceStep):
         shifts = np.random.default_rng([*draw, _STREAM]).random((_TRIES, points.shape[-1]))
         return self._kept(points, shifts)
 
+    def legal(self, decisions: np.ndarray, centre: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Rounded at random; where few roundings keep the constraints, the nearest grid points that do."""
+        rounded = self._rounded(decisions, rng.random(decisions.shape))
+        if self.constraints is None:
+            return rounded
+        kept = rounded[self.constraints.allows(rounded)]
+        if len(kept) >= min(_TRIES, len(decisions)):
+            return kept
+        return np.vstack([kept, *(self.report(one)[None] for one in decisions[:_TRIES])])
+
     def report(self, point: np.ndarray) -> np.ndarray:
         """The nearest grid point that keeps bounds and constraints."""
         return self._kept(point, np.full((1, point.shape[-1]), 0.5))

@@ -133,6 +133,26 @@ class Space(Plain):
             points = step.deploy(points, draw)
         return points
 
+    def legal(self, decisions: np.ndarray, centre: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Decisions (m, d) near a legal centre, changed as little as it takes until they can be deployed.
+
+        Those that cannot be changed so are left out.
+
+        >>> space = Space.build([1.0, 1.0], bounds=[(0, 2)] * 2, constraints={"A": [[1, 1]], "ub": [3]})
+        >>> space.legal(np.array([[2.0, 2.0], [5.0, 0.5]]), space.start, np.random.default_rng(0))
+        array([[1.5, 1.5],
+               [2. , 0.5]])
+        """
+        for step in self._way:
+            decisions = step.legal(decisions, centre, rng)
+        return decisions
+
+    def along(self, rays: np.ndarray, centre: np.ndarray) -> np.ndarray:
+        """Directions (m, d) from a legal centre, turned so that a short way along them can be allowed."""
+        for step in self._way:
+            rays = step.along(rays, centre)
+        return rays
+
     def lift(self, decisions: np.ndarray) -> np.ndarray:
         """Points of a method that stand for decisions."""
         for step in reversed(self._way):

@@ -55,6 +55,17 @@ class SpaceStep(Plain, ABC):
             draw: whole numbers that name this draw of points; all randomness of a step comes from them.
         """
 
+    def legal(self, decisions: np.ndarray, centre: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Decisions (m, d) near a legal centre, changed as little as it takes until this step allows them.
+
+        Those that cannot be changed so are left out.
+        """
+        return decisions
+
+    def along(self, rays: np.ndarray, centre: np.ndarray) -> np.ndarray:
+        """Directions (m, d) from a legal centre, turned so that a short way along them can be allowed."""
+        return rays
+
     def report(self, point: np.ndarray) -> np.ndarray:
         """The same for a recommendation, without randomness."""
         return self.deploy(point, ())

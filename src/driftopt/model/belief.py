@@ -1,0 +1,250 @@
+"""What the standing results say about the loss of any decision.
+
+The loss is the value with the sign that makes less better: one posterior of it, on a scale that suits it.
+Where an objective g(x, outputs) is known, the loss follows from one posterior for each output. If values
+are reported as well, one more posterior of what g leaves over repairs a wrong or incomplete g.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cholesky
+
+from driftopt.model.objective import Objective
+from driftopt.model.posterior import Fit, Inputs, Posterior, fit
+from driftopt.model.scale import Scale, sign_of
+
+GROWTH = 1.2  # hyper-parameters are chosen again when results have grown by a fifth
+FITTED = 200  # the most results they are chosen from: enough to tell the lengths of the grid apart
+KEPT = 1000  # the most results in an exact posterior; beyond, the newest
+SURPRISE = 1e-4  # the probability below which a result is an outlier
+FEW = 8  # results from which logarithms may be taken
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results that stand, in any order: n deployments and what came back, NaN where nothing did."""
+
+    x: np.ndarray  # (n, d), the decisions as deployed
+    number: np.ndarray  # (n,), which deployment of the study each was, from 1
+    value: np.ndarray  # (n,)
+    weight: np.ndarray  # (n,), precision: 1 for a usual result
+    covariates: np.ndarray  # (n, k)
+    context: np.ndarray  # (n, q), the number of the category
+    outputs: np.ndarray  # (n, o)
+    metrics: np.ndarray  # (n, l)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, rows: Any) -> "Results":
+        fields = ("x", "number", "value", "weight", "covariates", "context", "outputs", "metrics")
+        return Results(**{name: getattr(self, name)[rows] for name in fields})
+
+    @classmethod
+    def of(cls, x: Any, value: Any, **more: Any) -> "Results":
+        """Results of which decisions and values alone must be known.
+
+        >>> len(Results.of([[1.0, 2.0], [1.5, 2.0]], [0.3, 0.1]))
+        2
+        """
+        x, value = np.asarray(x, float), np.asarray(value, float)
+        n = len(value)
+        none = {name: np.zeros((n, 0)) for name in ("covariates", "context", "outputs", "metrics")}
+        given: dict[str, Any] = none | {"number": np.arange(1.0, n + 1), "weight": np.ones(n)} | more
+        return cls(x=x, value=value, **given)
+
+    def inputs(self, units: np.ndarray) -> Inputs:
+        """What the kernel sees: decisions in their units, covariates centred and scaled, 0 where unknown."""
+        known = np.isfinite(self.covariates)
+        count = np.maximum(known.sum(axis=0), 1)
+        filled = np.where(known, self.covariates, 0.0)
+        centred = np.where(known, filled - filled.sum(axis=0) / count, 0.0)
+        spread = np.sqrt((centred**2).sum(axis=0) / count)
+        return Inputs(self.x / units, self.number, centred / np.where(spread > 0, spread, 1.0), self.context)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The posterior of one output, on its scale."""
+
+    scale: Scale
+    posterior: Posterior
+    outliers: np.ndarray  # (n,) of all results, which ones it leaves out
+
+    @classmethod
+    def of(
+        cls,
+        inputs: Inputs,
+        v: np.ndarray,
+        weight: np.ndarray,
+        *,
+        compressed: bool = True,
+        logarithms: bool = True,
+        own: int | None = None,
+    ) -> "Curve":
+        """The posterior of the results whose v is known, without outliers.
+
+        Args:
+            inputs: where and when all results were observed.
+            v: (n,) the output, NaN where unknown.
+            weight: (n,) their precision.
+            compressed: whether large v are bad and need no details.
+            logarithms: whether effects may multiply, if all v have one sign.
+            own: the coordinate on which the output mainly depends, if one is known.
+        """
+        kept = np.isfinite(v)
+        most = kept.sum() // 5  # outliers are few
+        while True:
+            curve = cls._fitted(inputs[kept], v[kept], weight[kept], compressed, logarithms, own)
+            if kept.sum() < 4 or (np.isfinite(v) & ~kept).sum() >= most:
+                break
+            surprise = curve.posterior.surprises()
+            worst = int(surprise.argmin())
+            if surprise[worst] > SURPRISE:
+                break
+            kept[np.flatnonzero(kept)[worst]] = False
+        return cls(curve.scale, curve.posterior, np.isfinite(v) & ~kept)
+
+    @classmethod
+    def _fitted(
+        cls,
+        inputs: Inputs,
+        v: np.ndarray,
+        weight: np.ndarray,
+        compressed: bool,
+        logarithms: bool,
+        own: int | None,
+    ) -> "Curve":
+        """Scale and hyper-parameters follow from the first results, as many as when they were last chosen."""
+        first = np.argsort(inputs.time, kind="stable")[: last_fit(len(v))][-FITTED:]
+        scales = [Scale.of(v[first], compressed=compressed)]
+        if logarithms and len(v) >= FEW and (sign := sign_of(v, counts=not compressed)):
+            scales.append(Scale.of(v[first], sign=sign, compressed=compressed))
+        fits = [_fit(inputs[first], scale(v[first]), weight[first], own) for scale in scales]
+        evidence = [one.evidence + scale.bend(v[first]) for one, scale in zip(fits, scales, strict=True)]
+        best = int(np.argmax(evidence))
+        return cls(
+            scales[best], Posterior(inputs, scales[best](v), weight, fits[best]), np.zeros(len(v), bool)
+        )
+
+    def draws(self, points: Inputs, normal: np.ndarray) -> np.ndarray:
+        """(k, m) joint draws of the output at m points from standard normal numbers (k, m)."""
+        mean, covariance = self.posterior.joint(points)
+        jitter = 1e-9 * float(np.trace(covariance)) / len(mean) + 1e-12 * self.posterior.scale**2
+        covariance[np.diag_indices_from(covariance)] += jitter
+        try:
+            root = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
+        except (
+            np.linalg.LinAlgError
+        ):  # results without noise, many at one place: rounding is larger than jitter
+            values, vectors = np.linalg.eigh(self.posterior.joint(points)[1])
+            root = vectors * np.sqrt(np.maximum(values, 0))
+        return self.scale.back(mean + normal @ root.T)
+
+
+def last_fit(n: int) -> int:
+    """How many results there were when hyper-parameters were last chosen.
+
+    >>> [last_fit(n) for n in (3, 11, 100)]
+    [3, 10, 83]
+    """
+    size = min(n, FEW)
+    while size < n and (larger := int(np.ceil(size * GROWTH))) <= n:
+        size = larger
+    return size
+
+
+def _fit(inputs: Inputs, y: np.ndarray, weight: np.ndarray, own: int | None) -> Fit:
+    """The fit; from memory if the same results were fitted just before."""
+    arrays = [np.ascontiguousarray(a, float) for a in (*inputs.arrays, y, weight)]
+    return _remembered(tuple((a.shape, a.tobytes()) for a in arrays), own)
+
+
+@lru_cache(maxsize=64)
+def _remembered(content: tuple[tuple[tuple[int, ...], bytes], ...], own: int | None) -> Fit:
+    *inputs, y, weight = (np.frombuffer(data).reshape(shape) for shape, data in content)
+    return fit(Inputs(*inputs), y, weight, own)
+
+
+@dataclass(frozen=True)
+class Belief:
+    """The loss of any decision, as far as results tell."""
+
+    results: Results
+    units: np.ndarray  # (d,), what counts as 1 in each coordinate
+    sign: float = 1.0  # −1 where values are to be maximised
+    objective: Objective | None = None
+    limits: int = 0  # how many metrics are limited
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        return self.results.inputs(self.units)
+
+    @cached_property
+    def value(self) -> Curve | None:
+        """The loss itself; with an objective, what it leaves over of the values; None without values."""
+        v, more = self.sign * self.results.value, {}
+        if self.objective is not None:
+            v = v - self.sign * self.objective(self.results.x, self.results.outputs)
+            if not np.isfinite(v).any():
+                return None
+            more = {"compressed": False}
+        return Curve.of(self.inputs, v, self.results.weight, **more)
+
+    @cached_property
+    def outputs(self) -> list[Curve]:
+        """The outputs of the objective."""
+        if self.objective is None:
+            return []
+        own = self.objective.own
+        return [
+            Curve.of(self.inputs, y, self.results.weight, compressed=False, own=own(i))
+            for i, y in enumerate(self.results.outputs.T)
+        ]
+
+    @cached_property
+    def metrics(self) -> list[Curve]:
+        """The limited metrics."""
+        columns = self.results.metrics.T[: self.limits]
+        return [Curve.of(self.inputs, y, self.results.weight, compressed=False) for y in columns]
+
+    @cached_property
+    def main(self) -> list[Posterior]:
+        """The posteriors that the policy goes by: of the outputs, else of the value."""
+        assert self.outputs or self.value is not None
+        return [curve.posterior for curve in self.outputs] or [self.value.posterior]  # pyright: ignore
+
+    def draws(self, points: Inputs, count: int, rng: np.random.Generator, heat: float = 1.0) -> np.ndarray:
+        """(count, m) joint draws of the losses at m points, `heat` times as far from the mean as they are."""
+
+        def drawn(curve: Curve) -> np.ndarray:
+            return curve.draws(points, heat * rng.standard_normal((count, len(points))))
+
+        loss = np.zeros((count, len(points)))
+        if self.objective is not None:
+            outputs = np.stack([drawn(curve) for curve in self.outputs], axis=-1)
+            loss = self.sign * self.objective(points.x * self.units, outputs)
+        return loss if self.value is None else loss + drawn(self.value)
+
+    def mean(self, points: Inputs) -> np.ndarray:
+        """(m,) the loss expected at m points; with values alone, on their scale, which has the same order."""
+        if self.objective is None:
+            assert self.value is not None
+            return self.value.posterior.mean(points)
+        outputs = np.stack(
+            [curve.scale.back(curve.posterior.mean(points)) for curve in self.outputs], axis=-1
+        )
+        loss = self.sign * self.objective(points.x * self.units, outputs)
+        return loss if self.value is None else loss + self.value.scale.back(self.value.posterior.mean(points))
+
+    def slope(self, point: Inputs) -> np.ndarray:
+        """(d,), the gradient of `mean` at one point."""
+        if self.objective is None:
+            assert self.value is not None
+            return self.value.posterior.slope(point)
+        step = 1e-4 * np.eye(point.x.shape[1])
+        sides = self.mean(point.moved(np.vstack([point.x + step, point.x - step])))
+        return (sides[: len(step)] - sides[len(step) :]) / 2e-4

@@ -1,0 +1,49 @@
+"""Objectives: how the value follows from the outputs that are observed, where that is known."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+
+class Objective(Protocol):
+    """The value of decisions with outputs."""
+
+    def __call__(self, x: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """Decisions (…, d) and outputs (…, o) → values (…,)."""
+        ...
+
+    def own(self, output: int) -> int | None:
+        """The coordinate on which an output mainly depends; None if no one does."""
+        ...
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Σ (x_i − cost_i) · output_i − fixed: the profit from the units sold of each product at prices x.
+
+    >>> Margin((1.0, 2.0), fixed=5.0)(np.array([3.0, 4.0]), np.array([10.0, 20.0]))
+    55.0
+    """
+
+    cost: tuple[float, ...]
+    fixed: float = 0.0
+
+    def __call__(self, x: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        return ((x - np.array(self.cost)) * outputs).sum(axis=-1) - self.fixed
+
+    def own(self, output: int) -> int | None:
+        return output
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """Σ weight_i · output_i; with weights of 1, the sum."""
+
+    weights: tuple[float, ...]
+
+    def __call__(self, x: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        return (np.array(self.weights) * outputs).sum(axis=-1)
+
+    def own(self, output: int) -> int | None:
+        return None
