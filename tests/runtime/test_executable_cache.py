@@ -6,6 +6,7 @@ Longer than 300 lines: every test here needs the one folder, the one small run a
 import itertools
 import os
 import shutil
+import socket
 import stat
 import subprocess
 import sys
@@ -65,7 +66,7 @@ def filled(folder, one_program):
 
 def kept(folder):
     """The files of programs, without the secret beside them."""
-    return [path for path in folder.iterdir() if path.name != executable_cache.SECRET]
+    return [path for path in folder.iterdir() if path.name != executable_cache.SECRET and not path.is_dir()]
 
 
 def run(method=METHOD, problem=PROBLEM, **numbers):
@@ -215,7 +216,7 @@ def test_whatever_changes_the_code_changes_the_key(filled, monkeypatch, change):
     assert len(kept(filled)) == 2
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "folder"])
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "folder", "pipe", "socket"])
 def test_a_damaged_file_is_made_again(filled, monkeypatch, damage):
     expected = run()
     (path,) = kept(filled)
@@ -223,12 +224,25 @@ def test_a_damaged_file_is_made_again(filled, monkeypatch, damage):
     path.unlink()
     if damage == "folder":
         path.mkdir()
+    elif damage == "pipe":
+        os.mkfifo(path, 0o600)
+    elif damage == "socket":
+        with socket.socket(socket.AF_UNIX) as listening:
+            monkeypatch.chdir(path.parent)  # a socket's path may have 107 characters
+            listening.bind(path.name)
     else:
         changed = {"cut": content[:-100], "flipped": content[:50] + b"x" + content[51:], "empty": b""}
         path.write_bytes(changed[damage])
     monkeypatch.setattr(executable_cache, "_loaded", {})
     np.testing.assert_array_equal(run().x, expected.x)
     assert damage == "folder" or path.stat().st_size >= len(content) // 2
+
+
+def test_a_secret_that_is_a_pipe_costs_nothing_but_time(filled, monkeypatch):
+    (filled / executable_cache.SECRET).unlink()
+    os.mkfifo(filled / executable_cache.SECRET, 0o600)
+    monkeypatch.setattr(executable_cache, "_loaded", {})
+    assert np.isfinite(run().x).all()
 
 
 def test_a_flipped_bit_never_reaches_the_loader(filled, monkeypatch):
@@ -444,6 +458,8 @@ def test_a_cache_in_a_bucket_is_left_to_jax(monkeypatch, tmp_path):
 def test_only_the_latest_files_stay(folder, monkeypatch):
     monkeypatch.setattr(executable_cache, "FILES", 2)
     files = []
+    (folder / "a folder of somebody's").mkdir(parents=True)
+    os.utime(folder / "a folder of somebody's", (0, 0))
     for age, budget in enumerate((60, 70, 80)):
         driftopt.simulate(METHOD, PROBLEM, budget=budget, rng=0)
         (new,) = set(kept(folder)) - set(files)  # the newest is there, whatever went

@@ -228,7 +228,8 @@ def _write(path: Path, content: bytes) -> None:
     folder = files.make_folder(path.parent, private=True)
     files.check_own_folder(folder)
     files.write_whole(path, _mark(_secret(folder), path.name, content) + content, private=True)
-    kept = sorted((file.stat().st_mtime, file) for file in folder.iterdir() if file.name != SECRET)
+    programs = (file for file in folder.iterdir() if file.name != SECRET and file.is_file())
+    kept = sorted((file.stat().st_mtime, file) for file in programs)
     for _, old in kept[:-FILES]:
         old.unlink(missing_ok=True)
 

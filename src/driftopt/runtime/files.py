@@ -96,17 +96,23 @@ def read_own(path: str | os.PathLike[str]) -> bytes:
 
     Raises:
         FileNotFoundError: it is not there.
-        UntrustedError: it belongs to somebody else, others may write it, or it is no plain file.
+        UntrustedError: it belongs to somebody else, or others may write it.
+        OSError: it is a folder, a pipe or a device, or cannot be read.
     """
     # The file that was opened is the one that is looked at: between a look and a read it could be exchanged.
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
-    with open(handle, "rb") as file:
+    # O_NONBLOCK: to open a pipe would otherwise wait for somebody who writes into it.
+    flags = ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
+    handle = os.open(path, os.O_RDONLY | sum(getattr(os, flag, 0) for flag in flags))
+    try:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
-            raise UntrustedError(f"{path} is no plain file")
+            raise OSError(errno.EINVAL, "not a plain file", os.fspath(path))
         if reason := _others_may_write(found):
             raise UntrustedError(f"{path} {reason}")
-        return file.read()
+        with open(handle, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(handle)
 
 
 def check_own_folder(folder: str | os.PathLike[str]) -> None:
