@@ -142,9 +142,18 @@ def shape(name: str, value: Any) -> int:
     return int(count(name, value))
 
 
+def is_whole(value: Any) -> bool:
+    """Whether it is a single whole number of Python or NumPy; a truth value or a span of time is not.
+
+    >>> is_whole(5), is_whole(True), is_whole(np.timedelta64(5))
+    (True, False, False)
+    """
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
+
+
 def seed(name: str, value: Any) -> int:
     """A whole number >= 0 that NumPy's generators take."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or int(value) < 0:
+    if not is_whole(value) or int(value) < 0:
         raise ValueError(f"{name} must be a whole number >= 0, got {brief(value)}")
     return int(value)
 
@@ -186,8 +195,11 @@ def text(name: str, value: Any, longest: int = 200) -> str:
 
 
 def number(name: str, value: Any) -> float:
-    """One real number, which may be NaN or infinite; a truth value or a text is none."""
-    plain = isinstance(value, numbers.Real | Decimal) and not isinstance(value, bool | np.bool_)
+    """One real number, which may be NaN or infinite; not a truth value, a text or a span of time."""
+    plain = isinstance(value, numbers.Real | Decimal)
+    plain = plain and not isinstance(
+        value, bool | np.bool_ | np.timedelta64
+    )  # NumPy calls that a whole number
     if not plain and numbers_of(name, value).ndim:
         raise ValueError(f"{name} must be a number, got {brief(value)}")
     try:

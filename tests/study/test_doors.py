@@ -46,7 +46,21 @@ def test_names_of_every_tongue_are_let_in(sqlite_url):
 
 
 @pytest.mark.parametrize(
-    "value", [True, np.True_, "1.5", " 1_000.5 ", b"1", None, [1.0], {"a": 1}, 1j, 10**400]
+    "value",
+    [
+        True,
+        np.True_,
+        np.timedelta64(5),
+        np.datetime64(5, "s"),
+        "1.5",
+        " 1_000.5 ",
+        b"1",
+        None,
+        [1.0],
+        {"a": 1},
+        1j,
+        10**400,
+    ],
 )
 def test_what_is_no_number_is_refused(value):
     study = Study.create("sqlite://", "a", budget=12, **PLAIN)

@@ -88,7 +88,7 @@ def _check_dim(problem: Problem) -> None:
     dim: Any = problem.dim
     if callable(dim):
         raise ValueError(f"{name}.dim is a method: put @property above it")
-    if isinstance(dim, bool) or not isinstance(dim, int | np.integer) or dim < 1:
+    if not checks.is_whole(dim) or dim < 1:
         raise ValueError(
             f"{name}.dim must be a whole number >= 1, the length of a decision, known from shapes or a "
             f"static field; got {checks.brief(dim)}"
@@ -198,7 +198,7 @@ def _method_shapes(method: Method, dim: int) -> None:
 
 def _count(method: Method, dim: int) -> int:
     count: Any = method.points(dim)
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+    if not checks.is_whole(count) or count < 1:
         raise ValueError(
             f"{type(method).__name__}.points({dim}) must be a whole number >= 1, got {checks.brief(count)}"
         )

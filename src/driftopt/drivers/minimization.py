@@ -221,7 +221,7 @@ def _check_vectorized(vectorized: bool, by_name: bool) -> None:
 
 
 def _check_final(count: Any, total: int) -> int:
-    whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
+    whole = checks.is_whole(count)
     if not whole or not 0 <= count < total:
         raise ValueError(
             f"final_queries must be a whole number from 0 to budget - 1, got {checks.brief(count)}"

@@ -20,7 +20,7 @@ def as_seed(rng: Any, name: str = "rng") -> int:
         return int(np.random.SeedSequence().generate_state(1)[0])
     if isinstance(rng, np.random.Generator):
         return int(rng.integers(2**32))
-    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and 0 <= int(rng) < 2**63:
+    if checks.is_whole(rng) and 0 <= int(rng) < 2**63:
         return int(rng)
     raise ValueError(
         f"{name} must be a whole number >= 0, a numpy.random.Generator or None; got {checks.brief(rng)}"
