@@ -34,7 +34,8 @@ def test_the_registry_says_what_the_problem_knows(name, examples):
     problem, known = examples[name], problems.entry(name).known
     assert problem.dim == known.dim
     assert problem.remembers == known.memory
-    assert how(problem.optimum()) == known.optimum
+    if known.optimum != SEARCHED:  # a search takes seconds, and has tests of its own
+        assert how(problem.optimum()) == known.optimum
     assert how(problem.stable_point()) == known.stable_point
 
 

@@ -58,13 +58,14 @@ def z(samples):
     return samples.mean(axis=0) / (samples.std(axis=0, ddof=1) / np.sqrt(len(samples)))
 
 
-MODELLED = tuple(name for name in problems.names() if problems.entry(name).known.dim <= 5)
+SMALL = [problems.get(name) for name in problems.names() if problems.entry(name).known.dim <= 5]
+MODELLED = {type(problem.model()): problem for problem in SMALL if problem.model() is not None}
 
 
-@pytest.fixture(params=MODELLED)
+@pytest.fixture(params=MODELLED.values(), ids=lambda problem: problem.label)
 def modelled(request):
-    problem = problems.get(request.param)
-    return problem if problem.model() is not None else pytest.skip("it has no model")
+    """One problem for each class of models."""
+    return request.param
 
 
 def explored(problem, samples=4000, seed=0):
