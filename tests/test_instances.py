@@ -72,7 +72,7 @@ class WithoutBatch(driftopt.Method):
     [
         (
             Undecorated(0.5, 0.1, 1, 1, None),
-            r"Undecorated is no pytree: decorate .* @driftopt\.pytree\.module",
+            r"Undecorated is not a pytree: decorate .* @driftopt\.pytree\.module",
         ),
         (WithoutBatch(), "WithoutBatch has no batch"),
         (WithoutBatch, r"(make one|make an instance), WithoutBatch\(…\)"),

@@ -6,7 +6,7 @@ LARGEST = float(np.finfo(float).max)
 
 
 def mean(values: np.ndarray) -> np.ndarray:
-    """The mean over the first axis, added up in order; only where that overflows are parts added instead.
+    """The mean over the first axis, added up in order; if that overflows, of values divided first.
 
     >>> mean(np.array([1e308, 1e308, 1e308])) == 1e308
     np.True_
@@ -16,12 +16,12 @@ def mean(values: np.ndarray) -> np.ndarray:
         plain = np.add.reduce(values, axis=0) / count
         if np.isfinite(plain).all():
             return plain
-        # The parts of the largest number may add up to more, by rounding.
+        # By rounding, the parts of the largest number may add up to more.
         return within_range(np.add.reduce(values / count, axis=0))
 
 
 def within_range(number: float | np.ndarray) -> np.ndarray:
-    """The number, or the largest one of its sign where it has overflowed.
+    """The number, or the largest one of its sign if it has overflowed.
 
     >>> float(within_range(-np.inf))
     -1.7976931348623157e+308

@@ -1,4 +1,4 @@
-"""Errors at the door: what was given, what was expected, what to do. Inside, the code trusts."""
+"""Checks of users' values. An error names the value, what is expected and what to do; other code trusts."""
 
 import numbers
 import os
@@ -21,7 +21,7 @@ _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 80
 
 
 def brief(value: Any) -> str:
-    """What was given, on one line that is not too long, whatever it was.
+    """Any value as text, on one line that is not too long.
 
     >>> brief([1, 2]), brief("a" * 200)[:4], brief(10**5000)
     ('[1, 2]', "'aaa", 'a very long number')
@@ -30,7 +30,7 @@ def brief(value: Any) -> str:
         return "a very long number"
     try:
         text = _SHORT.repr(value)
-    except Exception:  # it cannot even be shown: nested too deeply, or a number in it is too long
+    except Exception:  # it is nested too deeply, or a number in it is too long
         return f"something of the type {type(value).__name__}"
     return " ".join(text.split())[:160]
 
@@ -107,7 +107,7 @@ def several(name: str, value: Any) -> list[Any]:
 
 
 def table(name: str, value: Any) -> dict[str, Any]:
-    """Named values; None is none of them."""
+    """A table of named values; None is an empty one."""
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
@@ -133,7 +133,7 @@ def path(name: str, value: Any) -> Path:
 
 
 def shape(name: str, value: Any) -> int:
-    """A single whole number >= 1 that sets an array's shape: it has no lanes."""
+    """A single whole number >= 1 that sets an array's shape."""
     if numbers_of(name, value).ndim:
         raise ValueError(
             f"{name} must be one whole number, because it sets a shape; make a method for each of "
@@ -167,7 +167,7 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
 
 
 def plain_name(name: str, value: Any) -> str:
-    """A name that a shell, a file and a table all take as it is: it begins with a letter or a digit."""
+    """A name that a shell, a file and a table take without quotes: it begins with a letter or a digit."""
     if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", value):
         raise ValueError(
             f"{name} must be up to 100 letters, digits, dots, dashes and underscores, the first a letter or "
@@ -177,7 +177,7 @@ def plain_name(name: str, value: Any) -> str:
 
 
 def text(name: str, value: Any, longest: int = 200) -> str:
-    """A name or a sentence that every terminal, table, file and database takes as it is.
+    """A name or a sentence that every terminal, table, file and database takes unchanged.
 
     1 to `longest` characters, not blanks alone. Control characters (and with them line breaks and terminal
     escapes), marks that turn the direction of writing, and lone surrogates are refused.
@@ -209,7 +209,7 @@ def number(name: str, value: Any) -> float:
 
 
 def vector(name: str, value: Any, dim: int | None = None) -> np.ndarray:
-    """A finite vector, float64, of length `dim` where that is known."""
+    """A finite vector, float64, of length `dim` if that is given."""
     array = np.atleast_1d(numbers_of(name, value)).astype(float)
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"{name} must be a vector, got an array of shape {array.shape}")
@@ -244,7 +244,7 @@ def numbers_of(name: str, value: Any, kinds: str = "iuf") -> np.ndarray:
     """The numbers as an array; `kinds` are the letters of NumPy's types that count as numbers."""
     try:
         array = np.asarray(value)
-    except Exception:  # whatever an odd object raises when it is looked at, ragged lists among them
+    except Exception:  # an odd object may raise anything; ragged lists raise ValueError
         raise ValueError(f"{name} must be a number, or numbers of one shape; got {brief(value)}") from None
     if array.dtype.kind not in kinds or isinstance(value, np.ma.MaskedArray):
         raise ValueError(f"{name} must be a number, got {brief(value)}")
@@ -252,9 +252,9 @@ def numbers_of(name: str, value: Any, kinds: str = "iuf") -> np.ndarray:
 
 
 def unmasked(value: Any) -> Any:
-    """The value with NaN wherever a masked array says that a number is missing.
+    """The value with NaN for the masked elements of a masked array.
 
-    `np.asarray` would give what lies under the mask, often 0.
+    `np.asarray` would give the number under the mask, often 0.
 
     >>> unmasked(np.ma.array([1, 2], mask=[False, True])).tolist()
     [1.0, nan]
@@ -265,7 +265,7 @@ def unmasked(value: Any) -> Any:
 
 
 def _writable(text: str) -> bool:
-    """Whether a file can have the name: a lone surrogate is no character, unless the system made it."""
+    """True if a file can have the name: a lone surrogate cannot be written, unless the system made it."""
     try:
         os.fsencode(text)
     except UnicodeEncodeError:

@@ -47,13 +47,13 @@ class Generator(_standard.Generator):
 
     Args:
         vocs: continuous variables with finite domains, one objective (MINIMIZE or MAXIMIZE), constants.
-        budget: how many values there will be.
-        radius: how far a trial may be from the current decision, one number or one for each variable. None:
-            √d/10 of each variable's domain.
+        budget: the number of values.
+        radius: how far a trial may be from the current decision, one number or one for each variable. By
+            default √d/10 of each variable's domain.
         method: a name of `driftopt.methods.names()` that sees values, or a Method with its own numbers.
         params: the numbers of a named method.
-        start: where to start, a value for each variable. A variable's default value, or the middle of its
-            domain, unless given.
+        start: the first decision, a value for each variable. By default a variable's default value, or else
+            the middle of its domain.
         rng: a whole number or a NumPy Generator; None draws a seed.
 
     Raises:
@@ -87,7 +87,7 @@ class Generator(_standard.Generator):
         self._open()
 
     def suggest(self, num_points: int | None = None) -> list[dict[str, Any]]:
-        """The points of this iteration that nobody has yet; none once the budget is spent.
+        """The points of this iteration that are not suggested yet; none once the budget is spent.
 
         Raises:
             ValueError: more are asked for than this iteration has left, or the method has diverged.
@@ -106,7 +106,7 @@ class Generator(_standard.Generator):
         return [{**self._named(self._points[key]), **self._constants, "_id": key} for key in given]
 
     def ingest(self, results: list[dict[str, Any]]) -> None:
-        """Learn from values at points suggested before: from all of them, or from none where one is refused.
+        """Learn from values at suggested points: from all of them, or from none if one is refused.
 
         A point whose value is not finite, or too large to compute with, is suggested again.
 
@@ -132,7 +132,7 @@ class Generator(_standard.Generator):
 
     @property
     def spent(self) -> bool:
-        """Whether the budget pays for no further iteration."""
+        """True if the budget does not pay for another iteration."""
         return self._host.told >= self._iterations
 
     def _validate_vocs(self, vocs: Any) -> None:
@@ -147,7 +147,7 @@ class Generator(_standard.Generator):
                 raise ValueError(f"variable {name} must be continuous with a finite domain, got {one!r}")
 
     def _begin(self, method: str | Method, budget: int, radius: Any, params: Any) -> int:
-        """Decide the method's numbers and begin its walk; how many iterations the budget pays for."""
+        """The number of iterations that the budget pays for; decides the method's numbers and begins it."""
         dim = self._space.dim
         radius, params = defaults.radius_once(radius, params)
         self._space, radius = defaults.sized(method, self._space, radius, params)
@@ -177,7 +177,7 @@ class Generator(_standard.Generator):
         self._waiting = list(self._points)
 
     def _go_on(self) -> None:
-        """Close the iteration once all its values are there; after Ctrl-C the next call does."""
+        """Close the iteration once it has all its values; after Ctrl-C the next call does."""
         if self._values and len(self._values) == len(self._points):
             self._close()
 
@@ -196,7 +196,7 @@ class Generator(_standard.Generator):
             raise ValueError(DIVERGED)
 
     def _key(self, result: Any, told: Container[int]) -> int:
-        """Which of the points that await a value a result is of; `told` has those of the same call."""
+        """The pending point that a result belongs to; `told` has the points of the same call."""
         key = checks.table("each of results", result).get("_id")
         awaited = [one for one in self._awaited() if one not in told]
         if key not in awaited:
@@ -207,7 +207,7 @@ class Generator(_standard.Generator):
         return key
 
     def _value(self, key: int, result: Mapping[str, Any]) -> float:
-        """The value in a result, which must be of the decision that was suggested."""
+        """The value in a result, which must belong to the suggested decision."""
         if missing := [name for name in (*self._space.names, self._objective) if name not in result]:
             raise ValueError(
                 f"_id {key}: a result must hold the point and its {self._objective}, NaN where that failed; "

@@ -24,23 +24,22 @@ class Method(ABC):
         values = the mean of method.batch fresh samples of F at each of the points
         state  = method.tell(state, values, noise)
 
-    A state is any pytree with the fields `key` (the run's randomness), `told` (answers taken in) and `x` (the
-    iterate, whose precision is the run's).
+    A state is any pytree with the fields `key` (the run's randomness), `told` (the iterations so far)
+    and `x` (the iterate, whose precision is the run's).
 
-    A method that sees ξ (`driftopt.oracle.Sight` has the letters) is told an `Observed` instead: the values
-    and the ξ behind them; one that sees what is known beside, a `WithBeside`. What one iteration may spend is
-    in `samples`, and which points share their noise, for a method that sees values under the same noise, in
-    `streams`.
+    `tell` takes an `Observed` for a method that sees ξ, the values and the ξ behind them, and a `WithBeside`
+    for one that sees side information (`driftopt.oracle.Sight` lists the kinds). `samples` gives the samples
+    of an iteration at each point; `streams` gives the points that share their noise.
 
-    All randomness comes from the key in the state and the count of answers told, so `ask` may be repeated
-    (after a crash, say) and gives the same points until the next `tell`.
+    All randomness comes from the key and the count in the state, so `ask` may be repeated (after a crash,
+    say) and gives the same points until the next `tell`.
     """
 
-    sees: ClassVar[Sight] = Sight.VALUES  # what it must be shown; a driver that cannot refuses the method
+    sees: ClassVar[Sight] = Sight.VALUES  # the oracle that it needs; other drivers refuse the method
     batch: ArrayLike  # fresh samples averaged at each point: the paper's m
     radius: ArrayLike  # how far the points of one `ask` lie from the iterate: the paper's δ or μ
-    finds_radius: ClassVar[bool] = False  # whether the radius is a first guess, which the method corrects
-    warmup: ClassVar[int] = 0  # answers needed before the first one that can move the iterate
+    finds_radius: ClassVar[bool] = False  # True: the radius is a first guess, which the method corrects
+    warmup: ClassVar[int] = 0  # iterations before the first one that can move the iterate
 
     # Whether `ask` and `tell` also take arrays with further axes behind their own, one for each run: x as
     # (d, lanes), a number as (lanes). Code that sums over axis 0 and multiplies does, by NumPy's
@@ -49,11 +48,11 @@ class Method(ABC):
 
     @property
     def reach(self) -> ArrayLike | None:
-        """How far the iterate can move in one iteration, whatever is told; None: there is no limit."""
+        """The farthest that one iteration can move the iterate, for any values; None without a limit."""
         return None
 
     def reach_in(self, dim: int) -> ArrayLike | None:
-        """The same in so many dimensions, for a method whose steps depend on them."""
+        """The `reach` in `dim` dimensions, for a method whose steps depend on them."""
         return self.reach
 
     def for_budget(self, budget: int) -> "Method":
@@ -61,34 +60,34 @@ class Method(ABC):
         return self
 
     def in_numbers(self) -> "Method":
-        """The same method, what it chooses as a number where that sets no shape; simulations run this form.
+        """The method with its discrete choices as numbers, except those that set a shape, for simulations.
 
-        Methods that differ in such choices alone then share a compiled program.
+        Methods that differ only in such choices then share a compiled program.
         """
         return self
 
     @abstractmethod
     def points(self, dim: int) -> int:
-        """p, the number of points that one `ask` gives: known without running anything."""
+        """p, the number of points that one `ask` gives."""
 
     @abstractmethod
     def init(self, key: Array, x0: Array) -> Any:
         """The state before the first query, at the start x0.
 
-        A method that sees ξ or what is known beside also takes `like`, zeros in the shapes of what it will be
-        told: what it keeps of past observations has room from the start.
+        A method that sees ξ or side information also takes `like`: zeros in the shapes of its observations,
+        to make room for those it keeps.
         """
 
     @abstractmethod
     def noise(self, key: Array, count: ArrayLike, dim: int) -> Any:
-        """All random numbers of the iteration after `count` answers, a pure function of (key, count).
+        """All random numbers of the iteration after `count` others, a pure function of (key, count).
 
-        `ask` and `tell` draw it themselves; a driver that runs thousands of iterations may draw it for
-        many at once and hand it in, which changes the speed and nothing else.
+        `ask` and `tell` draw it themselves. A driver that runs thousands of iterations may draw it for
+        many together and hand it in, which changes the speed and nothing else.
         """
 
     def drawn(self, state: Any, noise: Any) -> Any:
-        """The iteration's noise, its real numbers in the state's precision: handed in, or else drawn now."""
+        """The iteration's noise in the state's precision: the `noise` handed in, or else drawn now."""
         noise = self.noise(state.key, state.told, state.x.shape[0]) if noise is None else noise
 
         def cast(leaf: Any) -> Any:
@@ -102,34 +101,34 @@ class Method(ABC):
 
     @abstractmethod
     def tell(self, state: Any, values: Any, noise: Any = None) -> Any:
-        """The state after the (p,) mean values at the points last asked for; or after what was observed."""
+        """The state after the (p,) mean values, or the observations, at the points last asked for."""
 
     @abstractmethod
     def recommend(self, state: Any) -> Array:
         """The decision to report: an iterate or a mean of iterates, never the best value seen.
 
-        Where it holds a number that is not finite, drivers report the iterate.
+        If a number in it is not finite, drivers report the iterate.
         """
 
     def queries(self, dim: int) -> Any:
-        """What one iteration costs, the first one where they differ: every single value of F counts."""
+        """The queries of one iteration, of the first one if they differ: every single value of F counts."""
         return self.points(dim) * self.batch
 
-    # Below: what a method with a schedule overrides. All iterations of the others are alike.
+    # A method with a schedule overrides the members below. All iterations of the others are alike.
 
     def samples(self, count: ArrayLike, dim: int) -> Any:
-        """(p,) fresh samples at each point of the iteration after `count` answers; 0 leaves a point out."""
+        """(p,) fresh samples at each point of the iteration after `count` others; 0 leaves a point out."""
         return self.batch + 0 * np.arange(self.points(dim))
 
     def at_iterate(self, counts: np.ndarray, dim: int) -> np.ndarray:
-        """(n, p) for n iterations, each after so many answers: which points are the iterate itself.
+        """(n, p), true for points that are the iterate itself, in n iterations, each after `counts` others.
 
-        Values there say what f is where the walk stands, without a query more.
+        Values there estimate f at the iterate without an extra query.
         """
         return np.zeros((len(counts), self.points(dim)), bool)
 
     def streams(self, count: ArrayLike, dim: int) -> Any:
-        """(p,) a number for each point: those of one number see the same noise, others their own.
+        """(p,) a number for each point: points with the same number see the same noise.
 
         Only for a method that sees values under the same noise (`sees = Sight.SAME_SAMPLE`).
         """
@@ -137,7 +136,7 @@ class Method(ABC):
 
     @property
     def scheduled(self) -> bool:
-        """Whether iterations differ in cost, or points in their number of samples."""
+        """True if iterations differ in cost, or points in their number of samples."""
         return type(self).samples is not Method.samples
 
 
@@ -152,9 +151,9 @@ RADIUS = (
 
 
 def check_method(method: Any) -> Method:
-    """The method itself, once it is one: an instance of a decorated class, with a batch and a radius to use.
+    """The method itself, or a ValueError if it is not a decorated Method with a batch and a radius.
 
-    Every driver asks here, so a wrong number is the same sentence at each of them.
+    Every driver calls this, so that a wrong number gives the same message everywhere.
     """
     if isinstance(method, type) and issubclass(method, Method):
         raise ValueError(f"method must be an instance: make one, {method.__name__}(…), of the class")

@@ -1,4 +1,4 @@
-"""What a method may see of a query, and what it is handed where that is more than a value."""
+"""The kinds of oracle: what a method may see of a query, and the records that carry more than a value."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Formula = Callable[[Array, Any], Array]  # (x, ξ) → F(x; ξ) or its gradient 
 
 
 class Sight(StrEnum):
-    """What a method sees, as a letter.
+    """The kind of oracle that a method needs, as a letter.
 
     | letter | a method sees | in life |
     |---|---|---|
@@ -27,9 +27,9 @@ class Sight(StrEnum):
     | G | X, and the gradient ∇ₓF(x′; ξ) of that formula | the same, differentiated |
     | M | X, and a parametric family for Ξ | a demand model |
     | W | values of a world with memory, where today's ξ depends on yesterday's | customers adapt over weeks |
-    | K | values, and what is known beside: covariates, precision, control, metrics | rain, complaints |
+    | K | values with side information: covariates, precision, control, metrics | rain, complaints |
 
-    A method declares its letter (`Method.sees`), a driver refuses what it cannot show before anything runs.
+    A method declares its letter (`Method.sees`). A driver that cannot serve it refuses before anything runs.
     Every fresh ξ is one query, for every letter; F at another x for a ξ already seen costs nothing.
     """
 
@@ -39,7 +39,7 @@ class Sight(StrEnum):
     GRADIENTS = "G"  # ξ, and the gradient of that formula
     MODEL = "M"  # ξ, and a parametric family for its law
     MEMORY = "W"  # values of a world with memory
-    BESIDE = "K"  # values, and what is known beside
+    BESIDE = "K"  # values with side information
 
     @property
     def words(self) -> str:
@@ -52,7 +52,7 @@ class Sight(StrEnum):
 
     @property
     def observes(self) -> bool:
-        """Whether `tell` takes an `Observed` rather than the plain values."""
+        """True if `tell` takes an `Observed` rather than the plain values."""
         return self in (Sight.OBSERVATIONS, Sight.GRADIENTS, Sight.MODEL)
 
 
@@ -63,7 +63,7 @@ WORDS = {
     Sight.GRADIENTS: "ξ and the gradient of F",
     Sight.MODEL: "ξ and a model of its law",
     Sight.MEMORY: "values of a world with memory",
-    Sight.BESIDE: "values and what is known beside",
+    Sight.BESIDE: "values and side information",
 }
 
 
@@ -83,30 +83,30 @@ class Model(ABC):
 
 
 class Observed(NamedTuple):
-    """What one iteration's queries showed: values, the ξ behind them, and the known formula F.
+    """The observations of one iteration: values, the ξ behind them, and the known formula F.
 
     Every point has room for m samples; a method whose batch grows fills it only in its last iteration.
     """
 
     values: Array  # (p,), the mean value at each point
-    points: Array  # (p, d), where they were taken
+    points: Array  # (p, d)
     xi: Any  # leaves (p, m, …)
-    taken: Array  # (p, m), which of the samples there are
+    taken: Array  # (p, m), true for the samples that were drawn
     loss: Formula  # F(x, ξ) of one decision and one ξ
     gradient: Formula  # ∇ₓF(x, ξ)
     model: Model | None = None  # of the law of ξ, for a method that sees one
 
 
 class WithBeside(NamedTuple):
-    """What one iteration's queries showed: each sample's value, and what came with it."""
+    """The observations of one iteration: each sample's value and side information."""
 
     values: Array  # (m, p), samples at each point
-    taken: Array  # (m, p), which of the samples there are
+    taken: Array  # (m, p), true for the samples that were drawn
     beside: Beside  # numbers as (m, p), one for each sample
 
 
 def mean_over(taken: Array, values: Array) -> Array:
-    """The mean of `values` over their first axes where `taken`, whose shape those axes have; 0 where none is.
+    """The mean of the `values` that were `taken`, over the axes of `taken`; 0 if none was.
 
     >>> float(mean_over(jnp.array([True, False]), jnp.array([1.0, jnp.nan])))
     1.0
@@ -134,8 +134,8 @@ def check_minimize(name: str, sees: Sight, *, loss: bool, model: bool) -> None:
         )
     if sees is Sight.SAME_SAMPLE:
         raise ValueError(
-            f"{name} sees {sees.words}: a function draws anew at every call; simulate a Problem instead, or "
-            "choose a method that sees values"
+            f"{name} sees {sees.words}: every call of a function draws new noise; simulate a Problem, "
+            "or choose a method that sees values"
         )
     needs = (
         []
@@ -149,10 +149,10 @@ def check_minimize(name: str, sees: Sight, *, loss: bool, model: bool) -> None:
 
 
 def check_study(name: str, sees: Sight, scheduled: bool) -> None:
-    """Refuse, for a study, a method that sees more than the values it is told, or whose batch changes."""
+    """Refuse, for a study, a method that sees more than values, or whose batch changes."""
     if sees not in (Sight.VALUES, Sight.MEMORY):
         raise ValueError(
-            f"{name} sees {sees.words}: a study is told values alone; choose a method that sees values "
+            f"{name} sees {sees.words}: a study has values alone; choose a method that sees values "
             "(`driftopt methods` lists what each sees)"
         )
     if scheduled:

@@ -1,4 +1,4 @@
-"""Packages that the core install does without: imported where needed, or a sentence how to get them."""
+"""Packages outside the core install: imported when needed, or a message how to install them."""
 
 from importlib import import_module
 from importlib.util import find_spec

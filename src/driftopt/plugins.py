@@ -5,8 +5,8 @@ A package names them in its pyproject.toml and needs no other step:
     [project.entry-points."driftopt.methods"]
     my-method = "my_package:build"
 
-What cannot be loaded is named in a warning, once, and left out; everything else goes on. Whoever asks for it
-by name later is told why it is not there.
+driftopt leaves out a plugin that cannot be loaded, and names it in one warning; everything else works. A
+later request for it by name says why it is missing.
 """
 
 import inspect
@@ -18,16 +18,16 @@ from typing import Any, NamedTuple
 
 __all__ = ["PluginWarning"]
 
-OWN = "driftopt"  # the provider of what comes with this package
-SESSION = "this session"  # of what is in no module, as in a notebook
+OWN = "driftopt"  # the provider of this package's own methods and problems
+SESSION = "this session"  # the provider of objects outside modules, as in a notebook
 
 
 class PluginWarning(UserWarning):
-    """An installed package offers something that cannot be used; the message says which and why."""
+    """A plugin of an installed package that cannot be used; the message says which and why."""
 
 
 class Plugin(NamedTuple):
-    """One thing that a package brings."""
+    """One method or problem of a package."""
 
     name: str
     provider: str  # the package's name, as it is installed
@@ -35,15 +35,15 @@ class Plugin(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """What the plugins of a group came to, by name."""
+    """The plugins of a group, by name."""
 
     usable: dict[str, Any]
-    left_out: dict[str, str]  # which package offers it, and what is wrong with it
+    left_out: dict[str, str]  # the package, and the reason
 
 
 @cache
 def loaded(group: str, accept: Callable[[Plugin], Any]) -> Loaded:
-    """What `accept` makes of every plugin of a group; found and imported once a process."""
+    """The result of `accept` for every plugin of a group; found and imported once a process."""
     kept, left_out = Loaded({}, {})
     providers: dict[str, str] = {}
     for point, provider in _points(group):
@@ -54,35 +54,35 @@ def loaded(group: str, accept: Callable[[Plugin], Any]) -> Loaded:
         try:
             kept[point.name] = accept(Plugin(point.name, provider, point.load()))
             providers[point.name] = provider
-        except Exception as error:  # anything may go wrong in another's module
+        except Exception as error:  # a package's module may raise anything
             left_out[point.name] = f"{what}, but it cannot be used: {type(error).__name__}: {error}"
             _warn(f"{left_out[point.name]}; it is left out")
     return Loaded(kept, left_out)
 
 
 def provider_of(thing: Any) -> str:
-    """The package that defines a function, a class or an object: where to look for what was registered."""
+    """The name of the package that defines a function, a class or an object."""
     module = inspect.getmodule(thing)
     return SESSION if module is None else module.__name__.partition(".")[0]
 
 
 def is_package(provider: str) -> bool:
-    """Whether what was registered can be found again by a package's name; a script has none."""
+    """True if the provider is a package that can be imported again; a script cannot."""
     return provider not in (SESSION, "__main__")
 
 
 def brought_by(provider: str) -> str:
-    """Where a method or a problem comes from, in words."""
+    """The source of a method or a problem, in words."""
     return f"package {provider}" if is_package(provider) else "registered by a script"
 
 
 def first_line(thing: Any) -> str:
-    """The first line of the docstring that its author wrote; empty where there is none.
+    """The first line of a thing's own docstring; empty without one.
 
-    A dataclass without one is given its signature by Python, and a class that of the class above it.
+    Python gives a dataclass without a docstring its signature, and a class without one that of its base.
 
     >>> first_line(first_line)
-    'The first line of the docstring that its author wrote; empty where there is none.'
+    "The first line of a thing's own docstring; empty without one."
     """
     thing = thing.func if isinstance(thing, partial) else thing
     if inspect.isroutine(thing):
@@ -93,7 +93,7 @@ def first_line(thing: Any) -> str:
 
 
 def _points(group: str) -> Iterator[tuple[EntryPoint, str]]:
-    """In an order that does not depend on how folders are listed."""
+    """The entry points with their packages, in an order that does not depend on how folders are listed."""
     found = [(point, point.dist.name if point.dist else "?") for point in entry_points(group=group)]
     yield from sorted(found, key=lambda pair: (pair[1].lower(), pair[0].name))
 

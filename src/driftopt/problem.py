@@ -1,9 +1,9 @@
-"""What a simulated problem is: a decision-dependent law Ξ(x), a loss F(x; ξ), and the exact f(x).
+"""A simulated problem: a decision-dependent law Ξ(x), a loss F(x; ξ), and the exact f(x).
 
     f(x) = E[F(x; ξ)],  ξ ~ Ξ(x)
 
-Zeroth-order methods see `sample` alone. `draw` and `value` stand apart because Ξ reacts to the decision
-and F does not; `objective` is for evaluation and is never counted.
+Zeroth-order methods see `sample` alone. `draw` and `value` are separate because Ξ reacts to the decision and
+F does not; `objective` is for evaluation and is never counted.
 """
 
 from abc import ABC, abstractmethod
@@ -25,7 +25,7 @@ __all__ = ["Optimum", "Problem"]
 
 
 def decision(x: ArrayLike) -> Array:
-    """x as JAX floats: people hand in lists and NumPy's float64, whose limits float32 does not have."""
+    """x as JAX floats: users pass lists and NumPy's float64, whose limits float32 does not have."""
     x = jnp.asarray(x)
     return x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(jnp.float32)
 
@@ -52,8 +52,8 @@ class Problem(ABC):
     """
 
     # Whether `respond` and `value` also take arrays with further axes behind their own, one for each run
-    # (x as (d, lanes), the problem's own leaves likewise). Code that sums over axis 0 and multiplies does,
-    # by NumPy's broadcasting, and lanes are then what CPUs vectorise. Others are vmapped.
+    # (x as (d, lanes), the problem's own leaves too). Code that sums over axis 0 and multiplies does,
+    # by NumPy's broadcasting, and CPUs then vectorise over lanes. Others are vmapped.
     broadcasts: ClassVar[bool] = False
 
     @property
@@ -63,12 +63,12 @@ class Problem(ABC):
 
     @property
     def label(self) -> str:
-        """What tables call this instance."""
+        """The instance's name in tables."""
         return type(self).__name__
 
     @property
     def x0(self) -> Array:
-        """Where runs start unless told otherwise."""
+        """The start of a run by default."""
         return jnp.zeros(self.dim, jnp.float32)
 
     def noise(self, key: Array) -> Any:
@@ -76,7 +76,7 @@ class Problem(ABC):
         return key
 
     def respond(self, noise: Any, x: Array) -> Any:
-        """ξ ~ Ξ(x), the data's answer to the decision, as a function of the noise."""
+        """ξ ~ Ξ(x), the data's reaction to the decision, as a function of the noise."""
         return self.draw(noise, x)
 
     def draw(self, key: Array, x: Array) -> Any:
@@ -104,10 +104,9 @@ class Problem(ABC):
         """The exact f(x)."""
 
     def covariates(self, noise: Any) -> Array | None:
-        """(k,) what is known of a query beside its value; None: nothing is.
+        """(k,) covariates of a query, such as the label of the person drawn or the week's footfall; or None.
 
-        It is a function of what is random before anybody responds, so that no decision can move it: the label
-        of the person drawn, the week's footfall.
+        They are a function of the noise alone, so that no decision can move them.
         """
         return None
 
@@ -118,19 +117,19 @@ class Problem(ABC):
         return () if shape is None else tuple(f"c{i + 1}" for i in range(shape.shape[0]))
 
     def beside(self, noise: Any, x: Array) -> Beside:
-        """What else is told with the value of a query at x, as a live system would tell it.
+        """The side information reported with the value of a query at x, as in a live system.
 
-        Metrics that limits may be put on, n or sem, and the value of control at the same time. Covariates
+        It holds metrics that may have limits, n or sem, and the control's value at the same time. Covariates
         have a function of their own, which does not see x.
         """
         return Beside()
 
     def optimum(self) -> Optimum | None:
-        """The performative optimum, argmin f, where the problem knows it; None where it does not."""
+        """The performative optimum, argmin f; None if the problem does not know it."""
         return None
 
     def stable_point(self) -> Optimum | None:
-        """Where retraining stops, x = argmin_z E[F(z; ξ)] with ξ ~ Ξ(x); None where it is not known."""
+        """The fixed point of retraining, x = argmin_z E[F(z; ξ)] with ξ ~ Ξ(x); None if it is not known."""
         return None
 
     def metrics(self, x: Array) -> Any:
@@ -144,7 +143,7 @@ class Problem(ABC):
         Raises:
             ValueError: `metrics` gives something else than a NamedTuple of numbers.
         """
-        # The problem is an argument too: one whose numbers are NumPy's would otherwise meet traced ones.
+        # The problem is an argument too: NumPy numbers of its own would otherwise meet traced ones.
         figures: Any = jax.eval_shape(lambda problem: problem.metrics(problem.x0), self)
         if figures is None:
             return ()
@@ -159,12 +158,12 @@ class Problem(ABC):
                 )
         return names
 
-    # A world with memory: its state lives from one query to the next. `respond` then gives a ξ of the law
-    # that the world comes to rest at under x, and `objective` is f under that law.
+    # A world with memory has a state that lasts from one query to the next. `respond` then gives a ξ of the
+    # law at which the world comes to rest under x, and `objective` is f under that law.
 
     @property
     def remembers(self) -> bool:
-        """Whether today's ξ depends on earlier decisions."""
+        """True if today's ξ depends on earlier decisions."""
         return type(self).advance is not Problem.advance
 
     def begin(self, key: Array) -> Any:
@@ -176,12 +175,12 @@ class Problem(ABC):
         return world, self.respond(noise, x)
 
     def model(self) -> Model | None:
-        """A parametric family that holds Ξ, for methods that fit one; None where none is known."""
+        """A parametric family that contains Ξ, for methods that fit one; None if none is known."""
         return None
 
 
 def check_problem(problem: Any) -> Problem:
-    """The problem itself, once it is one: an instance of a decorated class."""
+    """The problem itself, or a ValueError if it is not an instance of a decorated class."""
     if isinstance(problem, type) and issubclass(problem, Problem):
         raise ValueError(f"problem must be an instance: make one, {problem.__name__}(…), of the class")
     if not isinstance(problem, Problem):

@@ -5,7 +5,7 @@ Methods and problems of your own are classes under `module`:
     @driftopt.pytree.module
     class Shop(driftopt.Problem):
         demand: jax.Array  # a number or an array: it may change, or be batched, without a new compilation
-        products: int = driftopt.pytree.static(default=3)  # it sets a shape: another value compiles anew
+        products: int = driftopt.pytree.static(default=3)  # it sets a shape: another value compiles again
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def static(**kwargs: Any) -> Any:
-    """A field that sets shapes or code paths; changing it compiles anew."""
+    """A field that sets shapes or code paths; another value compiles another program."""
     return dataclasses.field(metadata={"static": True}, **kwargs)
 
 
@@ -35,11 +35,11 @@ def module(cls: type[T]) -> type[T]:
 
 
 def _register(kind: type) -> None:
-    """Tell JAX what the numbers of a class are, and what is static.
+    """Register a class with JAX: which fields are numbers, and which are static.
 
     Not by `jax.tree_util.register_dataclass`: two classes of the same static values and as many numbers are
-    then one structure to JAX (0.10 at least), told apart by their hashes alone. Of those a cache of compiled
-    programs looks at a few bits, so that now and then a method got the program of another one.
+    then one structure to JAX (0.10 at least), which only their hashes distinguish. A cache of compiled
+    programs looks at a few bits of a hash, so that now and then a method got the program of another one.
     """
     given = dataclasses.fields(kind)
     if derived := [field.name for field in given if not field.init]:
@@ -67,7 +67,7 @@ def _register(kind: type) -> None:
 
 
 def _values_of(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
-    """Read these attributes, as quickly as Python can: every call of a compiled program does."""
+    """A function that reads these attributes, as quickly as Python can: every call of a program uses it."""
     if not names:
         return lambda thing: ()
     read = attrgetter(*names)
@@ -75,15 +75,15 @@ def _values_of(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def check_decorated(thing: Any) -> None:
-    """An instance whose class is a pytree of its own; an undecorated subclass of one is not."""
+    """Refuse an instance whose class is not decorated; an undecorated subclass is not."""
     if jax.tree.structure(thing) == jax.tree.structure(0):
         raise ValueError(
-            f"{type(thing).__name__} is no pytree: decorate the class with @driftopt.pytree.module"
+            f"{type(thing).__name__} is not a pytree: decorate the class with @driftopt.pytree.module"
         )
 
 
 def check_decorated_class(kind: type) -> None:
-    """A class that is a pytree of its own, asked without making an instance."""
+    """Refuse a class that is not decorated, without making an instance."""
     try:
         check_decorated(object.__new__(kind))
     except (AttributeError, TypeError):  # it has no fields yet, so JAX looks for them: it is known to JAX
@@ -91,20 +91,20 @@ def check_decorated_class(kind: type) -> None:
 
 
 def check_leaves(thing: Any) -> None:
-    """Every field that is not static holds numbers."""
+    """Refuse a field that is not static and does not hold numbers."""
     for path, leaf in jax.tree_util.tree_flatten_with_path(thing)[0]:
         if isinstance(leaf, jax.Array | jax.ShapeDtypeStruct | int | float | complex):
             continue
         if not isinstance(leaf, np.ndarray | np.generic) or leaf.dtype.kind not in "biufc":
             name = jax.tree_util.keystr(path)
             raise ValueError(
-                f"{type(thing).__name__}{name} holds {leaf!r}, which is no number: declare that field with "
-                "driftopt.pytree.static()"
+                f"{type(thing).__name__}{name} holds {leaf!r}, which is not a number: declare that field "
+                "with driftopt.pytree.static()"
             )
 
 
 def plain_fields(thing: Any) -> dict[str, int | float | str]:
-    """The single numbers and words that an instance holds itself, by field: what a table can say of it."""
+    """The single numbers and words that an instance holds itself, by field, for a table."""
     if not dataclasses.is_dataclass(thing):
         return {}
     held = {f.name: getattr(thing, f.name) for f in dataclasses.fields(thing) if f.init}

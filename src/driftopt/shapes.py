@@ -1,14 +1,14 @@
-"""The shapes of arrays as types, for whoever reads the code, for pyright, and for a test that checks them.
+"""The shapes of arrays as types, for readers of the code, for pyright, and for a test that checks them.
 
 | letter | meaning |
 |---|---|
 | d | coordinates of a decision |
 | n | directions of one gradient estimate |
 | p | points of one query |
-| *lanes | runs side by side: none on the host, (K, S, C) in the compiled loop; # where 1 stands for many |
+| *lanes | runs side by side: none on the host, (K, S, C) in the compiled loop; # allows 1 for any of them |
 
-While a program runs they are all `jax.Array`, and nothing is checked or loaded. With DRIFTOPT_CHECK_SHAPES
-set they are jaxtyping's types, to which a test holds every call.
+At run time they are all `jax.Array`, and nothing is checked or loaded. With DRIFTOPT_CHECK_SHAPES set they
+are jaxtyping's types, and a test checks every call against them.
 """
 
 import os

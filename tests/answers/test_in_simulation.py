@@ -162,7 +162,7 @@ def test_a_problem_that_tells_nothing_is_refused(told):
 def test_what_informed_refuses():
     auto = methods.get("auto", radius=1.0)
     for wrong, said in (
-        ({}, "nothing is told"),
+        ({}, "no side information"),
         ({"covariates": "yes"}, "covariates"),
         ({"limits": {"a": {"max": 1.0, "hard": True}}}, "halts a live study"),
         ({"limits": {"a": {"most": 1.0}}}, "takes max or min"),

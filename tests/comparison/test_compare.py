@@ -219,9 +219,7 @@ def test_what_is_known_beside_values_is_another_oracle():
     told = {"method": "zo-sph", "beside": {"covariates": True}, **plain, "step": [0.03, 0.1]}
     compared = compare(people, {"told": told, "zo-sph": plain}, budget=30, development=1, held_out=2)
     assert compared.score("told").configurations == 2
-    assert str(compared).index("| zo-sph |") < str(compared).index(
-        "| told ‡ | values and what is known beside |"
-    )
+    assert str(compared).index("| zo-sph |") < str(compared).index("| told ‡ | values and side information |")
     with pytest.raises(ValueError, match="beside has weather; it takes covariates"):
         compare(people, {"zo-sph": {**plain, "beside": {"weather": True}}}, budget=30)
     with pytest.raises(ValueError, match="no control"):

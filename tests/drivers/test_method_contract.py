@@ -98,8 +98,8 @@ WRONG_NUMBERS = {
     "no sample": ({"batch": 0}, r"Numbered\.batch must be a whole number >= 1"),
     "less than none": ({"batch": np.array([1, -1])}, r"Numbered\.batch must be a whole number >= 1"),
     "half a sample": ({"batch": 1.5}, r"Numbered\.batch must be a whole number >= 1"),
-    "a word": ({"batch": "1"}, r"Numbered\.batch holds '1', which is no number"),
-    "a word elsewhere": ({"step": "0.1"}, r"Numbered\.step holds '0\.1', which is no number"),
+    "a word": ({"batch": "1"}, r"Numbered\.batch holds '1', which is not a number"),
+    "a word elsewhere": ({"step": "0.1"}, r"Numbered\.step holds '0\.1', which is not a number"),
     "a negative length": ({"radius": -1.0}, r"Numbered\.radius must be >= 0, got -1\.0"),
     "no length": ({"radius": np.nan}, r"Numbered\.radius must be finite"),
 }

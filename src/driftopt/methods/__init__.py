@@ -1,4 +1,4 @@
-"""The methods by name: `get("zo-o2nc-2pt", radius=0.5)`, `names()`; `register` yours."""
+"""Methods by name: `get("zo-o2nc-2pt", radius=0.5)`, `names()`; `register` adds yours."""
 
 from driftopt.method import Method
 from driftopt.methods.auto import Auto

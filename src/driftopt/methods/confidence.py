@@ -10,7 +10,7 @@ Algorithm 1.
     lower bound     of x: max_{x′} [D̂PR(x′, x) − L_z ε‖x − x′‖];   x is dropped where it exceeds upper + 2γ
 
 Decisions are the points of a regular grid. The net is built as it is deployed: its next point is drawn from
-the active decisions that no point of this phase covers yet, which gives a net of what is active.
+the active decisions that no point of this phase covers yet.
 """
 
 from dataclasses import replace
@@ -118,7 +118,7 @@ class ConfidenceBounds(Method):
         return chosen._replace(key=state.key, told=state.told + 1)
 
     def _judged(self, state: State, risk: Array, grid: Array, drawn: Array) -> State:
-        """The state once D̂PR(x′, ·) = `risk` is known for the decision x′ that was deployed."""
+        """The state after the deployments of x′ = `state.x`, with D̂PR(x′, ·) = `risk`."""
         distance = jnp.sqrt(jnp.sum((grid - state.x) ** 2, axis=1))
         slack, tolerance = self.sensitivity * distance, self._tolerance(state)
         estimate = jnp.minimum(state.estimate, risk + slack)

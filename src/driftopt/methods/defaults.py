@@ -1,4 +1,4 @@
-"""Numbers that follow from the budget when the user gives none: one home for every driver."""
+"""Numbers that every driver derives from the budget when the user gives none."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ def block_length(iterations: int) -> int:
 
 
 def radius_once(radius: Any, params: Mapping[str, Any] | None) -> tuple[Any, dict[str, Any]]:
-    """The radius, given as an argument or among the params, and the params without it."""
+    """The radius, from the argument or from the params, and the params without it."""
     others = checks.table("params", params)
     if "radius" not in others:
         return radius, others
@@ -39,10 +39,10 @@ def radius_once(radius: Any, params: Mapping[str, Any] | None) -> tuple[Any, dic
 
 
 def first_radius(start: np.ndarray) -> float:
-    """A tenth of the start's length, or √d/10 where the start is 0: where nothing else tells the unit of x.
+    """A tenth of the start's length, or √d/10 at a start of 0.
 
     The first trials then change no coordinate by more than a tenth of |x0|, or by about a tenth of 1. It is
-    for methods that find their own radius from there.
+    for methods that find their own radius from there, and a start without bounds or units.
 
     >>> first_radius(np.array([30.0, 40.0])), first_radius(np.zeros(4))
     (5.0, 0.2)
@@ -53,7 +53,7 @@ def first_radius(start: np.ndarray) -> float:
 
 
 def takes_radius(name: "str | Method") -> bool:
-    """Whether a method tries decisions at a distance that may be chosen here; a Method has chosen."""
+    """True for the name of a method with a radius; a Method instance has its own."""
     return isinstance(name, str) and "radius" in registry.entry(name).parameters
 
 
@@ -82,8 +82,8 @@ def resolve(
 ) -> tuple["Method", dict[str, Any]]:
     """The method and all of its numbers, those given and those filled in from the budget.
 
-    A Method given itself keeps its own numbers, and is planned for the budget. Where no radius is known, a
-    method that finds its own begins with one that comes from the `start`.
+    A Method instance keeps its own numbers and is planned for the budget. Without a radius, a method that
+    finds its own begins with one that follows from the `start`.
     """
     if not isinstance(name, str):
         return _own(name, budget, radius, params)

@@ -6,8 +6,8 @@ ICML 2024, Algorithm 1.
     δ_k = δ_0/(1 + k)^β,   η_k = η_0/(1 + k)^α,   τ_k = max{1, ⌊τ_0 log(1 + k)⌋},   u_k on the sphere
     for m = 1 … τ_k:   deploy θ + δ_k u_k, see F;   θ ← θ − η_k λ^{τ_k − m} (d/δ_k) F u_k
 
-One direction is held for τ_k deployments, so that the world comes nearer to rest, and what it said early
-counts less by the factor λ. (The factor d/δ_k makes the step one along an estimate of the gradient; without
+One direction is held for τ_k deployments, so that the world comes nearer to rest, and early values count
+less by the factor λ. (The factor d/δ_k makes the step one along an estimate of the gradient; without
 it the method does not descend at its stated rate.)
 """
 
@@ -39,7 +39,7 @@ class State(NamedTuple):
 
 @module
 class DFO(Method):
-    """Every deployment is an answer; the direction is the one drawn with the stage's first."""
+    """One deployment an iteration; a stage keeps the direction drawn with its first."""
 
     sees: ClassVar[Sight] = Sight.MEMORY
     broadcasts: ClassVar[bool] = True
@@ -114,7 +114,7 @@ def _dfo(
     Args:
         radius: δ_0, the radius of the first stage; the theorem's grows as d^(1/6).
         step: η_0, the step of the first stage; the theorem's falls as d^(−2/3).
-        forget: λ, what an earlier deployment of a stage counts for against the next one: above 0, at most 1.
+        forget: λ, the weight of a deployment against the next one of its stage: above 0, at most 1.
         mixing: ρ, the share of its state that the world keeps from one deployment to the next.
         hold: τ_0: a stage k is held for max(1, ⌊τ_0 log(1 + k)⌋) deployments. None: 2/log(1/max(ρ, λ)), the
             theorem's.

@@ -24,7 +24,7 @@ def sphere(key: Array, count: int, dim: int) -> Float[Array, "{count} {dim}"]:
 
 
 def of_length_one(drawn: Float[Array, "count dim"]) -> Float[Array, "count dim"]:
-    """Directions of the same sense, each of length 1."""
+    """The directions scaled to length 1."""
     return drawn / jnp.sqrt(jnp.sum(drawn * drawn, axis=1, keepdims=True))
 
 
@@ -36,8 +36,8 @@ def coordinates(dim: int) -> Float[Array, "{dim} {dim}"]:
 def orthonormal(key: Array, count: ArrayLike, dim: int) -> Float[Array, "{dim}"]:
     """Direction number `count` of a run, shape (dim,): each d in a row are an orthonormal basis of their own.
 
-    The basis is the cosine transform's, its coordinates' signs flipped at random, its columns begun anywhere,
-    then reflected at a random hyperplane. So u uᵀ adds up to I over every basis, its mean is I/d, and one
+    The basis is the cosine transform's, with random signs of the coordinates and a random first column, then
+    reflected at a random hyperplane. So u uᵀ adds up to I over every basis, its mean is I/d, and one
     direction costs O(d): a uniformly random basis would cost O(d³) and look the same to a method.
     """
     number = jnp.asarray(count)

@@ -34,7 +34,7 @@ class State(NamedTuple):
 
 @module
 class Epochs(Method):
-    """Every deployment is an answer; only the last of an epoch moves the iterate.
+    """One deployment an iteration; only the last of an epoch moves the iterate.
 
     Args:
         hold: n, deployments of one decision, of which the last is used.

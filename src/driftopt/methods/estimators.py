@@ -1,7 +1,7 @@
 """Gradient estimates from noisy values, as pure functions.
 
-Each estimator says where to query around a centre y and how to turn the answers into an estimate of
-∇f_δ(y), where f_δ(y) = E f(y + δu), u uniform in the unit ball (for Gaussian directions: u ~ N(0, I)).
+Each estimator gives the points to query around a centre y, and an estimate of ∇f_δ(y) from the values there.
+Here f_δ(y) = E f(y + δu), u uniform in the unit ball (for Gaussian directions: u ~ N(0, I)).
 An estimator holds no numbers but shapes; the radius δ belongs to the method.
 """
 
@@ -19,7 +19,7 @@ from driftopt.shapes import Decision, Directions, Number, Points, Slopes, Values
 
 
 class Estimator(ABC):
-    """Where to query around a centre, and what the answers say about the gradient."""
+    """The points to query around a centre, and the gradient estimate from the values there."""
 
     warmup: ClassVar[int] = 0  # queries spent before the first estimate
 
@@ -40,7 +40,7 @@ class Estimator(ABC):
         """The estimate, (d,), from the p values; `previous` is the mean value of the query before."""
 
     def in_numbers(self) -> "Estimator":
-        """The same estimator, what it chooses as a number where that sets no shape."""
+        """The estimator with its discrete choices as numbers, except those that set a shape."""
         return self
 
 
@@ -56,8 +56,8 @@ def _mean_along(slopes: Slopes, directions: Directions) -> Decision:
 def _bounded(slopes: Slopes) -> Slopes:
     """Slopes cut a little below the largest number, so that their mean is finite where the values are.
 
-    The difference of two finite values need not be finite, nor its product with d/δ; what does not overflow
-    stays as it is, to the bit. Simulations, in single precision, mark a run that overflows as diverged
+    The difference of two finite values need not be finite, nor its product with d/δ. A slope that does not
+    overflow is unchanged. Simulations, in single precision, mark a run that overflows as diverged
     instead: there every operation counts.
     """
     if slopes.dtype == jnp.float32:
@@ -92,7 +92,7 @@ class TwoPoint(Estimator):
         return _mean_along(slopes, directions)
 
     def _scale(self, directions: Directions) -> ArrayLike:
-        """c."""
+        """The factor c of the formula."""
         return directions.shape[1] if self.law == "sphere" else 1
 
     def in_numbers(self) -> Estimator:

@@ -36,7 +36,7 @@ from driftopt.pytree import module, static
 
 @module
 class GFM(SGD):
-    """SGD on two points whose noise is one."""
+    """SGD on two points under the same noise."""
 
     sees: ClassVar[Sight] = Sight.SAME_SAMPLE
 
@@ -61,7 +61,7 @@ class State(NamedTuple):
 
 @module
 class GFMPlus(Method):
-    """Points: x_t ± δu of b′ pairs; or x_t ± δu and then x_{t−1} ± δu of b pairs. The others rest."""
+    """Points: x_t ± δu of b′ pairs; or x_t ± δu and then x_{t−1} ± δu of b pairs; no samples elsewhere."""
 
     sees: ClassVar[Sight] = Sight.SAME_SAMPLE
     batch: ClassVar[int] = 1  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -124,7 +124,7 @@ class GFMPlus(Method):
         return state.told % self.period == 0
 
     def _filled(self, points: Array) -> Array:
-        """Room for all points; those that rest are asked nothing."""
+        """The points, padded to the full number; the padding gets no samples."""
         rest = self.points(points.shape[1]) - len(points)
         return jnp.concatenate([points, jnp.broadcast_to(points[:1], (rest, points.shape[1]))])
 

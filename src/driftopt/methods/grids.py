@@ -20,10 +20,10 @@ Builder = Callable[..., Method | Outside]
 
 @dataclass(frozen=True)
 class Grid:
-    """`label` is what tables call it; `build` makes the method of one configuration."""
+    """A method with its configurations."""
 
-    label: str
-    build: str | Builder | Method
+    label: str  # its name in tables
+    build: str | Builder | Method  # makes the method of one configuration
     configurations: tuple[Mapping[str, Any], ...]  # the arguments of `build`, once for each
 
     def __len__(self) -> int:
@@ -34,7 +34,7 @@ class Grid:
         return check_method(self.candidate(index))
 
     def candidate(self, index: int) -> Method | Outside:
-        """The method of one configuration, which is built once, or the outside optimiser."""
+        """The method of one configuration, built once, or the optimiser of another library."""
         if index in self._built:
             return self._built[index]
         found = self._candidate(self.configurations[index])
@@ -76,8 +76,8 @@ def grid(method: str | Builder | Method, *, label: str | None = None, **paramete
 
     Args:
         method: a name of the registry, a function that takes the parameters and returns a Method, or a
-            Method, whose own numbers stand where no others are given.
-        label: what tables call it; the method's name unless given.
+            Method, which keeps its own numbers for the parameters left out.
+        label: its name in tables; by default the method's name.
         parameters: one value or a list of them, for each.
 
     >>> steps = grid("zo-co", step=[0.01, 0.1], radius=[0.5, 1.0], batch=10)
@@ -102,7 +102,7 @@ def grid(method: str | Builder | Method, *, label: str | None = None, **paramete
 
 
 def _changed(method: Method, params: Mapping[str, Any]) -> Method:
-    """The same method with other numbers."""
+    """The method with other numbers."""
     known = {f.name for f in fields(method)} if is_dataclass(method) else set[str]()
     if unknown := sorted(set(params) - known):
         raise ValueError(
@@ -113,7 +113,7 @@ def _changed(method: Method, params: Mapping[str, Any]) -> Method:
 
 
 def _check_single(product: Grid, index: int) -> None:
-    """A configuration is one method with one value for each number."""
+    """Refuse a configuration that is not one method with one value for each number."""
     try:
         method = product.candidate(index)
     except TypeError as error:

@@ -8,9 +8,9 @@ it is our reading.
     g = (F̄(x_k + μ_k w; m_k) − F̄(x_k − μ_k w; m_k))/(2μ_k) · w;   x_{k+1} = x_k − β_k g
     μ_{k+1} = max(η μ_k, μ_min);   α_{k+1} = 1 − γ(1 − α_k)
 
-The gradient of F leaves out how the law of ξ moves with x, so it is no gradient of f; but f often falls along
-it. NS takes v from n_k = m_k new ξ ~ Ξ(x_k), which count: m_k + 2 m_k queries an iteration. HS takes it from
-the ξ of the last `window` iterations, with gradients at the new x, for nothing: 2 m_k queries.
+The gradient of F leaves out how the law of ξ moves with x, so it is not a gradient of f; but f often falls
+along it. NS takes v from n_k = m_k new ξ ~ Ξ(x_k), which count: m_k + 2 m_k queries an iteration. HS takes it
+from the ξ of the last `window` iterations, with gradients at the new x, at no cost: 2 m_k queries.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -38,8 +38,8 @@ class State(NamedTuple):
     key: Array
     told: Array
     x: Array
-    guide: Array  # v_k, 0 before anything was seen
-    past: Any  # HS: the ξ of the last iterations, and which of them there are
+    guide: Array  # v_k, 0 at the start
+    past: Any  # HS: the ξ of the last iterations, and a mask of those that were drawn
 
 
 @module
@@ -83,7 +83,7 @@ class Guided(Scheduled):
 
 @module
 class NewSamples(Guided):
-    """GZO-NS. Answers take turns: an even one is the guide's samples at x_k, an odd one the two points."""
+    """GZO-NS. Even iterations take the guide's samples at x_k, odd ones query the two points."""
 
     warmup: ClassVar[int] = 1
 
@@ -117,7 +117,7 @@ class NewSamples(Guided):
 
 @module
 class OldSamples(Guided):
-    """GZO-HS. Before the first answer there is no guide: with α_0 = 0 the first step is 0."""
+    """GZO-HS. The guide is 0 before the first values, so the first step is 0 if α_0 = 0."""
 
     window: int = static(default=10)
 

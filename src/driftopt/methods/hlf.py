@@ -34,7 +34,7 @@ class State(NamedTuple):
 
 @module
 class HLF(Method):
-    """The first answer is h_0 and moves nothing.
+    """The first value is h_0 and moves nothing.
 
     Args:
         filter: β of the high-pass filter, between 0 and 2; 1 is the residual estimate.

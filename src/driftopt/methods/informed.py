@@ -1,7 +1,7 @@
-"""A method that uses what is known beside values, for simulation: `informed(method, …)`.
+"""A method that also uses side information, for simulation: `informed(method, …)`.
 
-The steps that `minimize` and `Study` put before a method (`answers/`), with the method in one object, so that
-`simulate` and `compare` run it beside others. It sees more than values: another oracle.
+`minimize` and `Study` put steps before a method (`answers/`). Here steps and method are one object, so that
+`simulate` and `compare` can run it against others. It sees more than values: another oracle.
 """
 
 from collections.abc import Mapping
@@ -25,8 +25,8 @@ class State(NamedTuple):
     key: Array
     told: Array
     x: Array
-    method: Any  # the state of the method within
-    memory: Any  # what the steps remember
+    method: Any  # the inner method's state
+    memory: Any  # the steps' memory
 
 
 def informed(
@@ -37,24 +37,23 @@ def informed(
     relative_to_control: bool = False,
     limits: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> "Informed":
-    """The method, told what `minimize` and `Study` would tell it where these are known beside values.
+    """The method with the side information that `minimize` and `Study` would give it.
 
     Args:
         method: one that sees values.
-        covariates: whether what the problem's `covariates` explain is taken out.
-        precision: whether answers are weighed by the sem or n in the problem's `beside`.
-        relative_to_control: whether values count as differences to the control in it.
-        limits: how large or small its metrics may be, {"complaints": {"max": 5}}.
+        covariates: True to subtract from each value the part that the problem's `covariates` explain.
+        precision: True to weigh values by the sem or n that the problem's `beside` gives.
+        relative_to_control: True to use differences to the control that it gives.
+        limits: how large or small the metrics that it gives may be, {"complaints": {"max": 5}}.
 
     >>> from driftopt import methods
     >>> informed(methods.get("auto", radius=2.0), covariates=True).sees.words
-    'values and what is known beside'
+    'values and side information'
     """
     check_method(method)
     if method.sees is not Sight.VALUES or method.scheduled:
         raise ValueError(
-            "method must see values alone, as many at every point, to be told more; got "
-            f"{checks.brief(method)}"
+            f"method must see values alone, with the same batch at every point; got {checks.brief(method)}"
         )
     kept = {} if limits is None else checked(limits)
     none_hard(kept, "a simulation")
@@ -62,28 +61,27 @@ def informed(
     flags = {name: checks.flag(name, value) for name, value in asked.items()}
     if not (kept or any(flags.values())):
         raise ValueError(
-            "nothing is told beside values: give covariates, precision, relative_to_control or limits"
+            "no side information is used: give covariates, precision, relative_to_control or limits"
         )
     return Informed(method, kept, **flags)
 
 
 def with_covariates(method: Method) -> "Informed":
-    """The method, told values less what covariates explain: `informed(method, covariates=True)`."""
+    """The method on values less the part that covariates explain: `informed(method, covariates=True)`."""
     return informed(method, covariates=True)
 
 
 @module
 class Informed(Method):
-    """The method within, told what the steps make of values and of what came with them."""
+    """The inner method, on values that the steps have adjusted for side information."""
 
     sees: ClassVar[Sight] = Sight.BESIDE
 
-    method: Method  # the one within, which sees values
+    method: Method  # the inner one, which sees values
     limits: dict[str, dict[str, ArrayLike]]  # how large or small each metric may be, by its name
-    covariates: bool = static(default=False)  # whether what they explain is taken out of the values
-    # Whether values count by the number of customers, visits, … behind them.
-    precision: bool = static(default=False)
-    relative_to_control: bool = static(default=False)  # whether control is taken out of the values
+    covariates: bool = static(default=False)  # subtract the part of a value that they explain
+    precision: bool = static(default=False)  # weigh values by the customers, visits, … behind them
+    relative_to_control: bool = static(default=False)  # subtract the control's value
 
     @property
     def batch(self) -> ArrayLike:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -92,7 +90,7 @@ class Informed(Method):
 
     @property
     def radius(self) -> ArrayLike:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """How far trials are from the iterate: the inner method's."""
+        """The distance of trials from the iterate: the inner method's."""
         return self.method.radius
 
     @property
@@ -115,9 +113,7 @@ class Informed(Method):
 
     def init(self, key: Array, x0: Decision, like: WithBeside | None = None) -> State:
         if like is None:
-            raise ValueError(
-                "what is known beside values is told by simulate alone: elsewhere give the method itself"
-            )
+            raise ValueError("an informed method runs in simulate alone: elsewhere give the method itself")
         self._check(like.beside)
         within = self.method.init(key, x0)
         memory = jax.tree.map(lambda leaf: jnp.asarray(leaf, x0.dtype), self._answers(like.beside).begin())
@@ -148,7 +144,7 @@ class Informed(Method):
         )
 
     def _check(self, beside: Beside) -> None:
-        """Refuse a problem that does not tell what this method is to use."""
+        """Refuse a problem without the side information that this method uses."""
         metrics = [name for name in self.limits if name not in beside.metrics]
         precise = beside.n is not None or beside.sem is not None
         for fails, what in (

@@ -1,6 +1,6 @@
 """Online learners that choose the increment Δ inside the ball of radius D (`reach`).
 
-O2NC plays Δ_t, pays ⟨g_t, Δ_t⟩, and starts afresh at Δ = 0 with every block.
+O2NC plays Δ_t, pays ⟨g_t, Δ_t⟩, and starts again at Δ = 0 with every block.
 """
 
 from abc import ABC, abstractmethod
@@ -16,11 +16,11 @@ from driftopt.shapes import Decision, Number
 
 
 class Round(NamedTuple):
-    """What a learner is told after one play."""
+    """The outcome of one play."""
 
     gradient: Decision
     reach: Number  # D
-    ends: Array  # whether this round is the last of its block
+    ends: Array  # true in the last round of a block
 
 
 class Learner(ABC):

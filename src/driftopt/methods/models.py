@@ -40,12 +40,12 @@ class LinearGaussian(Model):
 
 
 def flattened(xi: Any) -> Array:
-    """ξ of n samples as (n, k): all its numbers side by side."""
+    """ξ of n samples as (n, k): all numbers of a sample in one row."""
     return jax.vmap(lambda one: ravel_pytree(one)[0])(xi)
 
 
 def unflattening(one: Any) -> Callable[[Array], Any]:
-    """What turns a vector of all numbers of a ξ shaped as `one` into such a ξ."""
+    """A function from the vector of all numbers of a ξ to that ξ, shaped as `one`."""
     return ravel_pytree(jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), one))[1]
 
 

@@ -2,7 +2,7 @@
 
 Δ_1 = 0 in every block of M iterations;  D = δ/M
 y_t = x_{t−1} + s_t Δ_t,  s_t ~ Unif[0, 1];   x_t = x_{t−1} + Δ_t
-g_t ≈ ∇f_δ(y_t) from noisy values;            Δ_{t+1} = the learner's answer, ‖Δ‖ ≤ D
+g_t ≈ ∇f_δ(y_t) from noisy values;            Δ_{t+1} = the learner's choice, ‖Δ‖ ≤ D
 """
 
 from collections.abc import Callable
@@ -26,15 +26,15 @@ from driftopt.shapes import Decision, Directions, Number, Points, Values
 class Noise(NamedTuple):
     directions: Directions
     mix: Number  # s_t
-    pick: Any  # the reservoir's draw, where there is one
+    pick: Any  # the reservoir's draw, or ()
 
 
 class State(NamedTuple):
     key: Array
-    told: Array  # answers taken in
+    told: Array  # iterations so far
     x: Decision
     increment: Decision
-    position: Array  # iterations told in the running block
+    position: Array  # iterations of the running block
     learner: Any
     previous: Number  # h_{t−1}, for the residual estimator
     blocks: Any
@@ -51,7 +51,7 @@ class O2NC(Method):
     batch: ArrayLike  # m, samples averaged at each point
     learner: Learner  # gives the next increment
     estimator: Estimator  # makes the gradient of values
-    output: str = static(default="final")  # what is reported: "final", "last-block" or "random-block"
+    output: str = static(default="final")  # the decision to report: "final", "last-block" or "random-block"
 
     @property
     def warmup(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -59,7 +59,7 @@ class O2NC(Method):
 
     @property
     def reach(self) -> ArrayLike:
-        """D = δ/M, which no increment's length passes."""
+        """D = δ/M, the largest length of an increment."""
         return self.radius / self.block  # pyright: ignore[reportOperatorIssue]  numbers or arrays of them
 
     def points(self, dim: int) -> int:

@@ -8,10 +8,10 @@ distributions", AAAI 2025. Algorithm 1:
     b_i = M‖x_{k+1} − (x_i + μ_i z_i)‖² + 1/m_i over the last s_max iterations i,   a_i = b_i⁻¹ / Σ_j b_j⁻¹
     c_{k+1} = Σ_i a_i · mean_j F(x_{k+1}; ξ_i^j)
 
-c_0 is the mean of a few values at x_0, which count. The recorded ξ say, through the known formula F, what the
-new decision would have cost under them: near x_{k+1} that is almost f(x_{k+1}), for no query at all.
+c_0 is the mean of a few values at x_0, which count. The known formula F gives the cost of the new decision
+under the recorded ξ: near x_{k+1} that is almost f(x_{k+1}), without a query.
 
-`Recorded` is our variant for those who see values alone: it puts the recorded mean values
+`Recorded` is our variant that sees values alone: it puts the recorded mean values
 F̄(x_i + μ_i z_i; m_i) in the place of F(x_{k+1}; ξ_i^j). `TwoPointScheduled` is the companion, Algorithm 2:
 zo-ga with one direction and the same μ, β, m; both of its 2 m_k samples count.
 """
@@ -73,25 +73,25 @@ class State(NamedTuple):
     x: Array
     control: Array  # c_k
     points: Array  # (s_max, d), x_i + μ_i z_i of the last iterations
-    sizes: Array  # (s_max,), m_i; 0 where there has been none yet
-    past: Any  # what was seen there: (ξ, taken) for OGVR, the mean values for Recorded
+    sizes: Array  # (s_max,), m_i; 0 for iterations to come
+    past: Any  # the records of them: (ξ, taken) for OGVR, the mean values for Recorded
 
 
 @module
 class OGVR(Scheduled):
-    """The first answer is c_0; answer k + 1 is the k-th iteration of the paper.
+    """The first iteration gives c_0; iteration k + 1 is the paper's k-th.
 
     Args:
         first: values at the start that make the first control value; they count.
-        trust: how much worse an old observation is for having been made elsewhere: the paper's M, in theory
-            L_ξ²α²/σ².
+        trust: how fast an old observation loses weight with the distance to its point: the paper's M, in
+            theory L_ξ²α²/σ².
     """
 
     sees: ClassVar[Sight] = Sight.OBSERVATIONS
     warmup: ClassVar[int] = 1
 
     first: ArrayLike = 20  # values for c_0
-    trust: ArrayLike = 0.1  # M: how much worse an old observation is for having been made elsewhere
+    trust: ArrayLike = 0.1  # M: how fast an old observation loses weight with the distance to its point
     window: int = static(default=10)  # s_max
 
     def points(self, dim: int) -> int:
@@ -142,11 +142,11 @@ class OGVR(Scheduled):
         return jax.tree.map(lambda leaf: jnp.zeros((self.window, *leaf.shape), leaf.dtype), one)
 
     def _taken(self, seen: Any) -> tuple[Any, Array]:
-        """What to keep of an iteration, and its mean value."""
+        """The record of an iteration, and its mean value."""
         return jax.tree.map(lambda leaf: leaf[0], (seen.xi, seen.taken)), seen.values[0]
 
     def _losses(self, x: Array, past: Any, seen: Any) -> Array:
-        """(s_max,) what x would have cost under each iteration's ξ."""
+        """(s_max,) the cost of x under each iteration's ξ."""
         return jax.vmap(lambda xi, taken: mean_formula(seen.loss, x, xi, taken))(*past)
 
 

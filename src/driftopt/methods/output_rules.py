@@ -1,4 +1,4 @@
-"""What a run reports: its final iterate, its last block's mean, or a uniformly drawn block's mean.
+"""The decision that a run reports: its final iterate, or the mean of its last or of a random block.
 
 The paper returns ȳ of a uniformly drawn block. A reservoir draw needs one vector of memory however long
 the run: after block k the draw is replaced with probability 1/k.
@@ -15,13 +15,13 @@ RULES = ("final", "last-block", "random-block")
 
 class Blocks(NamedTuple):
     total: Decision  # Σ y over the running block
-    counted: Number  # how many y that were: fewer than the block where an answer could not be taken
+    counted: Number  # the number of y in it: fewer than the block's if a value could not be used
     finished: Number  # blocks completed
     chosen: Decision  # the mean to report
 
 
 def init(rule: str, x0: Decision) -> Any:
-    """No memory at all for the final iterate."""
+    """The memory of the rule before the first iterate; () for the final iterate."""
     nothing = jnp.zeros((), x0.dtype)
     return () if rule == "final" else Blocks(jnp.zeros_like(x0), nothing, nothing, x0)
 

@@ -5,7 +5,7 @@ Izzo, Ying and Zou, "How to learn when data reacts to your model: performative g
     φ̂_t = the mean of the ξ at x_t;   ∂φ/∂x ≈ ΔΦ ΔX⁺ from the last H differences to the newest
     g = mean ∇ₓF(x_t; ξ) + (ΔΦ ΔX⁺)ᵀ mean[F(x_t; ξ) Σ⁻¹(ξ − φ̂_t)];   x ← Π(x − η g)
 
-The first d steps are retraining's, for there is nothing to take differences of. Σ is the batch's covariance:
+The first d steps are retraining's, because differences need past decisions. Σ is the batch's covariance:
 the family is N(φ(x), Σ).
 """
 
@@ -24,7 +24,7 @@ from driftopt.methods.repeated import Retraining
 from driftopt.oracle import Observed, Sight, mean_formula, mean_over
 from driftopt.pytree import module, static
 
-CUT = 1e-3  # singular values below this share of the largest say nothing of how φ moves
+CUT = 1e-3  # singular values below this share of the largest are taken as 0
 
 
 class State(NamedTuple):

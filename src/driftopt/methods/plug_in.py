@@ -1,8 +1,8 @@
 """Explore, fit a model of how the data moves, minimise the loss under it: two-stage and plug-in.
 
 Two-stage: Miller, Perdomo and Zrnic, "Outside the echo chamber: optimizing the performative risk", ICML 2021,
-for a location family. Plug-in: Lin and Zrnic, "Plug-in performative optimization", ICML 2024. Both as we read
-them.
+for a location family. Plug-in: Lin and Zrnic, "Plug-in performative optimization", ICML 2024. Both are our
+reading of the papers.
 
     explore     x_i = x_0 + s z_i,   z_i ~ N(0, I),   one ξ_i ~ Ξ(x_i) each
     two-stage   half of the budget explores: ξ_i ≈ b + A x_i by least squares
@@ -10,7 +10,7 @@ them.
     plug-in     all of the budget explores: β̂ by maximum likelihood in a family D_β(x)
                 x = argmin E F(x; ξ), ξ ~ D_β̂(x), over draws under common random numbers
 
-Everything is asked at once and told at once: exploring does not look at what it finds.
+All points are asked together: the exploration does not depend on the results.
 """
 
 from collections.abc import Callable
@@ -67,7 +67,7 @@ class Exploring(Method):
         return jnp.clip(state.x + self.radius * jnp.concatenate([drawn, rest]), self.low, self.high)
 
     def explored(self, dim: int) -> int:
-        """How many of the points explore."""
+        """The number of points that explore."""
         return self.points(dim)
 
     def recommend(self, state: State) -> Array:
@@ -80,7 +80,7 @@ class Exploring(Method):
 
 @module
 class TwoStage(Exploring):
-    """A location family: only the mean moves, by Â, whatever the law around it.
+    """A location family: x moves the mean of ξ, by Â, and nothing else of its law.
 
     Args:
         radius: standard deviation of the explored decisions around the start, in every coordinate.
@@ -135,7 +135,7 @@ class PlugIn(Exploring):
 
     def tell(self, state: State, values: Observed, noise: Array | None = None) -> State:
         model = values.model if self.model == "problem" else LinearGaussian()
-        assert model is not None  # the driver has looked
+        assert model is not None  # the driver has checked
         seen = jax.tree.map(lambda leaf: leaf[:, 0], values.xi)
         fitted = model.fit(values.points, seen, values.taken[:, 0])
         keys = jax.random.split(jax.random.fold_in(state.key, np.uint32(2**32 - 1)), self.draws)

@@ -49,11 +49,11 @@ def register(
     Args:
         name: letters, digits, dots, dashes and underscores.
         build: a function whose parameters are the method's, or the Method class itself.
-        summary: what it is, in a line; the first line of `build`'s docstring unless given.
+        summary: the method in a line; by default the first line of `build`'s docstring.
         example: numbers that run anywhere, for the parameters that have no default.
 
     Raises:
-        ValueError: where the name is driftopt's own or an installed package's.
+        ValueError: the name is driftopt's own or an installed package's.
     """
     checks.plain_name("name", name)
     if _own(name) or name in _plugins():
@@ -71,13 +71,13 @@ def register(
 
 
 def names() -> tuple[str, ...]:
-    """Every method's name: driftopt's own, those of installed packages, those registered meanwhile."""
+    """Every method's name: driftopt's own, those of installed packages, those registered in this session."""
     own = (name for file in FILES for name in _entries_in(file))
     return (*own, *_plugins(), *_REGISTERED)
 
 
 def entry(name: str, provider: str | None = None) -> Entry:
-    """A method's line in the registry.
+    """A method's entry in the registry.
 
     Args:
         name: one of `names()`.
@@ -92,7 +92,7 @@ def entry(name: str, provider: str | None = None) -> Entry:
         )
     if provider is not None and not isinstance(provider, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(f"provider must be the name of a package, or None; got {checks.brief(provider)}")
-    # driftopt's own methods first: they are found without a look at the installed packages.
+    # driftopt's own methods first: they are found without loading the installed packages.
     line = _own(name) or _REGISTERED.get(name) or _plugins().get(name)
     if line is not None:
         return line
@@ -113,12 +113,12 @@ def entry(name: str, provider: str | None = None) -> Entry:
 
 
 def describe() -> dict[str, str]:
-    """What each method is, in a line."""
+    """The summary of each method, by name."""
     return {name: entry(name).summary for name in names()}
 
 
 def get(name: str, **params: Any) -> Method:
-    """Build a method. A number may be an array: one lane for each of its elements.
+    """Build a method. A number may be an array: one run for each of its elements.
 
     Args:
         name: one of `names()`.
@@ -139,14 +139,14 @@ def get(name: str, **params: Any) -> Method:
 
 
 def tried(name: str, params: Mapping[str, Any], radius: Any = None) -> Method:
-    """A method to be asked what it sees: built with the user's numbers, and examples for those not given.
+    """The method with the user's numbers and example numbers for the others, to find out what it sees.
 
     Args:
         params: the user's numbers by name, without the radius.
-        radius: the user's radius; one for each coordinate says nothing of one length.
+        radius: the user's radius; one with a number for each coordinate is not used.
 
     Raises:
-        ValueError: where a parameter is needed that the user did not give and no example is known of.
+        ValueError: a needed parameter is neither given nor has an example.
     """
     line = entry(name)
     needed = {p: one for p, one in {**EXAMPLES, **line.example}.items() if p in line.parameters}

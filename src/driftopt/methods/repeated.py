@@ -1,12 +1,12 @@
-"""Retraining: descend, or minimise, on the data of one's own decision, as if it would not react.
+"""Retraining: descend, or minimise, on the data of the current decision, as if the data did not react.
 
 Perdomo, Zrnic, Mendler-Dünner and Hardt, "Performative prediction", ICML 2020.
 
     RGD   x ← Π(x − η · mean ∇ₓF(x; ξ)),  ξ ~ Ξ(x)
     RRM   x ← argmin_{x′} mean F(x′; ξ),  ξ ~ Ξ(x)
 
-Both come to rest at the stable point, which is no minimum of f: the derivative through Ξ is missing. They are
-here for reference: what does ignoring the reaction cost?
+Both come to rest at the stable point, which is not a minimum of f: the derivative through Ξ is missing. They
+show the cost of ignoring the reaction.
 """
 
 from typing import ClassVar, NamedTuple
@@ -30,7 +30,7 @@ class State(NamedTuple):
 
 
 class Retraining(Method):
-    """One point, the decision itself, and a batch of ξ there. Nothing is random but the world."""
+    """One point, the decision itself, and a batch of ξ there. The method itself draws nothing."""
 
     batch: ArrayLike
     low: ArrayLike | None  # Π projects every coordinate between these two; None: an open side

@@ -29,7 +29,7 @@ from driftopt.pytree import module, static
 class SameSample(O2NC):
     """O2NC with shared noise; `same` and `resets` switch its two features."""
 
-    # D: a number of its own, where O2NC has radius/block.
+    # D: a number of its own; O2NC has radius/block.
     reach: ArrayLike = 1.0  # pyright: ignore[reportIncompatibleMethodOverride]
     same: bool = static(default=True)
     resets: bool = static(default=False)

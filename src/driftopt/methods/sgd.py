@@ -27,7 +27,7 @@ class Noise(NamedTuple):
 
 class State(NamedTuple):
     key: Array
-    told: Array  # answers taken in
+    told: Array  # iterations so far
     x: Decision
     position: Array  # iterates in the running block
     blocks: Any
@@ -44,7 +44,7 @@ class SGD(Method):
     block: ArrayLike  # iterates in a mean that the output rule may report
     batch: ArrayLike  # m, samples averaged at each point
     estimator: Estimator  # makes the gradient of values
-    output: str = static(default="final")  # what is reported: "final", "last-block" or "random-block"
+    output: str = static(default="final")  # the decision to report: "final", "last-block" or "random-block"
 
     def in_numbers(self) -> "SGD":
         return replace(self, estimator=self.estimator.in_numbers())

@@ -8,14 +8,14 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 SHORTER = 30  # halvings of a step before the search gives up
-ENOUGH = 1e-4  # the share of the promised fall that a step must bring
+ENOUGH = 1e-4  # the share of the predicted fall that a step must bring
 
 
 def descend(fun: Callable[[Array], Array], start: Array, iterations: int) -> Array:
-    """Where `fun` is least as far as BFGS with step halving comes in so many iterations.
+    """An approximate minimiser of `fun`, by BFGS with step halving.
 
-    Armijo's condition holds for every step, so the value never rises; where no step brings it down the search
-    stays. A start that is not finite is returned as it is.
+    Armijo's condition holds for every step, so the value never rises; the search stops if no step lowers it.
+    A start that is not finite is returned unchanged.
 
     >>> descend(lambda x: jnp.sum((x - 1) ** 4 + (x - 1) ** 2), jnp.zeros(2), 30).round(3).tolist()
     [1.0, 1.0]
@@ -34,8 +34,8 @@ def descend(fun: Callable[[Array], Array], start: Array, iterations: int) -> Arr
             worse = ~(fun(x + length * move) <= value + ENOUGH * length * promised)
             return length, halvings, worse & (halvings < SHORTER)
 
-        # Whether to go on is carried along: mapped over lanes, a loop looks at its condition twice, and two
-        # compiled copies of `fun` may differ in their last bit, on which near a minimum everything depends.
+        # The loop's condition is carried: a loop mapped over runs evaluates its condition twice, and two
+        # compiled copies of `fun` may differ in their last bit, which decides the search near a minimum.
         length, halvings, _ = lax.while_loop(
             lambda s: s[2], lambda s: tried(s[0] / 2, s[1] + 1), tried(jnp.ones_like(value), 0)
         )

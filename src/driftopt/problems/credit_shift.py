@@ -8,7 +8,7 @@ they can influence, the features S = {0, 5, 7} (use of credit lines, open credit
     F(x; ξ) = log(1 + exp(xᵀã)) − y xᵀã + ½ρ‖x‖²
     f(x) = the mean over all rows with the score xᵀa − ε‖x_S‖²
 
-The ridge acts on the constant too, so F is strongly convex and retraining has one answer to any data.
+The ridge acts on the constant too, so F is strongly convex and retraining has one minimum on any data.
 """
 
 from typing import Any, ClassVar
@@ -28,7 +28,7 @@ from driftopt.pytree import module, static
 
 MOVABLE = (0, 5, 7)
 RETRAININGS = 200  # Newton steps towards the stable point
-REST = 1e-9  # the length of retraining's mean gradient that passes for 0
+REST = 1e-9  # a mean gradient of retraining shorter than this counts as 0
 
 
 @module
@@ -45,7 +45,7 @@ class CreditShift(Problem):
     movable: Array  # (k + 1,), 1 for a feature of S and 0 otherwise
     strength: ArrayLike  # ε
     ridge: ArrayLike  # ρ
-    provenance: Provenance = static(default=Provenance("scoring"))  # where the table comes from
+    provenance: Provenance = static(default=Provenance("scoring"))  # the source of the table
 
     @classmethod
     def from_table(
@@ -78,7 +78,7 @@ class CreditShift(Problem):
 
     @classmethod
     def from_cache(cls, *, allow_fetch: bool = False, **options: Any) -> "CreditShift":
-        """The real data, which `driftopt data fetch scoring` brings; fetched here where that is allowed."""
+        """The real data, from the cache (`driftopt data fetch scoring`), or fetched here if allowed."""
         return cls.from_table(load_scoring(allow_fetch=allow_fetch), **options)
 
     @classmethod
@@ -93,7 +93,7 @@ class CreditShift(Problem):
 
     @property
     def label(self) -> str:
-        """Where the data comes from."""
+        """The source of the data."""
         return str(self.provenance)
 
     @property
@@ -145,11 +145,10 @@ class CreditShift(Problem):
         return Optimum(np.asarray(best.x), float(best.fun), exact=False)
 
     def stable_point(self) -> Optimum | None:
-        """Where retraining's mean gradient vanishes, by Newton's method in float64; None where it does not.
+        """A decision at which retraining's mean gradient is 0, by Newton's method in float64; or None.
 
-        F is strongly convex in x, so a point without a gradient on its own data is the best answer to it. The
-        search finds one also where retraining itself would go round in a circle; where ε is large there may
-        be several.
+        F is strongly convex in x, so such a decision is the best one on its own data. The search also finds
+        one if retraining itself would go round in a circle; for a large ε there may be several.
         """
         with jax.enable_x64(True):
             x, slope, change = jnp.zeros(self.dim, jnp.float64), *_retraining(jnp.zeros(self.dim), self)
@@ -179,7 +178,7 @@ def _value_and_slope(x: Array, problem: CreditShift) -> tuple[Array, Array]:
 
 @jax.jit
 def _retraining(x: Array, problem: CreditShift) -> tuple[Array, Array]:
-    """E ∇₁F(x; ξ) with ξ ~ Ξ(x) over all rows, and its derivative in x, both uses of it."""
+    """E ∇₁F(x; ξ) with ξ ~ Ξ(x) over all rows, and its derivative in x, through F and through Ξ."""
 
     def slope(x: Array) -> Array:
         features = problem.features.astype(x.dtype) - problem.strength * problem.movable * x

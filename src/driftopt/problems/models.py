@@ -1,4 +1,4 @@
-"""Parametric families that hold a problem's own law, for methods that fit one by maximum likelihood."""
+"""Parametric families that contain a problem's own law, for methods that fit one by maximum likelihood."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from driftopt.oracle import Model, mean_over
 from driftopt.rng.threefry import normal
 
 ITERATIONS = 100  # of the search, where the likelihood has no closed form
-LEAST = 1e-6  # of a standard deviation: samples that agree exactly leave none
+LEAST = 1e-6  # the smallest standard deviation: that of equal samples is 0
 
 
 class Line(NamedTuple):

@@ -32,7 +32,7 @@ class Parking(Problem):
     """ξ ~ N(q̄ + mx, s²I),  F(x; ξ) = ½‖ξ − 0.7‖² + ½γ‖x‖²; make instances with `parking`."""
 
     base: Array  # q̄, (d,): the mean occupancy at today's prices
-    slope: Array  # m < 0: what a dollar more does to it
+    slope: Array  # m < 0: its change for one dollar more
     noise_level: Array  # s
     ridge: Array  # γ
 
@@ -53,7 +53,7 @@ class Parking(Problem):
         return self.mean(x) + self.noise_level * noise.astype(x.dtype)
 
     def value(self, x: Array, xi: Array) -> Array:
-        """Half the squared distance from the target, and what changes cost."""
+        """Half the squared distance from the target, and the cost of price changes."""
         return 0.5 * jnp.sum((xi - TARGET) ** 2) + 0.5 * self.ridge * jnp.sum(x * x)
 
     def objective(self, x: Array) -> Array:
@@ -86,9 +86,9 @@ def parking(
 
     Args:
         dim: d, the number of blocks.
-        slope: m < 0, what a dollar more does to the occupancy.
+        slope: m < 0, the change of the occupancy for one dollar more.
         noise: s, the standard deviation of an occupancy.
-        ridge: γ, what changing a price costs.
+        ridge: γ, the cost of changing a price.
         rng: a seed or a Generator, for q̄.
     """
     base = np.random.default_rng(as_seed(rng)).uniform(0.5, 1.0, int(checks.count("dim", dim)))

@@ -31,7 +31,7 @@ from driftopt.runtime.forks import refuse_after_fork
 
 
 class Demand(NamedTuple):
-    """What prices lead to, in expectation."""
+    """The expected outcome of prices."""
 
     sales: Array  # (n,) pieces of each product
     nothing: Array  # buyers who take none
@@ -59,7 +59,7 @@ class Pricing(Problem):
     unit_cost: Array  # (n,) w
     outside: ArrayLike  # a_0, the weight of buying nothing
     buyers: int = static(default=120)  # m
-    provenance: Provenance = static(default=Provenance("prices"))  # where the prices come from
+    provenance: Provenance = static(default=Provenance("prices"))  # the source of the prices
 
     @classmethod
     def from_prices(
@@ -109,7 +109,7 @@ class Pricing(Problem):
     def from_week(
         cls, week: str = "2022-08", cost_seed: int | None = None, buyers: int = 120, products: int = 30
     ) -> "Pricing":
-        """A published week of prices, from the cache; the week seeds the costs unless told otherwise."""
+        """A published week of prices, from the cache; by default the week seeds the costs."""
         prices = load_week(week)
         cost_seed = int(week.replace("-", "")) if cost_seed is None else cost_seed
         where = Provenance("prices", f"week {week}, costs {cost_seed}")
@@ -132,7 +132,7 @@ class Pricing(Problem):
 
     @property
     def label(self) -> str:
-        """Where the prices come from."""
+        """The source of the prices."""
         return str(self.provenance)
 
     @property
@@ -207,10 +207,10 @@ class Pricing(Problem):
         return Optimum(np.asarray(best.x), float(best.fun), exact=False)
 
     def stable_point(self) -> None:
-        """None: retraining rests at no finite prices.
+        """None: retraining does not stop at finite prices.
 
         On given demand ξ the loss −zᵀξ + Σ c_i(ξ_i) is linear in the prices z, and E ξ_i = m p_i(x) > 0 at
-        every finite x. So dearer always looks better: a stable point would need a demand of 0.
+        every finite x. So higher prices always look better: a stable point would need a demand of 0.
         """
 
     def _logits(self, x: Array) -> Array:

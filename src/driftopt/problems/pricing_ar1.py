@@ -23,28 +23,26 @@ from driftopt.pytree import module
 class AR1Pricing(GaussianPricing):
     """ξ_t = (1 − γ) ξ_{t−1} + γ ζ_t,  ζ_t ~ N(μ₀ − κx_t, Σ); make instances with `ar1_pricing`.
 
-    `sensitivity` is κ; 1 − γ is what the field calls the mixing rate ρ.
+    `sensitivity` is κ; 1 − γ is the field's mixing rate ρ.
     """
 
     refresh: Array  # γ, the share of the demand that is new at every deployment
 
     def respond(self, noise: Array, x: Array) -> Array:
         """A demand at rest: N(μ₀ − κx, γ/(2 − γ) Σ)."""
-        return self.mean(x) + self._at_rest(noise.astype(x.dtype))
+        share = jnp.sqrt(self.refresh / (2 - self.refresh))
+        return self.mean(x) + share * self._spread(noise.astype(x.dtype))
 
     def begin(self, key: Array) -> Array:
         """A demand at rest under the prices `x0`."""
         return self.respond(self.noise(key), self.x0)
 
     def advance(self, world: Array, noise: Array, x: Array) -> tuple[Array, Array]:
-        """One deployment of x: the new demand is both the world's state and what is seen."""
+        """One deployment of x: the new demand is both the world's state and the observation."""
         fresh = self.mean(x) + self._spread(noise.astype(x.dtype))
         # In this form γ = 1 leaves exactly the fresh demand.
         demand = self.refresh * fresh + (1 - self.refresh) * world
         return demand, demand
-
-    def _at_rest(self, noise: Array) -> Array:
-        return jnp.sqrt(self.refresh / (2 - self.refresh)) * self._spread(noise)
 
 
 def ar1_pricing(

@@ -103,7 +103,7 @@ def gaussian_pricing(
 
 
 def covariance_root(dim: int, noise: float, covariance: Any = None) -> np.ndarray:
-    """A lower triangular L with LLᵀ = Σ; noise² I where no Σ is given."""
+    """A lower triangular L with LLᵀ = Σ; Σ is noise² I by default."""
     if covariance is None:
         return checks.positive("noise", noise) * np.eye(dim)
     matrix = np.asarray(covariance, float)

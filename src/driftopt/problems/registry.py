@@ -1,4 +1,4 @@
-"""The problems by name: what a comparison's file can ask for, with its options."""
+"""Problems by name, with their options, for Python and for the file of a comparison."""
 
 import difflib
 from collections.abc import Callable, Sequence
@@ -12,25 +12,25 @@ from driftopt.problem import Problem, check_problem
 Build = Callable[..., Problem | Sequence[Problem]]
 
 
-CLOSED, SEARCHED, NONE = "closed form", "by search", "none"  # how a problem knows a point of its own
+CLOSED, SEARCHED, NONE = "closed form", "by search", "none"  # how a problem computes a point of its own
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a problem as its builder makes it without options."""
+    """Facts about a problem without options."""
 
     dim: int  # d
     optimum: str  # "closed form", "by search" or "none"
-    stable_point: str  # the same of the point where retraining stops
-    memory: bool = False  # whether today's ξ depends on earlier decisions
+    stable_point: str  # the same for the point where retraining stops
+    memory: bool = False  # True: today's ξ depends on earlier decisions
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the registry: a function whose parameters are the options, and what it makes."""
+    """One problem in the registry: a function whose parameters are the options."""
 
     build: Build  # makes the problem; its parameters are the options
-    summary: str  # what it is, in a line
+    summary: str  # the problem in a line
     provider: str = plugins.OWN  # the package that brings it
     known: Known | None = None  # None: its package does not say
 
@@ -143,10 +143,10 @@ def register(name: str, build: Build | Problem | Entry, *, summary: str = "") ->
     Args:
         name: letters, digits, dots, dashes and underscores.
         build: a function of the options that makes a Problem or a list of them, or a Problem itself.
-        summary: what it is, in a line; the first line of `build`'s docstring unless given.
+        summary: the problem in a line; by default the first line of `build`'s docstring.
 
     Raises:
-        ValueError: where the name is driftopt's own or an installed package's.
+        ValueError: the name is driftopt's own or an installed package's.
     """
     checks.plain_name("name", name)
     if name in _REGISTRY or name in _plugins():
@@ -156,12 +156,12 @@ def register(name: str, build: Build | Problem | Entry, *, summary: str = "") ->
 
 
 def names() -> tuple[str, ...]:
-    """Every problem's name: driftopt's own, those of installed packages, those registered meanwhile."""
+    """Every problem's name: driftopt's own, those of installed packages, those registered in this session."""
     return (*_REGISTRY, *_plugins(), *_REGISTERED)
 
 
 def entry(name: str) -> Entry:
-    """A problem's line in the registry; an unknown name is a ValueError that lists the known ones."""
+    """A problem's entry in the registry; an unknown name is a ValueError that lists the known ones."""
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(
             f"a problem's name must be a word, one of {', '.join(names())}; got {checks.brief(name)}"
@@ -177,12 +177,12 @@ def entry(name: str) -> Entry:
 
 
 def describe() -> dict[str, str]:
-    """What each problem is, in a line."""
+    """The summary of each problem, by name."""
     return {name: entry(name).summary for name in names()}
 
 
 def get(name: str, **options: Any) -> Any:
-    """Build a problem, or a list of them where the name stands for several.
+    """Build a problem, or the list of them for a name of several.
 
     Args:
         name: one of `names()`.

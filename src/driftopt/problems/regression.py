@@ -73,7 +73,7 @@ class PerformativeRegression(Problem):
         )
 
     def model(self) -> Model:
-        """The same law, with a₀, a₁, μ, σ and s unknown."""
+        """The law of ξ, with a₀, a₁, μ, σ and s unknown."""
         return FollowedCoefficient()
 
     def _square(self) -> float:
@@ -98,8 +98,8 @@ def performative_regression(
     """An instance from its numbers.
 
     Args:
-        offset: a₀, the coefficient where nothing is predicted.
-        follow: a₁ < 1, how much of a prediction comes true.
+        offset: a₀, the coefficient at the prediction 0.
+        follow: a₁ < 1, the share of a prediction that comes true.
         center: μ, the mean of the feature.
         spread: σ, its standard deviation.
         noise: s, the standard deviation of the outcome around its mean.

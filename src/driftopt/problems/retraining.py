@@ -1,12 +1,12 @@
-"""Where retraining a linear classifier comes to rest, found numerically.
+"""The stable point of a linear classifier under retraining, found numerically.
 
-A decision x is stable if no other z has a lower mean loss on the data of x. How far a decision is from that
-is its retraining gap, in units of the loss:
+A decision x is stable if no other z has a lower mean loss on the data of x. Its retraining gap measures
+the distance from that, in units of the loss:
 
     gap(x) = E F(x; ξ) − min_z E F(z; ξ),  ξ ~ Ξ(x)
 
-People jump when the classifier passes them, so the gap is no continuous function of x, and a finite
-population need not have a decision where it is exactly 0. `retrained` looks for the smallest it can find.
+People jump when the classifier passes them, so the gap is not continuous in x, and a finite population
+need not have a decision with a gap of exactly 0. `retrained` looks for a small one.
 """
 
 from collections.abc import Callable
@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 ROUNDS = 40
-NEWTON = 60  # steps for one answer, most of them never taken
+NEWTON = 60  # steps for one minimum, most of them never taken
 WIDTHS = (0.3, 0.1, 0.03, 0.01, 0.003)  # of the parabola that rounds the hinge's corner, one after the other
 
 Losses = tuple[np.ndarray, np.ndarray, np.ndarray]  # of the margins: the loss, its slope, its curvature
 
 
 class Rest(NamedTuple):
-    """The decision with the smallest retraining gap that was met."""
+    """The decision with the smallest retraining gap of the search."""
 
     x: np.ndarray
     gap: float
@@ -35,7 +35,7 @@ def retrained(respond: Callable[[np.ndarray], np.ndarray], labels: np.ndarray, l
         respond: features (n, k) after the response to a decision (w, b).
         labels: ±1, (n,).
         loss: "hinge" or "logistic".
-        start: where to begin, (k + 1,).
+        start: the first decision, (k + 1,).
     """
     x = np.asarray(start, float)
     best = Rest(x, np.inf)

@@ -5,10 +5,8 @@ s = wᵀa + b. One who is turned down (s < 0) moves to the boundary if that is w
 
     ã = a − (s/‖w‖²) w   where   s < 0,  ‖w‖ > 0  and  s²/‖w‖² ≤ τ;   otherwise ã = a
 
-so the score after the response is exactly 0 for those who moved and s for the others. The loss is
+so the score after the response is exactly 0 for a person who moved, else s. The loss is
 max(0, 1 − y·score) (hinge, the paper's) or log(1 + exp(−y·score)) (logistic).
-
-Longer than 300 lines: one problem, with all that it knows and can show.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -29,7 +27,7 @@ from driftopt.pytree import module, static
 from driftopt.runtime.forks import refuse_after_fork
 
 LOSSES = ("hinge", "logistic")
-AT_REST = 1e-4  # the retraining gap that passes for none
+AT_REST = 1e-4  # a retraining gap up to this counts as 0
 
 
 class Person(NamedTuple):
@@ -40,13 +38,13 @@ class Person(NamedTuple):
 
 
 class Metrics(NamedTuple):
-    """How good a classifier is; the test figures are NaN where there is no test set."""
+    """The quality of a classifier; the test figures are NaN without a test set."""
 
     train_loss: Array
     test_loss: Array
     test_accuracy: Array
     test_auc: Array
-    moved: Array  # how many of the training rows moved
+    moved: Array  # the number of training rows that moved
 
 
 @module
@@ -62,9 +60,9 @@ class StrategicClassification(Problem):
     labels: Array  # (n,), ±1
     test_features: Array  # (n_test, k)
     test_labels: Array  # (n_test,)
-    tau: ArrayLike = 2.0  # τ, what approval is worth in squared distance
+    tau: ArrayLike = 2.0  # τ, the worth of approval in squared distance
     loss: str = static(default="hinge")  # "hinge" or "logistic"
-    provenance: Provenance = static(default=Provenance("arrays"))  # where the rows come from
+    provenance: Provenance = static(default=Provenance("arrays"))  # the source of the rows
 
     @classmethod
     def from_arrays(
@@ -123,7 +121,7 @@ class StrategicClassification(Problem):
     def stand_in(
         cls, split_seed: int = 101, tau: float = 2.0, loss: str = "hinge"
     ) -> "StrategicClassification":
-        """The same instance on generated data with similar moments; its provenance says so."""
+        """The instance of `from_credit` on generated data with similar moments; its provenance says so."""
         from driftopt.data.stand_in import generate
 
         return cls.from_credit(split_seed, tau, loss, generate())
@@ -135,7 +133,7 @@ class StrategicClassification(Problem):
 
     @property
     def label(self) -> str:
-        """Where the people come from."""
+        """The source of the people."""
         return str(self.provenance)
 
     @property
@@ -170,7 +168,7 @@ class StrategicClassification(Problem):
         return Person(features - shift * weights, noise.label.astype(x.dtype))
 
     def value(self, x: Array, xi: Person) -> Array:
-        """The loss of one person who stands where it stands, under any classifier; NaN stays NaN."""
+        """The loss of one person who does not move, under any classifier; NaN stays NaN."""
         x = decision(x)
         return self._loss(self._score(x, xi.features.astype(x.dtype)), xi.label)
 
@@ -186,10 +184,11 @@ class StrategicClassification(Problem):
 
     def objective(self, x: Array) -> Array:
         """The exact mean loss over the training rows."""
-        return self._loss_after_response(decision(x), self.features, self.labels)
+        x = decision(x)
+        return jnp.mean(self._loss(self._after(x, self.features), self.labels.astype(x.dtype)))
 
     def best_response(self, x: Array, features: Array) -> Array:
-        """ã for each row of features (…, k): where the person stands after seeing the classifier."""
+        """ã for each row of features (…, k): the features after the person has seen the classifier."""
         x = decision(x)
         features, weights = jnp.asarray(features, x.dtype), x[:-1]
         score = self._scores(x, features)
@@ -199,9 +198,9 @@ class StrategicClassification(Problem):
         return features - shift[..., None] * weights
 
     def stable_point(self) -> Optimum | None:
-        """Where retraining rests, by a search in float64; None where its retraining gap stays above 1e-4.
+        """The fixed point of retraining, by a search in float64; None if its retraining gap stays above 1e-4.
 
-        The gap is what another classifier would gain on the data of this one, in units of the loss; see
+        The gap is the gain of another classifier on the data of this one, in units of the loss; see
         `retraining`. A small population may have no stable point: people jump, and retraining with them.
         """
         with jax.enable_x64(True):
@@ -214,10 +213,10 @@ class StrategicClassification(Problem):
         return Optimum(found.x, value, exact=False) if found.gap <= AT_REST else None
 
     def metrics(self, x: Array) -> Metrics:
-        """Exact losses, and how the classifier does on the test rows after their response; vmaps over x.
+        """Exact losses, and accuracy and AUC on the test rows after their response; vmaps over x.
 
-        A score of 0 or more predicts +1. The AUC ranks by the score after the response, where all who moved
-        tie at 0: a tie counts one half.
+        A score of 0 or more predicts +1. The AUC ranks by the score after the response, at which all people
+        who moved tie at 0: a tie counts one half.
         """
         x = decision(x)
         scores = self._scores(x, self.features)
@@ -258,9 +257,6 @@ class StrategicClassification(Problem):
             else jnp.logaddexp(-margin, jnp.zeros_like(margin))
         )
 
-    def _loss_after_response(self, x: Array, features: Array, labels: Array) -> Array:
-        return jnp.mean(self._loss(self._after(x, features), labels.astype(x.dtype)))
-
 
 def uniform_index(key: Array, size: int) -> Array:
     """A uniform draw from 0 … size − 1: the high word of (32 random bits) × size.
@@ -283,7 +279,7 @@ def multiply_high(bits: Array, size: int) -> Array:
 def auc(scores: Array, labels: Array) -> Array:
     """P(score of a +1 > score of a −1) + ½ P(equal), over all pairs.
 
-    NaN where a score is NaN, or where one class is missing.
+    NaN if a score is NaN, or if one class is missing.
 
     >>> float(auc(jnp.array([0.0, 0.0, 1.0, -1.0]), jnp.array([1.0, -1.0, 1.0, -1.0])))
     0.875

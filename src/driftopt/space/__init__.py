@@ -1,4 +1,4 @@
-"""What a decision may be: the way out, from a method's point to the decision to deploy."""
+"""The space of decisions, and the steps from a method's point to the decision to deploy."""
 
 from driftopt.space.space import Space
 

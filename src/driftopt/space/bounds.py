@@ -1,6 +1,6 @@
-"""Bounds by reflection: a method walks freely in ℝ^d, the world sees the point folded into the bounds.
+"""Bounds by reflection: a method moves freely in ℝ^d, and the point folded into the bounds is deployed.
 
-f(fold(x)) is as Lipschitz as f, has no flat outside, and every queried point lies inside the bounds.
+f(fold(x)) is as Lipschitz as f, is not flat outside the bounds, and every queried point lies inside them.
 """
 
 from collections.abc import Sequence
@@ -56,9 +56,9 @@ class Bounds(SpaceStep):
         return np.isfinite(self.lower), np.isfinite(self.upper)
 
     def begin(self, point: np.ndarray, radius: Any) -> np.ndarray:
-        """Half a trial's reach, radius/√d, away from every bound; a coordinate farther inside stays.
+        """The point, moved half a trial's reach, radius/√d, away from every bound that is nearer.
 
-        On a bound, both points of a pair are folded onto one, so that nothing is learned from them.
+        On a bound, both points of a pair are folded onto one, and their difference is 0.
 
         >>> Bounds(np.zeros(2), np.array([50.0, np.inf])).begin(np.array([0.0, 9.0]), 2**0.5 * 5)
         array([2.5, 9. ])
@@ -73,7 +73,7 @@ class Bounds(SpaceStep):
         return np.clip(decisions, self.lower, self.upper)
 
     def deploy(self, points: np.ndarray, draw: Sequence[int] = ()) -> np.ndarray:
-        """Reflect into the bounds as often as needed; a point inside stays as it is, to the bit.
+        """The points, reflected into the bounds as often as needed; a point inside is unchanged.
 
         >>> Bounds(np.zeros(1), np.ones(1)).deploy(np.array([[-0.25], [0.5], [1.25], [2.25]])).ravel()
         array([0.25, 0.5 , 0.75, 0.25])
@@ -101,7 +101,7 @@ def _sides(bounds: Any, dim: int) -> tuple[np.ndarray, np.ndarray]:
             lower = np.array([-np.inf if low is None else low for low, _ in pairs], float)
             return lower, np.array([np.inf if high is None else high for _, high in pairs], float)
     except (TypeError, ValueError):
-        pass  # said below, with what was given
+        pass  # refused below, with the user's value
     raise ValueError(
         f"bounds must be {dim} pairs (low, high), one for each coordinate of x0; got {checks.brief(bounds)}"
     )

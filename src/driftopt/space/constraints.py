@@ -1,5 +1,5 @@
-"""Linear constraints by projection: a method walks freely, the world sees the nearest decision that keeps
-them.
+"""Linear constraints by projection: a method moves freely, and the nearest decision that keeps them is
+deployed.
 
 f(P(x)) is as Lipschitz as f, whatever the polyhedron, and every queried point lies in it. The projection
 
@@ -7,7 +7,7 @@ f(P(x)) is as Lipschitz as f, whatever the polyhedron, and every queried point l
 
 is Lawson and Hanson's least-distance problem: its dual is a least-squares problem with non-negative
 unknowns, which scipy.optimize.nnls solves to rounding in finitely many pivots. Interior-point and splitting
-solvers stop at a tolerance, and would be one dependency more.
+solvers stop at a tolerance, and would be another dependency.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from driftopt.space import units
 from driftopt.space.bounds import Bounds
 from driftopt.space.step import SpaceStep
 
-FEASIBLE = 1e-10  # of the size of what is added up in a row
+FEASIBLE = 1e-10  # of the sum of sizes in a row
 _FORM = (
     "constraints must be scipy's LinearConstraint, a table {'A': rows, 'lb': …, 'ub': …}, or a list of them"
 )
@@ -73,12 +73,12 @@ class Constraints(SpaceStep):
         return {"A": self.matrix.tolist(), **dict(zip(("lb", "ub"), sides, strict=True))}
 
     def allows(self, decisions: np.ndarray) -> Any:
-        """Which of the decisions (…, d) keep the bounds exactly and every row to rounding: (…)."""
+        """(…), true for decisions (…, d) that keep the bounds exactly and every row to rounding."""
         within = (decisions >= self.box.lower) & (decisions <= self.box.upper)
         return within.all(axis=-1) & (self._excess(decisions) <= 0).all(axis=-1)
 
     def _excess(self, decisions: np.ndarray) -> np.ndarray:
-        """By how much each row is passed beyond rounding, (…, m); no row that holds is positive."""
+        """(…, m), the excess of each row beyond its sides and rounding; at most 0 for a row that holds."""
         with np.errstate(over="ignore", invalid="ignore"):
             sums = decisions @ self.matrix.T
             rounding = FEASIBLE * (np.abs(decisions) @ np.abs(self.matrix).T) + self._least
@@ -87,11 +87,11 @@ class Constraints(SpaceStep):
 
     @cached_property
     def _least(self) -> np.ndarray:
-        """Room to round where a decision is all zeros."""
+        """The rounding allowed for a decision of zeros."""
         return 1e-14 * np.abs(self.matrix) @ self.sizes
 
     def deploy(self, points: np.ndarray, draw: Sequence[int] = ()) -> np.ndarray:
-        """The nearest decisions; a point that keeps the constraints stays as it is, to the bit.
+        """The nearest decisions; a point that keeps the constraints is unchanged.
 
         >>> half = Constraints.parse({"A": [[1, 1]], "ub": [1]}, np.zeros(2))
         >>> half.deploy(np.array([[1.0, 2.0], [0, 0.5]])).round(12)
@@ -128,7 +128,7 @@ class Constraints(SpaceStep):
         return turned
 
     def alone(self, start: np.ndarray) -> bool:
-        """Whether the polyhedron is one point: whoever goes far off, this way and back, is sent to the same.
+        """True if the polyhedron is one point: two far points in opposite directions are projected onto it.
 
         If it held another point y, with c · (y − start) > 0, then y would be nearer to start + t c than the
         start is for a large t. A direction c drawn at random is across every other y.
@@ -136,7 +136,7 @@ class Constraints(SpaceStep):
         here = start / self.sizes
         far = (1 + np.abs(here).max()) * np.random.default_rng(0).standard_normal(start.size)
         one, other = self.deploy((here + far) * self.sizes), self.deploy((here - far) * self.sizes)
-        # Little more than what a solver leaves: a narrow region far from zero has decisions too.
+        # Little more than a solver's error: a narrow region far from zero has decisions too.
         return bool((np.abs(one - other) <= 1e-10 * np.abs(start) + 1e-12 * self.sizes.max()).all())
 
     def toward(self, here: np.ndarray, point: np.ndarray) -> np.ndarray:
@@ -144,24 +144,24 @@ class Constraints(SpaceStep):
 
     @cached_property
     def _tightens(self) -> np.ndarray:
-        """A row for each side that is there, by how much a coordinate's growth uses it up."""
+        """A row for each finite side: its loss of slack for a growth of each coordinate."""
         return np.concatenate([self.matrix[np.isfinite(self.upper)], -self.matrix[np.isfinite(self.lower)]])
 
     @property
     def one_way(self) -> bool:
-        """Whether every move of one coordinate uses up all sides that it touches, or frees them all.
+        """True if every move of one coordinate takes slack from all sides that it touches, or gives to all.
 
-        Then there is a way between any two decisions, one coordinate at a time: first the moves that free,
-        from where the first decision stands, then those that use up, as far as the second does.
+        Then there is a path between any two decisions, one coordinate at a time: first the moves that give
+        slack, then the moves that take it.
         """
         return bool(((self._tightens >= 0).all(axis=0) | (self._tightens <= 0).all(axis=0)).all())
 
     def freeing(self, here: np.ndarray, there: np.ndarray) -> np.ndarray:
-        """From `here` only those moves on the way to `there` that use up no side."""
+        """`here` after only those moves towards `there` that take slack from no side."""
         return np.where((self._tightens * (there - here) <= 0).all(axis=0), there, here)
 
     def given_others(self, free: np.ndarray, decision: np.ndarray) -> "Constraints":
-        """What they ask of the coordinates where `free` holds, the others being those of the decision."""
+        """The constraints on the `free` coordinates, with the others fixed as in the decision."""
         taken = self.matrix[:, ~free] @ decision[~free]
         box = Bounds(self.box.lower[free], self.box.upper[free])
         sides = self.lower - taken, self.upper - taken
@@ -169,12 +169,12 @@ class Constraints(SpaceStep):
 
     @cached_property
     def _sides(self) -> _Sides:
-        """Everything that does not depend on the point, in w = x / units."""
+        """The parts that do not depend on the point, in w = x / units."""
         dim, scaled = self.start.size, self.matrix * self.sizes
         equal = self.lower == self.upper
         origin, basis = self.start / self.sizes, np.eye(dim)
         if equal.any():
-            from scipy.linalg import null_space  # SciPy's solvers load where constraints are given
+            from scipy.linalg import null_space  # SciPy's solvers load only with constraints
 
             basis = null_space(scaled[equal])
             missing = self.lower[equal] - scaled[equal] @ origin  # rounding, unless the start was a guess
@@ -193,7 +193,7 @@ class Constraints(SpaceStep):
     def _projected(self, point: np.ndarray) -> np.ndarray:
         """argmin ‖(y − point)/units‖ over the polyhedron.
 
-        From far away rounding leaves more than a decision's own digits; what is left is projected again.
+        From far away the rounding error exceeds a decision's own digits; the result is then projected again.
         """
         for _ in range(4):
             point = self._nearest(point)
@@ -211,7 +211,7 @@ class Constraints(SpaceStep):
         return np.clip(nearest, self.box.lower, self.box.upper)
 
     def _pulled(self, point: np.ndarray) -> np.ndarray:
-        """A point outside by rounding alone, drawn to the start as little as it takes: the line is inside."""
+        """A point outside by rounding alone, moved towards the start as little as needed."""
         for share in 2.0 ** np.arange(-40, 0):
             nearer = np.clip(point + share * (self.start - point), self.box.lower, self.box.upper)
             if self.allows(nearer):
@@ -251,10 +251,10 @@ def _within(rays: np.ndarray, rows: np.ndarray, sizes: np.ndarray) -> np.ndarray
 
 
 def _least_distance(rows: np.ndarray, room: np.ndarray) -> np.ndarray:
-    """The shortest y with rows · y ≤ room, where that is not empty.
+    """The shortest y with rows · y ≤ room, if there is one.
 
     With E = −[rowsᵀ; roomᵀ] and f = (0, …, 0, 1), u = argmin ‖E u − f‖ over u ≥ 0 and r = E u − f:
-    y = −r_{1…d}/r_{d+1}, and rows with u > 0 are those that hold y back (Lawson and Hanson, chapter 23).
+    y = −r_{1…d}/r_{d+1}, and the rows with u > 0 are active (Lawson and Hanson, chapter 23).
     """
     from scipy.optimize import nnls
 
@@ -263,9 +263,9 @@ def _least_distance(rows: np.ndarray, room: np.ndarray) -> np.ndarray:
     dual, _ = nnls(
         -np.vstack([rows.T, room]), np.append(np.zeros(rows.shape[1]), 1.0), maxiter=100 * len(room)
     )
-    held = dual > 0
-    # Once it is known which rows hold, what is left is a small linear system, solved to the last digits.
-    step = np.linalg.lstsq(rows[held], room[held], rcond=None)[0]
+    active = dual > 0
+    # With the active rows known, a small linear system gives the last digits.
+    step = np.linalg.lstsq(rows[active], room[active], rcond=None)[0]
     return scale * step
 
 
@@ -295,7 +295,7 @@ def _rows(given: Any, dim: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _side(name: str, given: Any, open_side: float, count: int) -> np.ndarray:
-    """lb or ub with a number for each row; None, or None for a row: no limit."""
+    """lb or ub as a number for each row; None, for all or for a row, is no limit."""
     listed = given.tolist() if isinstance(given, np.ndarray) else given
     listed = listed if isinstance(listed, list | tuple) else [listed] * count
     limits = [open_side if one is None else checks.number(f"constraints: {name}", one) for one in listed]

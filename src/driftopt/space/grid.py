@@ -1,8 +1,8 @@
 """A grid: price tags, staff, shelves. Points are rounded at random with the right mean.
 
-A method then sees g(x) = E f(rounded x), which runs from one value of f on the grid to the next, linear in
-each coordinate: as Lipschitz as f, and without the flat steps that rounding to the nearest would make. So a
-walk finds its way even where one step of the grid is as far as a trial.
+A method then sees g(x) = E f(rounded x), which interpolates f between grid points, linearly in each
+coordinate: as Lipschitz as f, and without the flat steps that rounding to the nearest would make. So a search
+works even if one step of the grid is as far as a trial.
 """
 
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ from driftopt.space.bounds import Bounds
 from driftopt.space.constraints import Constraints
 from driftopt.space.step import SpaceStep
 
-_STREAM = 0x6121D  # sets these draws apart from every other use of a seed
+_STREAM = 0x6121D  # separates these draws from every other use of a seed
 _TRIES = 32  # random roundings tried for one that keeps the constraints
-_ON_GRID = 1e-9  # of a step: so far from a grid point counts as on it
+_ON_GRID = 1e-9  # of a step: a value this near to a grid point counts as on it
 _EXACT = 2.0**52  # whole numbers below are exact in float64
 
 
@@ -98,14 +98,14 @@ class DecisionGrid(SpaceStep):
 
     @cached_property
     def _decimals(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Step and origin as whole numbers over a power of ten, so that 7 · 0.05 is 0.35 to the last bit."""
+        """Step and origin as whole numbers over a power of ten, so that 7 · 0.05 is exactly 0.35."""
         powers = np.array(
             [10.0 ** max(map(_digits, p)) for p in zip(self._divisor, self.origin, strict=True)]
         )
         return np.rint(self._divisor * powers), np.rint(self.origin * powers), powers
 
     def _values(self, counts: np.ndarray, points: np.ndarray) -> np.ndarray:
-        """The decisions at so many steps from the origin; continuous coordinates are those of the points."""
+        """The decisions `counts` steps from the origin; continuous coordinates are those of the points."""
         step, origin, power = self._decimals
         whole = counts * step + origin
         exact = (np.abs(whole) < _EXACT) & (power <= 1e15)
@@ -120,11 +120,11 @@ class DecisionGrid(SpaceStep):
         return self._values(np.clip(counts, *self._range), points)
 
     def deploy(self, points: np.ndarray, draw: Sequence[int] = ()) -> np.ndarray:
-        """Rounded at random: E = the point, between the first and the last grid point in the bounds.
+        """The points rounded at random; between the first and last grid point in bounds, E = the point.
 
-        All points of a draw are shifted alike, so that what rounding does to a pair's difference is least.
-        Where constraints refuse a rounding the next is taken; where they refuse all, the nearest grid point
-        that keeps them, seen from the point shifted at random.
+        All points of a draw are shifted by the same amount, so that rounding changes a pair's difference
+        least. If constraints refuse a rounding, the next is tried; if they refuse all, the result is the
+        nearest grid point that keeps them, measured from the shifted point.
         """
         shifts = np.random.default_rng([*draw, _STREAM]).random((_TRIES, points.shape[-1]))
         return self._kept(points, shifts)
@@ -157,7 +157,7 @@ class DecisionGrid(SpaceStep):
         return found.reshape(points.shape)
 
     def _completed(self, decision: np.ndarray) -> np.ndarray:
-        """Its continuous coordinates as near as the constraints allow, given the others."""
+        """The decision with its continuous coordinates moved as little as the constraints need."""
         free = ~self._whole
         if self.constraints is None or not free.any():
             return decision
@@ -188,7 +188,7 @@ class DecisionGrid(SpaceStep):
         ends = [np.full(2 * dim, -np.inf), np.append(-offset, offset)]
         within: list[Any] = [np.append(first, np.zeros(dim)), np.append(last, np.full(dim, np.inf))]
         limits: list[Any] = [np.append(*both) for both in zip(sides, ends, strict=True)]
-        from scipy.optimize import Bounds as Sides  # loaded where a grid meets constraints
+        from scipy.optimize import Bounds as Sides  # loaded only for a grid with constraints
         from scipy.optimize import LinearConstraint, milp
 
         solved = milp(
@@ -200,13 +200,13 @@ class DecisionGrid(SpaceStep):
         assert solved.x is not None, "the start is on the grid and keeps the constraints"
         counts = solved.x[:dim]
         found = self._completed(self._values(np.rint(counts), origin + counts * scale))
-        return found if rules.allows(found) else rules.start  # what the solver's tolerance let through
+        return found if rules.allows(found) else rules.start  # the solver has a tolerance
 
     def alone(self, start: np.ndarray) -> bool:
-        """Whether every coordinate is on the grid, and bounds and constraints leave one point of it.
+        """True if every coordinate is on the grid, and bounds and constraints leave one point of it.
 
-        With constraints, the points that are farthest in a direction drawn at random, and in the opposite
-        one, are then the start. A solver that takes long has not shown it: there may be another.
+        With constraints, the farthest points in a random direction and in the opposite one are then the
+        start. If the solver runs out of time, there may be another point.
         """
         first, last = self._range
         if not self._whole.all() or self.constraints is None:
@@ -226,14 +226,14 @@ class DecisionGrid(SpaceStep):
         return True
 
     def toward(self, here: np.ndarray, point: np.ndarray) -> np.ndarray:
-        """As many whole steps as fit into the move of each coordinate."""
+        """`here` after the whole steps that fit into the move of each coordinate."""
         moves = (point - here) / self._divisor
         near = np.rint(moves)
         whole = np.where(np.abs(moves - near) <= _ON_GRID, near, np.trunc(moves))
         return self._values(np.rint((here - self.origin) / self._divisor) + whole, point)
 
     def detour(self, here: np.ndarray, there: np.ndarray, point: np.ndarray) -> np.ndarray | None:
-        """Where whole steps on the straight line break a constraint: the moves that only free it, first."""
+        """`here` after the moves that only give slack, if whole steps to `point` break a constraint."""
         if self.constraints is None or self.constraints.allows(point):
             return None
         return self.constraints.freeing(here, there)
@@ -243,27 +243,27 @@ class DecisionGrid(SpaceStep):
         return self.constraints is not None
 
     def settled(self, asked: np.ndarray, deployed: np.ndarray) -> np.ndarray:
-        """Within half a step of the asked grid point is on it."""
+        """The deployed decision; a coordinate within half a step of the asked grid point is on it."""
         same = np.abs(deployed - asked) <= self.steps / 2 * (1 + _ON_GRID)
         return np.where(self._whole & same, asked, deployed)
 
     @property
     def stride(self) -> Any:
-        """A step; infinite where no way of single steps is sure to keep the constraints."""
+        """A step; infinite if single steps may break the constraints."""
         return self.steps if self.constraints is None or self.constraints.one_way else np.inf
 
     @property
     def slack(self) -> Any:
-        """Less than a step; with constraints the next grid point that keeps them may be anywhere."""
+        """A step; infinite with constraints: the next grid point that keeps them may be anywhere."""
         return self.steps if self.constraints is None else np.inf
 
     @property
     def rounding(self) -> float:
-        """Less than a step of each coordinate.
+        """A step of each coordinate.
 
-        With constraints of `one_way`, rounding every coordinate to the side that frees them keeps them, so
-        the nearest that does is no farther in Σ |x − point|/units. That side must be on the grid where the
-        bounds end; and a continuous coordinate may have to give way by any length.
+        With constraints of `one_way`, rounding every coordinate to the side that gives slack keeps them, so
+        the nearest decision that keeps them is not farther in Σ |x − point|/units. The bounds must end on the
+        grid, and every coordinate be on it: a continuous one may have to move by any length.
         """
         sizes = self.steps / self.sizes
         if self.constraints is None:
@@ -275,7 +275,7 @@ class DecisionGrid(SpaceStep):
     def _ends_on_grid(self) -> bool:
         ends = np.array([self.box.lower, self.box.upper])
         counts = (ends - self.origin) / self._divisor
-        with np.errstate(invalid="ignore"):  # an open end is no end
+        with np.errstate(invalid="ignore"):  # an open end
             return bool((np.isinf(ends) | (np.abs(counts - np.rint(counts)) <= _ON_GRID)).all())
 
     def _check_start(self, start: np.ndarray) -> None:
@@ -298,7 +298,7 @@ def _pair(given: Any) -> tuple[float, float]:
 
 
 def _digits(number: float) -> int:
-    """How many decimals a number is written with.
+    """The number of decimals that a number is written with.
 
     >>> _digits(0.05), _digits(1e-7), _digits(250.0)
     (2, 7, 0)

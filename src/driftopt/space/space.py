@@ -1,4 +1,4 @@
-"""`Space`: where decisions start, what they are called, and the way from a method's point to a decision.
+"""`Space`: the start and the names of decisions, and the steps from a method's point to a decision.
 
     method's point ──►  each step's `deploy`, in the order of STEPS  ──►  the decision to deploy
 
@@ -21,13 +21,13 @@ from driftopt.space.grid import DecisionGrid
 from driftopt.space.step import Plain, SpaceStep
 from driftopt.space.units import Units
 
-COARSE = 2.0  # steps of a grid that are so many radii are too coarse
+COARSE = 2.0  # a grid whose step exceeds this many radii is too coarse
 STEPS: tuple[type[SpaceStep], ...] = (Units, Bounds, Constraints, DecisionGrid)
 
 
 @dataclass(frozen=True, eq=False)
 class Space(Plain):
-    """What a decision may be. Made once, at the door; everything in it has been checked."""
+    """The decisions that are allowed; its arguments have been checked."""
 
     start: np.ndarray  # (d,), the decision in force today
     names: tuple[str, ...]  # one for each coordinate
@@ -40,11 +40,12 @@ class Space(Plain):
 
         Args:
             start: the decision in force today, a vector; or a Space, which is then returned.
-            names: a different name for each coordinate; x0, x1, … unless given.
-            given: a value for any of the steps (`units`, `bounds`, `constraints`, `grid`), None: without it.
+            names: a different name for each coordinate; by default x0, x1, …
+            given: a value for any of the steps (`units`, `bounds`, `constraints`, `grid`); None leaves it
+            out.
 
         Raises:
-            ValueError: a step cannot be made of what was given, or cannot give the start.
+            ValueError: a value does not make a step, or its step cannot give the start.
         """
         if isinstance(start, Space):
             if twice := [key for key, value in {"names": names, **given}.items() if value is not None]:
@@ -60,12 +61,12 @@ class Space(Plain):
 
     @property
     def dim(self) -> int:
-        """d, how many numbers a decision has."""
+        """d, the number of coordinates."""
         return self.start.size
 
     @property
     def given(self) -> dict[str, Any]:
-        """The steps as JSON knows them: `Space.build(start, names=names, **given)` is this space again."""
+        """The steps in JSON's types: `Space.build(start, names=names, **given)` is this space again."""
         return {step.name: step.given for step in self.steps}
 
     def __repr__(self) -> str:
@@ -75,10 +76,10 @@ class Space(Plain):
     def sized(self, radius: Any) -> "tuple[Space, Any]":
         """The space in whose units one number is the radius of trials, and that number.
 
-        A number for each coordinate makes these the units, in which the radius is 1. One number is a radius
-        in the units that the space has. Without any, the radius is 1 where the space has units, else each
+        A radius with a number for each coordinate becomes the units, in which the radius is 1. One number is
+        a radius in the units of the space. Without a radius, it is 1 if the space has units; else each
         coordinate's is √d/10 of the width of its bounds, so that a trial moves it by about a tenth of its
-        range: one number where the widths are equal. None where a width is infinite.
+        range: one number if the widths are equal, None if a width is infinite.
 
         >>> Space.build([1.0] * 25, bounds=[(0, 2)] * 25).sized(None)[1]
         1.0
@@ -116,7 +117,7 @@ class Space(Plain):
 
     @cached_property
     def _way(self) -> tuple[SpaceStep, ...]:
-        """The steps that a point takes: not those whose work another one does."""
+        """The steps that a point takes: all except those that another one replaces."""
         replaced = [name for step in self.steps for name in step.instead_of]
         return tuple(step for step in self.steps if step.name not in replaced)
 
@@ -125,9 +126,9 @@ class Space(Plain):
         return units.of(self.steps)
 
     def deploy(self, points: np.ndarray, draw: Sequence[int] = ()) -> np.ndarray:
-        """The decisions that a method's points stand for, (…, d) → (…, d).
+        """The decisions to deploy for a method's points, (…, d) → (…, d).
 
-        `draw` names this draw of points, for steps that are random: the same draw gives the same decisions.
+        `draw` identifies this draw of points, for random steps: the same draw gives the same decisions.
         """
         for step in self._way:
             points = step.deploy(points, draw)
@@ -154,29 +155,29 @@ class Space(Plain):
         return rays
 
     def lift(self, decisions: np.ndarray) -> np.ndarray:
-        """Points of a method that stand for decisions."""
+        """The points of a method whose deployment gives these decisions."""
         for step in reversed(self._way):
             decisions = step.lift(decisions)
         return decisions
 
     def begin(self, radius: float) -> np.ndarray:
-        """Where a method's walk with trials of this radius begins: at the start, unless it would be stuck."""
+        """The first point of a search with trials of this radius: the start, or a point inside."""
         decision = self.start
         for step in self._way:
             decision = step.begin(decision, radius * self._units)
         return self.lift(decision)
 
     def check_trials(self, widest: Any) -> None:
-        """Refuse trials that cannot differ: where x0 is the only decision, or a grid would round them back.
+        """Refuse trials that cannot differ: x0 is the only decision, or a grid would round them back.
 
-        A coordinate is changed in few trials where its step is more than twice their `widest` radius; None: a
-        method finds one that is wide enough.
+        Few trials change a coordinate whose step is more than twice their `widest` radius. None is for a
+        method that finds a radius that is wide enough.
         """
         if alone := next((step.name for step in self.steps if step.alone(self.start)), None):
             others = [name for name in self.given if name in ("bounds", "constraints") and name != alone]
-            beside = " with the " + " and the ".join(others) if others else ""
+            together = " with the " + " and the ".join(others) if others else ""
             raise ValueError(
-                f"{alone}: x0 is the only decision that is left{beside}, so there is nothing to try; widen "
+                f"{alone}: x0 is the only decision that is left{together}, so there is nothing to try; widen "
                 "one of them, and leave coordinates that cannot change out of x0"
             )
         grid = next((step for step in self.steps if isinstance(step, DecisionGrid)), None)
@@ -193,10 +194,10 @@ class Space(Plain):
             )
 
     def report(self, point: np.ndarray, begun: np.ndarray | None = None) -> np.ndarray:
-        """The decision that a method's recommendation stands for.
+        """The decision for a method's recommendation.
 
-        A coordinate that has not moved from where the walk has `begun` is the start's, exactly; all of them
-        or none where coordinates depend on each other.
+        A coordinate that has not moved since the search has `begun` is exactly the start's; all of them or
+        none if coordinates depend on each other.
         """
         decision = point
         for step in self._way:
@@ -209,20 +210,20 @@ class Space(Plain):
         return np.where(still, self.start, decision)
 
     def distance(self, one: np.ndarray, other: np.ndarray) -> float:
-        """How far apart two decisions are, in the units of the space."""
-        with np.errstate(over="ignore"):  # infinitely far is far
+        """The distance of two decisions, in the units of the space."""
+        with np.errstate(over="ignore"):  # an infinite distance
             return float(np.linalg.norm((one - other) / self._units))
 
     def distances(self, decisions: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """How far each of the decisions (n, d) is from another one, in the units of the space, (n,)."""
+        """(n,), the distances of decisions (n, d) from another one, in the units of the space."""
         with np.errstate(over="ignore"):
             return np.linalg.norm((decisions - other) / self._units, axis=1)
 
     def toward(self, here: np.ndarray, there: np.ndarray, limit: float) -> np.ndarray:
-        """A decision on the straight way to another that is farther off, within `limit` of the first.
+        """A decision on the straight line towards another that is farther away, within `limit` of the first.
 
-        On a grid there is one if the limit is more than the `stride`; with constraints, it may be beside the
-        straight way.
+        On a grid there is one if the limit is more than the `stride`; with constraints, it may be off the
+        straight line.
         """
         point = self._part(here, there, limit)
         for step in self._way:
@@ -238,18 +239,18 @@ class Space(Plain):
         return point
 
     def astray(self, deployed: np.ndarray, asked: np.ndarray) -> float:
-        """How far from the asked decision another was deployed; what counts as asked does not."""
+        """The distance between two decisions, without deployed coordinates that count as the asked ones."""
         for step in self._way:
             deployed = step.settled(asked, deployed)
         return self.distance(deployed, asked)
 
     @property
     def stride(self) -> float:
-        """From any decision the next on the way to any other is at most so far off; infinite: not surely."""
+        """The largest distance to the next decision towards any other; infinite if there may be none."""
         return float(sum(np.linalg.norm(step.stride / self._units) for step in self._way))
 
     def steps_between(self, away: float, limit: float) -> float:
-        """No way by `toward` between two decisions so far apart has more decisions between them than this.
+        """The most decisions that `toward` takes between two decisions that are `away` from each other.
 
         Rounding to a grid takes less than the stride from a step, so each comes nearer by limit − stride:
         ⌈(away − limit)/(limit − stride)⌉ are enough. With constraints, ⌈away/(limit − stride)⌉ detours more,
@@ -264,10 +265,10 @@ class Space(Plain):
         return float(np.ceil((away - limit) / nearer) + detours)
 
     def farthest(self, begun: np.ndarray, walked: float) -> float:
-        """How far from the start a decision can be that is reported `walked` from where a walk has `begun`.
+        """The largest distance from the start of a decision reported `walked` away from the `begun` point.
 
-        No step but a grid's lengthens a distance, and the start is the decision of the point that it lifts
-        to: ‖begun − lift(start)‖ + walked + rounding. Nor can it be farther than the bounds are.
+        Only a grid lengthens distances, and lift(start) is deployed as the start, so the distance is at most
+        ‖begun − lift(start)‖ + walked + rounding. It is also at most that of the bounds.
         """
         moved = float(np.linalg.norm(begun - self.lift(self.start)))
         by_walk = moved * (1 + 1e-9) + walked + self.rounding
@@ -279,12 +280,12 @@ class Space(Plain):
 
     @property
     def rounding(self) -> float:
-        """How far a recommendation may be from the point that it was rounded from; infinite: anywhere."""
+        """The largest distance of a recommendation from the point before rounding; may be infinite."""
         return float(sum(step.rounding for step in self._way))
 
     @property
     def slack(self) -> float:
-        """By how much decisions may be farther apart than a method's points."""
+        """The most by which decisions may be farther apart than a method's points."""
         return float(sum(np.linalg.norm(step.slack / self._units) for step in self._way))
 
 

@@ -1,4 +1,4 @@
-"""Units: a method walks in z = x / units, where a trial is as far in one coordinate as in another."""
+"""Units: a method moves in z = x / units, in which a trial goes equally far in every coordinate."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,5 +41,5 @@ class Units(SpaceStep):
 
 
 def of(steps: Sequence[SpaceStep]) -> Any:
-    """The units among some steps; 1.0 where there are none."""
+    """The units among some steps; 1.0 without any."""
     return next((step.sizes for step in steps if isinstance(step, Units)), 1.0)
