@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from driftopt import data, methods, problems, pytree, stationarity, sweep, theory
+    from driftopt.answers.covariates import season
     from driftopt.answers.effects import CovariateWarning
-    from driftopt.answers.seasons import season
     from driftopt.comparison.comparison import compare
     from driftopt.drivers.function_run import MinimizeError, MinimizeInterrupted
     from driftopt.drivers.minimization import minimize, scipy_method
@@ -54,7 +54,7 @@ __all__ = [
 
 _HOMES = {
     "driftopt.answers.effects": ["CovariateWarning"],
-    "driftopt.answers.seasons": ["season"],
+    "driftopt.answers.covariates": ["season"],
     "driftopt.comparison.comparison": ["compare"],
     "driftopt.method": ["Method"],
     "driftopt.drivers.function_run": ["MinimizeError", "MinimizeInterrupted"],

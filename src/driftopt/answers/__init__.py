@@ -1,4 +1,4 @@
-"""What is made of an answer before a method is told: the way in."""
+"""The steps between reported answers and the values that a method learns from."""
 
 from driftopt.answers.answers import Answers
 from driftopt.answers.beside import Beside

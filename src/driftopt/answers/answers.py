@@ -1,16 +1,16 @@
-"""`Answers`: the way from what was told about deployments to what a method is told.
+"""`Answers`: the steps from reported answers to the values that a method learns from.
 
-    failed or not    ◄──  each step's `judge`, an answer at a time  ◄──  what was told
+    failed or not    ◄──  each step's `judge`, an answer at a time  ◄──  reported answer
     method's values  ◄──  the mean of the samples  ◄──  each step's `take`, an iteration at a time
 
-A new thing that may come with an answer, or go wrong with it, is a new file with a `Step` and a line in
-`build`; drivers and studies call `judge` and `take`.
+New side information of an answer, or a new check of it, is a new file with a `Step` and a line in `build`;
+drivers and studies call `judge` and `take`.
 
 The order is guard, covariates, control, limits, precision, direction. Covariates, control and limits add to a
 value or subtract from it, in its own units, and the first learns from differences of values how much.
-Precision comes after them because it changes the scale of an iteration's differences: had it come first, a
-slow week's shrunken difference would meet the whole of what its covariates explain, or of what its excess
-costs, and β̂ would be learnt from differences that are not the value's.
+Precision comes after them because it changes the scale of an iteration's differences: if it came first, a
+slow week's difference would shrink but the parts that covariates and excesses explain would not, and β̂ would
+be learnt from the wrong differences.
 """
 
 import math
@@ -25,8 +25,6 @@ from driftopt import averages, checks
 from driftopt.answers.beside import Beside
 from driftopt.answers.control import RelativeToControl
 from driftopt.answers.covariates import Covariates
-from driftopt.answers.deployed import DeployedAsAsked
-from driftopt.answers.direction import Maximize
 from driftopt.answers.finite import Finite
 from driftopt.answers.guard import Guard
 from driftopt.answers.limits import Limits, limits_of
@@ -40,8 +38,33 @@ Memory = tuple[Any, ...]  # one for each step that has a part in `take`
 
 
 @dataclass(frozen=True)
+class DeployedAsAsked(Step):
+    """A value measured too far from the asked point counts as a failure."""
+
+    tolerance: float
+    distance: Callable[[np.ndarray, np.ndarray], float]
+
+    def judge(self, answer: Answer) -> Verdict | None:
+        if answer.asked is None or answer.deployed is None:
+            return None
+        away = self.distance(answer.deployed, answer.asked)
+        if away <= self.tolerance * (1 + 1e-9):  # 1.1 − 1.0 is a little more than 0.1
+            return None
+        return Verdict(
+            "failed", f"deployed {away:.3g} away from the asked point (tolerance {self.tolerance:.6g})"
+        )
+
+
+class Maximize(Step):
+    """A method minimises, so to maximise it learns from the negatives of values."""
+
+    def take(self, memory: Any, told: Told) -> tuple[Any, Told]:
+        return memory, told._replace(values=-told.values)
+
+
+@dataclass(frozen=True)
 class Answers:
-    """The steps from what was told to what a method is told, in their order. Made once, at the door."""
+    """The steps from reported answers to a method's values, in their order."""
 
     steps: tuple[Step, ...]  # each takes what the one before it gives
 
@@ -64,13 +87,13 @@ class Answers:
         Args:
             direction: "minimize" or "maximize".
             largest: the largest size of a value that counts.
-            tolerance: how far what was deployed may be from what was asked; None: it is not looked at.
-            distance: how far apart two decisions are.
+            tolerance: how far the deployed decision may be from the asked one; None: any distance.
+            distance: the distance of two decisions.
             guard: how many times as far from the median as usual an answer may be; None: any.
-            covariates: the names of what is told beside each value, and no decision moves.
-            relative_to_control: whether values are told to the method as differences to control.
+            covariates: the names of the covariates, which no decision moves.
+            relative_to_control: True to use differences to control.
             limits: how large or small metrics may be, {"complaints": {"max": 5}}.
-            precision: whether answers are weighed by their sem or n.
+            precision: True to weigh answers by their sem or n.
         """
         steps: list[Step] = [Finite(largest)]
         if tolerance is not None and distance is not None:
@@ -90,19 +113,19 @@ class Answers:
         return cls(tuple(steps))
 
     def judge(self, answer: Answer) -> Verdict | None:
-        """The first thing that is to be said against an answer; None: it counts."""
+        """The verdict of the first step that refuses an answer; None if it counts."""
         verdicts = (step.judge(answer) for step in self.steps)
         return next((verdict for verdict in verdicts if verdict is not None), None)
 
     @cached_property
     def looks_back(self) -> bool:
-        """Whether a step compares an answer with those before it."""
+        """True if a step compares an answer with earlier ones."""
         return any(type(step).review is not Step.review for step in self.steps)
 
     def review(self, told: np.ndarray, controls: np.ndarray | None = None) -> list[Verdict | None]:
-        """What is to be said now against each of the answers so far, (n,); None: it goes on to count.
+        """(n,), the verdict on each of the answers so far; None for one that still counts.
 
-        `controls` are what was told beside them as control, NaN where nothing was; None: beside none.
+        `controls` are the control values reported with them, NaN if none; None: no answer has one.
         """
         controls = np.full(len(told), np.nan) if controls is None else controls
         found = [step.review(told, controls) for step in self.steps]
@@ -110,7 +133,7 @@ class Answers:
 
     @cached_property
     def _takers(self) -> tuple[Step, ...]:
-        """The steps that change anything on the way: the others need not be called for every iteration."""
+        """The steps that change values: the others need not be called for every iteration."""
         return tuple(step for step in self.steps if type(step).take is not Step.take)
 
     @cached_property
@@ -118,25 +141,25 @@ class Answers:
         return tuple(step for step in self.steps if step.reads is not None)
 
     def rows(self, told: Beside, shape: tuple[int, ...], xp: Any) -> Mapping[str, Any]:
-        """The same of numbers that are arrays of that shape themselves, one number for each answer."""
+        """The numbers that the steps read, as in `beside`, from arrays of that shape."""
         return {
             str(step.reads): xp.stack([xp.broadcast_to(xp.asarray(one), shape) for one in step.row(told)], -1)
             for step in self._readers
         }
 
     def beside(self, told: Sequence[Beside], shape: tuple[int, int]) -> Mapping[str, Any]:
-        """What the steps read of an iteration's answers, each by its name as (samples, p, numbers)."""
+        """The numbers that the steps read of an iteration's answers, by name, as (samples, p, numbers)."""
         return {
             str(step.reads): np.array([step.row(one) for one in told], np.float64).reshape(*shape, -1)
             for step in self._readers
         }
 
     def has(self, kind: type[Step]) -> bool:
-        """Whether there is a step of this kind."""
+        """True if there is a step of this kind."""
         return any(isinstance(step, kind) for step in self.steps)
 
     def memory_of(self, memory: Memory, kind: type[Step]) -> Any:
-        """What a step of this kind remembers; None where there is none."""
+        """The memory of the step of this kind; None without one."""
         found = (held for step, held in zip(self._takers, memory, strict=True) if isinstance(step, kind))
         return next(found, None)
 
@@ -164,7 +187,7 @@ class Answers:
         return memory, values[0] if len(values) == 1 else averages.mean(values)
 
     def take_told(self, memory: Memory, told: Told) -> tuple[Memory, Any]:
-        """The same, of NumPy's arrays or of JAX's: what a compiled loop calls."""
+        """The result of `take` for NumPy's arrays or JAX's; a compiled loop calls this."""
         after: list[Any] = []
         for step, before in zip(self._takers, memory, strict=True):
             remembered, told = step.take(before, told)

@@ -1,4 +1,4 @@
-"""What is told of a deployment beside its value, checked at the door, and its one line of JSON in a log."""
+"""The side information reported with a value, its checks, and its one line of JSON in a log."""
 
 import json
 import math
@@ -9,16 +9,16 @@ from driftopt import checks
 
 
 class Beside(NamedTuple):
-    """What came with a value."""
+    """The side information of one value."""
 
-    covariates: Mapping[str, float] = {}  # what else differed between deployments, by name: rain, a holiday
-    metrics: Mapping[str, float] = {}  # what else was measured, by name: complaints
-    n: float | None = None  # how many customers, visits, … the value is a mean of
+    covariates: Mapping[str, float] = {}  # conditions that differ between deployments: rain, a holiday
+    metrics: Mapping[str, float] = {}  # other measurements, by name: complaints
+    n: float | None = None  # the number of customers, visits, … in the mean
     control: float | None = None  # the value that the start's decision gave at the same time
     sem: float | None = None  # the value's standard error: a column of its own in a log
 
     def as_json(self) -> str | None:
-        """One line, the same for the same content; None where there is nothing.
+        """One line, the same for the same content; None if it is empty.
 
         >>> Beside({"rain": 0.5}).as_json()
         '{"covariates": {"rain": 0.5}}'
@@ -29,7 +29,7 @@ class Beside(NamedTuple):
 
     @classmethod
     def from_json(cls, text: str | None) -> "Beside":
-        """The same again."""
+        """The side information in a line of `as_json`."""
         return NOTHING if text is None else cls(**json.loads(text))
 
 
@@ -37,28 +37,28 @@ NOTHING = Beside()
 
 
 def covariates(given: Any, names: Sequence[str]) -> dict[str, float]:
-    """Those that are known, by name: NaN, infinity and None say that one is not.
+    """The known covariates, by name: NaN, infinity and None mean that one is not known.
 
     Raises:
-        ValueError: a name that was not said at the beginning, or what is no number.
+        ValueError: a name that was not declared, or a value that is not a number.
     """
     return _numbers("covariates", given, names, "covariates=[…]")
 
 
 def metrics(given: Any, names: Sequence[str]) -> dict[str, float]:
-    """Those that were measured, by name."""
+    """The measured metrics, by name."""
     return _numbers("metrics", given, names, "limits={name: {}, …}")
 
 
 def size(given: Any) -> float | None:
-    """n, a number above 0; NaN and None say that it is not known."""
+    """n, a number above 0; NaN and None mean that it is not known."""
     if given is None or math.isnan(checks.number("n", given)):
         return None
     return float(checks.one_positive("n", given))
 
 
 def control(given: Any) -> float | None:
-    """What control gave; NaN, infinity and None say that it is not known."""
+    """The control's value; NaN, infinity and None mean that it is not known."""
     read = math.nan if given is None else checks.number("control", given)
     return read + 0.0 if math.isfinite(read) else None
 
@@ -75,7 +75,7 @@ def _numbers(what: str, given: Any, names: Sequence[str], where: str) -> dict[st
 
 
 def names(what: str, given: Any) -> tuple[str, ...]:
-    """Different words, in their order; None: there are none."""
+    """Different names, in their order; None is an empty list."""
     listed = [] if given is None else checks.several(what, given)
     found = tuple(str(checks.text(f"each of {what}", name, 80)) for name in listed)
     if len(set(found)) < len(found):

@@ -1,4 +1,4 @@
-"""Values as differences to control: what the start's decision gave beside, or just before."""
+"""Values as differences to control: the value of the start's decision at the same time, or just before."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ MEANS = 5  # running means of which the median counts: one slip is in one of the
 class Compared(NamedTuple):
     """Mean squares of differences within iterations, and of changes of their means, with and without.
 
-    Each is the median of five running means that are fed in turn, so that one slip that nobody has held, of a
-    value or of control, says nothing about whether control pays.
+    Each is the median of five running means that are fed in turn, so that one unnoticed outlier, of a value
+    or of control, does not change the advice on control.
     """
 
     count: Any  # iterations
@@ -30,7 +30,7 @@ class Compared(NamedTuple):
 
 @dataclass(frozen=True)
 class RelativeToControl(Step):
-    """Takes control out of every value; where control is not known, its mean so far."""
+    """Subtracts control from every value; its mean so far if control is not known."""
 
     reads: ClassVar[str] = "control"  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -73,7 +73,7 @@ def _compared(memory: Compared, plain: Any, relative: Any, control: Any, xp: Any
 
 
 def _fed(means: Any, before: Any, square: Any, xp: Any) -> Any:
-    """Running means of which one is fed, after so many squares before."""
+    """Running means after one more square, which the next of them takes; `before` counts earlier squares."""
     turn = xp.arange(MEANS) == before % MEANS
     return xp.where(turn, means + (square - means) / (before // MEANS + 1), means)
 
@@ -84,7 +84,7 @@ def _median(means: Any, fed: int) -> float:
 
 @dataclass(frozen=True)
 class ControlReport:
-    """What taking control out has done to the noise."""
+    """The effect of control on the noise."""
 
     iterations: int
     removed: float  # the share of the variance of differences that is gone; negative: noise came in
@@ -93,7 +93,7 @@ class ControlReport:
 
 
 def report(memory: Compared) -> ControlReport | None:
-    """What was found; None before there is anything to compare."""
+    """The effect of control so far; None before there is anything to compare."""
     count = int(memory.count)
     if count < 2:
         return None

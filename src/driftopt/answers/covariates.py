@@ -1,6 +1,6 @@
-"""What is known beside a value, and no decision moves, explains a part of its noise, which is taken out.
+"""Covariates, which no decision moves, explain a part of a value's noise; this step subtracts it.
 
-With z = (y, c), a value and its covariates, the method is told
+With z = (y, c), a value and its covariates, the method learns from
 
     y − β̂ᵀ(c − c̄)        c̄ the mean of the covariates so far
 
@@ -27,6 +27,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from driftopt import checks
 from driftopt.answers.beside import Beside
 from driftopt.answers.step import Step, Told
 
@@ -45,7 +46,7 @@ def largest(dtype: Any) -> float:
 
 
 class Learnt(NamedTuple):
-    """What is known of the covariates' effects; z = (y, c) has 1 + k numbers."""
+    """The estimated effects of covariates; z = (y, c) has 1 + k numbers."""
 
     count: Any  # iterations
     level: Any  # (1 + k,) running mean of z over the last few iterations
@@ -79,10 +80,10 @@ def nothing(k: int, xp: Any = np, dtype: Any = np.float64) -> Learnt:
 
 
 def adjust(learnt: Learnt, values: Any, covariates: Any, xp: Any = np) -> tuple[Learnt, Any]:
-    """What is known after an iteration, and its (p,) values less what the covariates explain.
+    """The estimates after an iteration, and its (p,) values less the part that covariates explain.
 
     Args:
-        learnt: what was known before.
+        learnt: the estimates before.
         values: (p,), finite.
         covariates: (p, k); what is NaN, or beyond `largest`, is not known: as if it were c̄.
         xp: numpy, or jax.numpy.
@@ -202,3 +203,23 @@ def _mean_known(told: Told, covariates: Any) -> Any:
     known = told.known(covariates) & (xp.abs(covariates) <= largest(covariates.dtype))
     total, count = xp.sum(xp.where(known, covariates, 0), axis=0), xp.sum(known, axis=0)
     return xp.where(count > 0, total / xp.maximum(count, 1), xp.nan)
+
+
+def season(period: float, at: float, name: str = "season") -> dict[str, float]:
+    """Cosine and sine of the phase 2π·at/period, by name: together they fit a season of any phase and size.
+
+    Args:
+        period: the length of the season, in any unit: 52 for weeks of a year, 7 for days of a week.
+        at: the moment, in the same unit: the number of the week, or of the day.
+        name: the first word of both names; two seasons need two different ones.
+
+    A study with a season has the covariates `[*season(52, 0)]`; for a sharper season add the half period,
+    `season(26, at, "half")`.
+
+    >>> {name: round(value, 3) for name, value in season(52, 8).items()}
+    {'season cos': 0.568, 'season sin': 0.823}
+    """
+    phase = 2 * math.pi * checks.number("at", at) / checks.one_positive("period", period)
+    if not math.isfinite(phase):
+        raise ValueError(f"at must be a finite number, got {at!r}")
+    return {f"{name} cos": math.cos(phase), f"{name} sin": math.sin(phase)}

@@ -1,4 +1,4 @@
-"""What each covariate was found to explain, and whether it seems to move with the decision."""
+"""Reports on covariates: the share of noise that each explains, and a test that no decision moves it."""
 
 import math
 import warnings
@@ -21,21 +21,21 @@ class CovariateWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Effect:
-    """What is known of one covariate."""
+    """The report on one covariate."""
 
     name: str
-    known: int  # answers that came with it
-    effect: float  # β̂, of the value for one more of it; 0: it explains nothing, and is not used
+    known: int  # answers with it
+    effect: float  # β̂, of the value for one more of it; 0: it explains nothing and is not used
     p_value: float | None  # of its correlation with the decision; None: too few answers
 
     @property
     def moves_with_the_decision(self) -> bool:
-        """Whether it is correlated with the decision beyond chance."""
+        """True if it is correlated with the decision beyond chance."""
         return self.p_value is not None and self.p_value < SUSPECT
 
     @property
     def warning(self) -> str:
-        """In words."""
+        """The warning in words."""
         return (
             f"the covariate {self.name!r} moves with the decision (p = {self.p_value:.1g}): taking out what "
             "it explains may take out what is optimised; leave it out, unless the decision cannot move it"
@@ -43,14 +43,14 @@ class Effect:
 
 
 def warn_of(effects: Mapping[str, Effect]) -> None:
-    """Warn whoever called our caller of covariates that move with the decision."""
+    """Warn of covariates that move with the decision, at the line that called our caller."""
     for one in effects.values():
         if one.moves_with_the_decision:
             warnings.warn(one.warning, CovariateWarning, stacklevel=3)
 
 
 def found(answers: Answers, memory: Any, history: Mapping[str, np.ndarray]) -> dict[str, Effect]:
-    """What a run found of its covariates, by name.
+    """The reports on a run's covariates, by name.
 
     Args:
         answers: the run's steps.
@@ -112,7 +112,7 @@ def p_value(x: np.ndarray, covariate: np.ndarray, iteration: np.ndarray, tests: 
 
 
 def _shared(iteration: np.ndarray) -> bool:
-    """Whether an iteration has more than one answer."""
+    """True if an iteration has more than one answer."""
     return len(iteration) > 1 and bool((iteration[1:] == iteration[:-1]).any())
 
 

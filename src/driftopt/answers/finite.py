@@ -1,4 +1,4 @@
-"""A value that is no finite number, or too large to compute with, is a failure."""
+"""A value that is not finite, or too large to compute with, counts as a failure."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ LARGEST = 1e50
 
 @dataclass(frozen=True)
 class Finite(Step):
-    """Refuses what no method can compute with."""
+    """Refuses values that no method can compute with."""
 
     largest: float = math.inf
 

@@ -1,4 +1,4 @@
-"""A guard against answers that were mistyped: one far from all others is held until a person accepts it."""
+"""A check for mistyped answers: one far from all others is held until a person accepts it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,17 +23,17 @@ class Guard(Step):
 
     since the deployments of one iteration follow each other: a study that goes steeply down, or a world that
     drifts, changes the level from answer to answer much less than over thirty. The range is that of the last
-    30 that are not held, but for the outermost at either end, and reaches to the median of the last
+    30 that are not held, except the outermost at either end, and reaches to the median of the last
     dozen, held or not: a world that has really changed is believed when most of those agree, and a mark such
     as −999999 that comes now and then never is.
 
     Where there are few answers of a kind (the first controls, those that confirm or measure stationarity), s
     is that of the method's own answers, and the range covers what is known of them and of the few.
 
-    Where half of the answers are equal, s is 0 and nothing is said: rare events are no typos.
+    If half of the answers are equal, s is 0 and nothing is held: rare events are not typos.
 
-    A control that is told beside a value is judged by those told before it in the same way: a method that is
-    told the difference is misled by either.
+    A control value is compared with earlier control values in the same way: an outlier of either misleads a
+    method that learns from the difference.
 
     With limit 60, of honest answers with the heavy tails of Student's t with 3 degrees of freedom fewer than
     one in 10,000 is held; a lost decimal point is noticed where noise is below about a fifth of the value.
@@ -42,7 +42,7 @@ class Guard(Step):
     limit: float = USUAL
 
     def judge(self, answer: Answer) -> Verdict | None:
-        """Held, if the answer is far from all that it is compared with.
+        """Held, if the answer is far from all its peers.
 
         >>> from driftopt.answers import Peers
         >>> usual = Peers(np.array([20.0, 21.0, 19.0, 22.0, 20.5, 18.0] * 2))
@@ -69,7 +69,7 @@ class Guard(Step):
         return self._verdict(value, ends, max(map(_usual, told), default=0.0))
 
     def review(self, told: np.ndarray, controls: np.ndarray) -> Sequence[Verdict | None]:
-        """What is to be said against the first answers, now that enough are in, or enough controls beside."""
+        """Verdicts on the first answers, once there are enough of them, or enough controls."""
         found = self._first(told)
         known = np.flatnonzero(~np.isnan(controls))
         for i, against in zip(known.tolist(), map(_of_control, self._first(controls[known])), strict=True):
@@ -77,7 +77,7 @@ class Guard(Step):
         return found
 
     def _first(self, told: np.ndarray) -> list[Verdict | None]:
-        """What is to be said against each of the first values; nothing where they are fewer, or more.
+        """Verdicts on each of the first values; only None if there are fewer or more of them.
 
         Those of a study that begins steeply are far from what came later: s is here at least the median
         distance to the median.
@@ -106,7 +106,7 @@ def _of_control(verdict: Verdict | None) -> Verdict | None:
 
 
 def _range(values: np.ndarray) -> tuple[float, float]:
-    """The least and the largest, but for the outermost ones where there are enough."""
+    """The least and the largest, without the outermost ones if there are enough."""
     ordered = np.sort(values)
     kept = ordered[OUTERMOST:-OUTERMOST] if len(ordered) >= ENOUGH else ordered
     return float(kept[0]), float(kept[-1])

@@ -1,16 +1,16 @@
 """Limits on metrics: an exact penalty on the excess, whose weight finds itself.
 
-With e = metric − max (or min − metric) the excess of a metric, the method is told
+With e = metric − max (or min − metric) the excess of a metric, the method learns from
 
     y + Σ_j λ_j e_j,        λ = ρ/(1 + exp(−3 ē/s))
 
 where ē is a running mean of e around the walk and s its standard error: the slope of ρ max(ē, 0), which is
-Lipschitz and not smooth, made as round as what is known of ē. ρ begins with the ratio of the usual
+Lipschitz and not smooth, rounded by the uncertainty of ē. ρ begins with the ratio of the usual
 differences of y and of e, and follows
 
     log ρ ← log ρ + 0.6/√t · tanh(ē/s)
 
-it grows while the limit is broken and falls while there is room. At rest ē = 0: the walk goes along the
+it grows while the limit is broken and falls while the limit is kept. At rest ē = 0: the search follows the
 limit.
 """
 
@@ -33,7 +33,7 @@ LEAST, MOST = -1.0, 7.0  # log ρ stays between: while there is room λ is 0 any
 
 @dataclass(frozen=True)
 class Limit:
-    """How large, or how small, a metric may be."""
+    """The largest or the smallest value of a metric."""
 
     name: str
     max: float | None = None
@@ -41,7 +41,7 @@ class Limit:
     hard: bool = False
 
     def excess(self, value: float) -> float:
-        """How far a value is beyond it; negative while there is room."""
+        """The amount by which a value breaks the limit; negative if it keeps it."""
         if self.max is not None:
             return value - self.max
         return -math.inf if self.min is None else self.min - value
@@ -57,16 +57,16 @@ class Limit:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a metric is at a decision, as far as a run knows."""
+    """A metric at a decision, estimated by a run."""
 
     name: str
-    estimate: float | None  # None: it was not told there
+    estimate: float | None  # None: not reported there
     sem: float | None
     count: int  # values that it is the mean of
 
 
 class Weighed(NamedTuple):
-    """What is known of the limits."""
+    """The estimates behind the penalty."""
 
     count: Any  # iterations
     excess: Any  # (m,) ē
@@ -77,7 +77,7 @@ class Weighed(NamedTuple):
 
 @dataclass(frozen=True)
 class Limits(Step):
-    """Adds what breaking limits costs to an iteration's values."""
+    """Adds the penalty for broken limits to an iteration's values."""
 
     reads: ClassVar[str] = "metrics"  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -85,7 +85,7 @@ class Limits(Step):
     sign: float = 1.0  # −1 where values are to become large
 
     def row(self, beside: Beside) -> Sequence[float]:
-        """The excess of each metric; NaN where it was not told."""
+        """The excess of each metric; NaN if it is not reported."""
         told = beside.metrics
         return [limit.excess(told[limit.name]) if limit.name in told else np.nan for limit in self.limits]
 
@@ -109,7 +109,7 @@ class Limits(Step):
 
 
 def _weights(memory: Weighed, xp: Any) -> Any:
-    """λ."""
+    """The penalty's weights λ."""
     spread = memory.spread
     ratio = xp.where(spread[1:] > 0, xp.sqrt(spread[0] / xp.where(spread[1:] > 0, spread[1:], 1)), 0)
     return ratio * xp.exp(memory.strength) / (1 + xp.exp(-STEEP * _sureness(memory, xp)))
@@ -142,7 +142,7 @@ def _after(memory: Weighed, values: Any, excess: Any, some: Any, xp: Any) -> Wei
 
 
 def measured(names: Sequence[str], told: np.ndarray) -> dict[str, Measured]:
-    """The means of (n, m) metrics by name; NaN is one that was not told.
+    """The means of (n, m) metrics by name; NaN is a missing one.
 
     >>> measured(["calls"], np.array([[1.0], [3.0], [np.nan]]))["calls"].estimate
     2.0
@@ -157,12 +157,12 @@ def measured(names: Sequence[str], told: np.ndarray) -> dict[str, Measured]:
 
 
 def limits_of(given: Mapping[str, Mapping[str, Any]]) -> tuple[Limit, ...]:
-    """From a study's plan."""
+    """The limits of a study's plan."""
     return tuple(Limit(name, **sides) for name, sides in given.items())
 
 
 def none_hard(limits: dict[str, dict[str, Any]], where: str) -> dict[str, dict[str, Any]]:
-    """The same limits, where nothing can be halted.
+    """The limits, unchanged, for a run that cannot be halted.
 
     Raises:
         ValueError: one is hard.
@@ -176,7 +176,7 @@ def none_hard(limits: dict[str, dict[str, Any]], where: str) -> dict[str, dict[s
 
 
 def checked(given: Any) -> dict[str, dict[str, Any]]:
-    """The limits as JSON knows them: each metric's name with "max" or "min", and "hard" where it is one.
+    """The limits in JSON's types: each metric's name with "max" or "min", and "hard" for a hard one.
 
     >>> checked({"complaints": {"max": 5, "hard": True}, "calls": {}})
     {'complaints': {'max': 5.0, 'hard': True}, 'calls': {}}

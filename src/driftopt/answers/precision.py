@@ -2,7 +2,7 @@
 
 An answer's variance is measured by r, its sem² or 1/n in units of their running mean: 1 for a usual one.
 Samples at a point are averaged with weights 1/r. With R the mean of r over an iteration's points, m their
-mean value and L a running mean of earlier ones, the method is told
+mean value and L a running mean of earlier ones, the method learns from
 
     L + min(ω, 1)(m − L) + ω (y − m),       ω = min(3, 1/(1 − φ + φ R))
 
@@ -24,12 +24,12 @@ from driftopt.answers.step import Step, Told, choose, if_sound
 MOST = 3.0  # ω at most
 NEAR = 0.2  # L looks back over about 1/NEAR iterations
 SURE = 4.0  # the precision with which φ is believed to be 1 at first
-HUGE = 1e154  # the square of a larger number is no number
+HUGE = 1e154  # the square of a larger number overflows
 WILD = 9.0  # squares count up to so many times the usual one
 
 
 class UsualPrecision(NamedTuple):
-    """What is usual."""
+    """Running means of precision, level and differences."""
 
     count: Any  # iterations
     usual: Any  # (2,) the mean sem² and the mean 1/n; 0 where none was told

@@ -1,4 +1,4 @@
-"""The contract of a step on the way in: from what was told towards what a method is told."""
+"""The contract of a step from reported answers towards the values that a method learns from."""
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
@@ -12,30 +12,30 @@ from driftopt.answers.beside import Beside
 
 
 class Peers(NamedTuple):
-    """What an answer is compared with, each oldest first, as the answers now stand."""
+    """The answers that one is compared with, each oldest first, after all corrections."""
 
-    alike: np.ndarray  # those to deployments of the same kind
-    others: tuple[np.ndarray, ...] = ()  # of other kinds, whose level may be that of this one
-    held: np.ndarray | None = None  # which of those alike are held; None: none of them
-    controls: "Peers | None" = None  # what was told as control beside those of the same kind
+    alike: np.ndarray  # answers to deployments of the same kind
+    others: tuple[np.ndarray, ...] = ()  # of other kinds, which may have the same level
+    held: np.ndarray | None = None  # true for those of the same kind that are held; None: none is
+    controls: "Peers | None" = None  # the control values of those of the same kind
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What was told about one deployment."""
+    """The reported answer of one deployment."""
 
-    value: float  # what was measured
-    sem: float | None = None  # its standard error, where that was told
-    asked: np.ndarray | None = None  # the decision that was to be deployed
-    deployed: np.ndarray | None = None  # where it differs from what was asked
-    peers: Peers | None = None  # the answers before it, where steps look at them
-    control: float | None = None  # what was told beside the value as control
+    value: float  # the measured value
+    sem: float | None = None  # its standard error, if reported
+    asked: np.ndarray | None = None  # the decision to deploy
+    deployed: np.ndarray | None = None  # the deployed decision, if it differs
+    peers: Peers | None = None  # earlier answers, for steps that compare
+    control: float | None = None  # the control's value, if reported
 
 
 class Verdict(NamedTuple):
-    """Why an answer does not count as it is."""
+    """The reason why an answer does not count."""
 
-    state: str  # what becomes of the trial: failed or held
+    state: str  # the trial's next state: failed or held
     reason: str  # in words
 
 
@@ -47,9 +47,9 @@ class Told(NamedTuple):
     """
 
     values: Any  # (samples, p)
-    beside: Mapping[str, Any] = {}  # what else came with them, by name
-    taken: Any = None  # (samples, p) which of them there are, the first always; None: all
-    xp: Any = np  # whose arrays they are: numpy, or jax.numpy
+    beside: Mapping[str, Any] = {}  # side information, by the names that steps read
+    taken: Any = None  # (samples, p), true for real samples, the first always; None: all
+    xp: Any = np  # the module of the arrays: numpy, or jax.numpy
 
     def mean(self) -> Any:
         """(p,) the mean of each point's samples, added up in their order."""
@@ -59,7 +59,7 @@ class Told(NamedTuple):
         return total / self.xp.sum(self.taken, axis=0).astype(total.dtype)
 
     def known(self, given: Any) -> Any:
-        """(samples, p, numbers) which of the numbers that came with the samples are there, and finite."""
+        """(samples, p, numbers), true for side information of real samples that is finite."""
         finite = self.xp.isfinite(given)
         return finite if self.taken is None else finite & self.taken[..., None]
 
@@ -83,26 +83,26 @@ def if_sound(xp: Any, holds: Any, new: tuple[Any, Any], old: tuple[Any, Any]) ->
 class Step(ABC):  # noqa: B024  each step has one part or the other
     """Judges answers as they come in, or changes an iteration's answers before the method sees them, or both.
 
-    A step has a memory of its own, a value that `take` returns anew: with the method's state, it is the
-    replay of the log.
+    A step has a memory of its own, a new value after each `take`; with the method's state, it follows from
+    the log.
     """
 
-    reads: ClassVar[str | None] = None  # what else it needs of each answer: its name in `Told.beside`
+    reads: ClassVar[str | None] = None  # the name in `Told.beside` of the side information it needs
 
     def row(self, beside: Beside) -> Sequence[float]:
-        """Of what came with one answer, the numbers that this step reads; NaN for one that is not known."""
+        """The numbers that this step reads of one answer's side information; NaN for an unknown one."""
         return ()
 
     def judge(self, answer: Answer) -> Verdict | None:
-        """What is to be said against an answer; None: nothing."""
+        """The verdict on an answer; None if it counts."""
         return None
 
     def review(self, told: np.ndarray, controls: np.ndarray) -> Sequence[Verdict | None]:
-        """What is to be said now against each of the answers so far, (n,), which once counted.
+        """(n,), verdicts on the answers so far, which counted before.
 
         Args:
             told: (n,) the values.
-            controls: (n,) what was told beside them as control, NaN where nothing was.
+            controls: (n,) the control values, NaN if not reported.
         """
         return [None] * len(told)
 

@@ -89,9 +89,10 @@ def resolve(
         return _own(name, budget, radius, params)
     accepted = registry.entry(name).parameters
     radius, numbers = radius_once(radius, params)
-    if radius is None and start is not None and _finds_radius(name, numbers):
+    needed = radius is None and takes_radius(name) and "radius" not in registry.entry(name).defaults
+    if needed and start is not None and registry.tried(name, numbers).finds_radius:
         radius = first_radius(start)
-    if radius is None and takes_radius(name) and "radius" not in registry.entry(name).defaults:
+    elif needed:
         raise ValueError(
             "radius is needed: how far a trial decision may be from the current one, in the units of x; "
             "a tenth of the range you would consider, times the root of the number of coordinates, is a "
@@ -110,10 +111,6 @@ def resolve(
         iterations = budget // int(registry.get(name, **numbers).queries(dim))
         numbers["block"] = block_length(iterations)
     return registry.get(name, **numbers).for_budget(budget), numbers
-
-
-def _finds_radius(name: str, numbers: Mapping[str, Any]) -> bool:
-    return "radius" not in registry.entry(name).defaults and registry.tried(name, numbers).finds_radius
 
 
 def _own(
