@@ -13,7 +13,7 @@ Xopt, Optimas and libEnsemble run such generators. Points carry an `_id`: they m
 by one or together, and one whose value is not finite, or too large to compute with, is suggested again.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -90,7 +90,7 @@ class Generator(_standard.Generator):
         """The points of this iteration that are not suggested yet; none once the budget is spent.
 
         Raises:
-            ValueError: more are asked for than this iteration has left, or the method has diverged.
+            ValueError: this iteration has fewer points left, or the method has diverged.
         """
         self._check_sound()
         self._go_on()
@@ -111,8 +111,8 @@ class Generator(_standard.Generator):
         A point whose value is not finite, or too large to compute with, is suggested again.
 
         Raises:
-            ValueError: a point is not one of those suggested, was told before, or lies elsewhere; a value is
-                no number; or the method has diverged.
+            ValueError: a point is not suggested, already has a value, or lies elsewhere; a value is not a
+                number; or the method has diverged.
         """
         self._check_sound()
         told = dict[int, float]()
@@ -178,12 +178,9 @@ class Generator(_standard.Generator):
 
     def _go_on(self) -> None:
         """Close the iteration once it has all its values; after Ctrl-C the next call does."""
-        if self._values and len(self._values) == len(self._points):
-            self._close()
-
-    def _close(self) -> None:
-        """Tell the method the iteration's values, in the order in which its points were asked for."""
-        values = np.array([self._values[key] for key in self._points])
+        if not self._values or len(self._values) < len(self._points):
+            return
+        values = np.array([self._values[key] for key in self._points])  # in the order of asking
         samples = values.reshape(self._host.repeats, -1)
         memory, means = self._answers.take(self._memory, samples)
         self._host.tell(means)
@@ -195,10 +192,10 @@ class Generator(_standard.Generator):
         if self._host.diverged:
             raise ValueError(DIVERGED)
 
-    def _key(self, result: Any, told: Container[int]) -> int:
+    def _key(self, result: Any, told: Mapping[int, float]) -> int:
         """The pending point that a result belongs to; `told` has the points of the same call."""
         key = checks.table("each of results", result).get("_id")
-        awaited = [one for one in self._awaited() if one not in told]
+        awaited = [key for key in self._points if key not in {*self._values, *self._waiting, *told}]
         if key not in awaited:
             raise ValueError(
                 f"_id {checks.brief(key)} is none of the points that await a value: {awaited}; values of "
@@ -218,9 +215,6 @@ class Generator(_standard.Generator):
         if not np.allclose(told, asked, rtol=1e-6, atol=1e-9):
             raise ValueError(f"_id {key}: the value is of {told.tolist()}, suggested was {asked.tolist()}")
         return checks.number(f"_id {key}: {self._objective}", result[self._objective])
-
-    def _awaited(self) -> list[int]:
-        return [key for key in self._points if key not in self._values and key not in self._waiting]
 
     def _named(self, point: np.ndarray) -> dict[str, float]:
         return dict(zip(self._space.names, point.tolist(), strict=True))

@@ -20,6 +20,14 @@ def test_every_parameter_has_a_meaning(name):
     assert all(meaning.endswith(".") for meaning in found.values())
 
 
+@pytest.mark.parametrize("name", methods.names())
+def test_every_number_is_checked_under_its_own_name(name):
+    line = methods.entry(name)
+    for parameter in line.parameters:
+        with pytest.raises(ValueError, match=rf"\b{parameter}\b"):
+            methods.get(name, **{**line.example, parameter: float("nan")})
+
+
 def test_a_methods_own_words_come_first():
     assert "AdaGrad" in meanings("zo-o2nc-2pt")["step"]
     assert meanings("zo-sph")["step"] == COMMON["step"].meaning

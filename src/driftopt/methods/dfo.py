@@ -122,7 +122,7 @@ def _dfo(
         radius_power: β, how fast the radius falls.
     """
     if hold is None:
-        slowest = max(float(np.max(forget)), mixing)
+        slowest = float(np.max([np.max(forget), mixing]))  # NaN if one of them is
         if not 0 < slowest < 1:
             raise ValueError(f"forget and mixing must be above 0 and below 1, or give hold; got {slowest}")
         hold = 2 / log(1 / slowest)

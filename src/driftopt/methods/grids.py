@@ -37,7 +37,14 @@ class Grid:
         """The method of one configuration, built once, or the optimiser of another library."""
         if index in self._built:
             return self._built[index]
-        found = self._candidate(self.configurations[index])
+        params = self.configurations[index]
+        if isinstance(self.build, str):
+            found = registry.get(self.build, **params)
+        elif isinstance(self.build, Method):
+            found = _changed(self.build, params)
+        else:
+            found = self.build(**params)
+            found = found if isinstance(found, Outside) else check_method(found)
         if isinstance(found, Method):  # a frozen one
             self._built[index] = found
         return found
@@ -48,14 +55,6 @@ class Grid:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_built"}
-
-    def _candidate(self, params: Mapping[str, Any]) -> Method | Outside:
-        if isinstance(self.build, str):
-            return registry.get(self.build, **params)
-        if isinstance(self.build, Method):
-            return _changed(self.build, params)
-        built = self.build(**params)
-        return built if isinstance(built, Outside) else check_method(built)
 
     def groups(self) -> list[list[int]]:
         """Configurations that differ in numbers alone, together: each group is one compiled program."""
