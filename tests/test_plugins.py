@@ -198,7 +198,7 @@ def test_what_a_method_sees_is_asked_with_the_numbers_of_its_user(build, given, 
     for arguments in (["methods"], ["methods", "mine"], ["methods", "--json"], ["methods", "mine", "--json"]):
         app(arguments, exit_on_error=False, result_action="return_value")
     said = capsys.readouterr().out
-    assert "sees what it says once its numbers are given; finds an optimum" in said
+    assert "sees what its numbers decide; finds an optimum" in said
     assert '"name": "mine"' in said
 
 

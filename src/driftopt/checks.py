@@ -143,7 +143,7 @@ def shape(name: str, value: Any) -> int:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether it is a single whole number of Python or NumPy; a truth value or a span of time is not.
+    """True for a single whole number of Python or NumPy; a truth value or a span of time is not one.
 
     >>> is_whole(5), is_whole(True), is_whole(np.timedelta64(5))
     (True, False, False)

@@ -75,7 +75,7 @@ class Entry:
     @property
     def sees_words(self) -> str:
         """The kind of oracle in words, as the object of "sees"."""
-        return "what it says once its numbers are given" if self.sees is None else self.sees.words
+        return "what its numbers decide" if self.sees is None else self.sees.words
 
     def described(self) -> list[Described]:
         """Every parameter with its default and meaning, in the method's order."""

@@ -1,10 +1,10 @@
-"""How many of many buyers choose each option: an exact multinomial draw, arranged for lanes on the last axis.
+"""The number of buyers who choose each option: an exact multinomial draw, with lanes on the last axis.
 
 One uniform number a buyer, who takes the option between whose cumulative probabilities C_i the number falls.
 So the count of option i is #{u < C_i} − #{u < C_{i−1}}, and the numbers can be shared by many lanes.
 
-The numbers are 15 bits wide, because CPUs compare twice as many 16-bit numbers at once as floats, and the
-edges are dithered: with b uniform on 0 … N − 1 and v uniform on [0, 1),
+The numbers are 15 bits wide, because CPUs compare twice as many 16-bit numbers per instruction as floats, and
+the edges are dithered: with b uniform on 0 … N − 1 and v uniform on [0, 1),
 
     P(b < ⌊C_i N + v⌋) = E⌊C_i N + v⌋ / N = C_i.
 
@@ -50,7 +50,7 @@ def numbers(key: Array, size: int) -> Numbers:
 
 
 def counts(drawn: Numbers, weights: Array, outside: Array) -> Array:
-    """How many of the buyers choose each option, which has the given weight, rather than none."""
+    """The number of buyers who choose each option; `weights` are the options', `outside` that of none."""
     below = count_up_to(drawn.buyers, last_cells(drawn.dither, weights, outside))
     return (below - jnp.concatenate([jnp.zeros_like(below[:1]), below[:-1]])).astype(weights.dtype)
 
