@@ -41,8 +41,7 @@ class Space(Plain):
         Args:
             start: the decision in force today, a vector; or a Space, which is then returned.
             names: a different name for each coordinate; by default x0, x1, …
-            given: a value for any of the steps (`units`, `bounds`, `constraints`, `grid`); None leaves it
-            out.
+            given: a value for each of the steps `units`, `bounds`, `constraints`, `grid`; None: without it.
 
         Raises:
             ValueError: a value does not make a step, or its step cannot give the start.
