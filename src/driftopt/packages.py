@@ -1,6 +1,8 @@
 """Packages outside the core install: imported when needed, or a message how to install them."""
 
+from functools import cache
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
 from typing import Any
 
@@ -40,3 +42,12 @@ def require_report_packages(what: str) -> None:
     if missing := missing_report_packages():
         listed = " and ".join([", ".join(missing[:-1]), missing[-1]] if len(missing) > 1 else missing)
         raise ValueError(f"{what} needs {listed} for its files; install with: {INSTALL_REPORT}")
+
+
+@cache
+def installed_version(name: str) -> str:
+    """The version of the library that is imported by this name, loaded or not; "" if there is none."""
+    try:
+        return version(name)
+    except PackageNotFoundError:  # skopt, say, is installed as scikit-optimize
+        return " ".join(sorted(version(one) for one in packages_distributions().get(name, ())))

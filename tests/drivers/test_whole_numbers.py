@@ -158,7 +158,7 @@ def test_noise_in_two_parts_is_the_noise_in_one(method, dim):
         whole = parts.whole(*arguments[1:])
         for ours, theirs in zip(whole, jax.jit(parts.whole_compiled)(*arguments[1:]), strict=True):
             np.testing.assert_array_equal(ours, theirs)
-        found = noise_ahead.Drawing("")(*arguments, dim, 9)
+        found = noise_ahead.Drawing()(*arguments, dim, 9)
         together = jax.jit(noise_ahead.draw, static_argnums=(3, 4))(*arguments, dim, 9)
     assert not [step for step in parts._theirs if step.operation.primitive.name in HASHES]
     assert jax.tree.structure(found) == jax.tree.structure(together)

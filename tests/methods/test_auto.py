@@ -16,10 +16,10 @@ from driftopt.drivers.host import Host
 from driftopt.methods import auto, auto_doubt, auto_wild, directions
 from driftopt.pytree import module
 from driftopt.rng.seeds import as_key
-from driftopt.runtime.code_of_others import code_named
 from driftopt.study import Study
 from support.bowl import Bowl, bowl
 from support.numpy_transcription import TRANSCRIPTIONS
+from support.retraced import traced_again
 
 
 def told(method, x0, oracle, pairs, seed=0):
@@ -445,7 +445,7 @@ def test_a_radius_that_cannot_change_fails_that_test(monkeypatch):
     """The planted twin: with the rule taken out, most radii are far worse than the best."""
     for rate in ("GROWTH", "NOISY_GROWTH", "SHRINKAGE"):
         monkeypatch.setattr(auto, rate, 0.0)
-    with code_named("planted"):
+    with traced_again():
         means, errors = descents(methods.get("auto", radius=RADII), 10)
     assert (means - means.min() - 6 * errors.max() > 0.3).sum() > 4, means
 
@@ -465,7 +465,7 @@ def test_a_walk_of_noise_alone_is_hardly_reported(monkeypatch):
     for pairs in ("FEW", "FEW_MORE", "ENOUGH_MORE"):
         monkeypatch.setattr(auto_doubt, pairs, 0.0)
     monkeypatch.setattr(auto_doubt, "ENOUGH", 1e-9)
-    with code_named("planted"):
+    with traced_again():
         z, bold = above_the_start(walk)
     assert z > 6
     assert humble < bold / 4

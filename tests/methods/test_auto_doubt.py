@@ -11,8 +11,8 @@ from driftopt.drivers.host import Host
 from driftopt.methods import auto_doubt
 from driftopt.problems import LocationShift, Pricing, StrategicClassification, kink, location_shift
 from driftopt.pytree import module
-from driftopt.runtime.code_of_others import code_named
 from support.numpy_transcription import TRANSCRIPTIONS
+from support.retraced import traced_again
 
 
 def slope(points):
@@ -147,7 +147,7 @@ def test_where_values_at_x_have_risen_less_of_the_walk_is_recommended(monkeypatc
     now = far_too_long()
     monkeypatch.setattr(auto_doubt, "RISE", 1e9)
     monkeypatch.setattr(auto_doubt, "SURELY", 2e9)
-    with code_named("planted"):
+    with traced_again():
         gain = far_too_long() - now
     assert gain.mean() > 5 * gain.std() / np.sqrt(len(gain))
 
@@ -169,7 +169,7 @@ def test_a_fall_at_x_is_no_proof_where_answers_are_heavy_tailed(monkeypatch):
     now = few_applicants(60)
     for name in ("LONGER", "SHORTER", "ONE_LAW", "TAILED"):
         monkeypatch.setattr(auto_doubt, name, 1e9 * (1 + (name in ("SHORTER", "TAILED"))))
-    with code_named("planted"):
+    with traced_again():
         gain = few_applicants(60) - now
     assert gain.mean() > 4 * gain.std() / np.sqrt(len(gain))
 

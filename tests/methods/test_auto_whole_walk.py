@@ -9,7 +9,7 @@ import pytest
 
 from driftopt import methods
 from driftopt.methods import auto, auto_evenness, auto_retreat
-from driftopt.runtime.code_of_others import code_named
+from support.retraced import traced_again
 
 
 def walker(world, x0, pairs, runs, **numbers):
@@ -127,7 +127,7 @@ def test_a_kink_is_no_bowl():
 def test_a_measure_that_cannot_tell_them_apart_fails_that_test(monkeypatch):
     """The planted twin."""
     monkeypatch.setattr(auto_evenness, "SAME", 10.0)
-    with code_named("planted"):
+    with traced_again():
         assert bowl_and_end(kink, 5)[0].max() > 0.1
 
 
@@ -167,7 +167,7 @@ def test_a_walk_that_has_found_a_slope_goes_on_when_the_world_moves():
 
 def test_a_walk_that_asks_for_no_slope_fails_that_test(monkeypatch):
     monkeypatch.setattr(auto, "ASTRAY", 2.0)
-    with code_named("planted"):
+    with traced_again():
         *_, path = walks(valley_that_rises, START, 120, 100)
     assert began_again(path).mean() > 0.9
 
@@ -177,7 +177,7 @@ def test_editions_before_never_begin_again(monkeypatch):
     for width in (1, 4):
         one = walks(plain_with_a_cliff, START, 120, 20, directions=width, edition=4)[2]
         assert not began_again(one).any()
-        with monkeypatch.context() as patch, code_named("planted"):
+        with monkeypatch.context() as patch, traced_again():
             patch.setattr(auto_retreat, "ERRORS", np.inf)
             other = walks(plain_with_a_cliff, START, 120, 20, directions=width, edition=4)[2]
         np.testing.assert_array_equal(one, other)
@@ -220,6 +220,6 @@ def test_a_bar_that_is_too_low_fails_that_test(monkeypatch):
     monkeypatch.setattr(auto_retreat, "ERRORS", -1.0)
     monkeypatch.setattr(auto, "SEVERAL", 1e6)
     monkeypatch.setattr(auto, "ASTRAY", 2.0)
-    with code_named("planted"):
+    with traced_again():
         *_, path = walker(with_one_wild, START, 60, 160)(1e3, -1)
     assert began_again(path)[2:].any()

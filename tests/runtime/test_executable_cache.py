@@ -1,9 +1,5 @@
-"""Kept programs: found again by a second process, never where the code behind them may have changed.
+"""Kept programs: found again by a second process, never where the code behind them may have changed."""
 
-Longer than 300 lines: every test here needs the one folder, the one small run and the same forgetting.
-"""
-
-import itertools
 import os
 import shutil
 import socket
@@ -16,8 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
-from types import ModuleType
 
 import jax
 import numpy as np
@@ -28,8 +22,8 @@ import driftopt
 from driftopt import methods
 from driftopt.drivers import compiled_loop, observed_loop
 from driftopt.problems import LocationShift, StrategicClassification, synthetic
-from driftopt.pytree import module, static
-from driftopt.runtime import code_of_others, executable_cache, jax_settings, paths
+from driftopt.pytree import module
+from driftopt.runtime import executable_cache, jax_settings, paths
 
 PROBLEM = StrategicClassification.from_arrays([[1.0, 0.0], [-0.5, 1.0], [0.3, -2.0]], [1, -1, 1])
 METHOD = methods.get("zo-o2nc-2pt", radius=0.5, step=0.01, block=5)
@@ -65,8 +59,8 @@ def filled(folder, one_program):
 
 
 def kept(folder):
-    """The files of programs, without the secret beside them."""
-    return [path for path in folder.iterdir() if path.name != executable_cache.SECRET and not path.is_dir()]
+    """The files of programs."""
+    return [path for path in folder.iterdir() if not path.is_dir()]
 
 
 def run(method=METHOD, problem=PROBLEM, **numbers):
@@ -149,7 +143,7 @@ def test_a_problem_that_simulates_while_it_is_traced_waits_for_nobody_who_waits_
         return lower(jitted, arguments, plan)
 
     @cache
-    def inner(_):
+    def inner():
         return jax.jit(lambda x, plan: (x + 1, x), static_argnums=1)
 
     def traced(x, plan):
@@ -159,7 +153,7 @@ def test_a_problem_that_simulates_while_it_is_traced_waits_for_nobody_who_waits_
             return x + executable_cache.call(inner, ones, Named("inner"))[0], x
 
     @cache
-    def outer(_):
+    def outer():
         return jax.jit(traced, static_argnums=1)
 
     def second():
@@ -217,11 +211,14 @@ def test_whatever_changes_the_code_changes_the_key(filled, monkeypatch, change):
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "folder", "pipe", "socket"])
-def test_a_damaged_file_is_made_again(filled, monkeypatch, damage):
+def test_a_damaged_file_never_reaches_the_loader_and_is_made_again(filled, monkeypatch, damage):
+    """A flipped bit in the midst of machine code would not raise: it would run."""
     expected = run()
     (path,) = kept(filled)
     content = path.read_bytes()
     path.unlink()
+    middle = len(content) // 2
+    flipped = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
     if damage == "folder":
         path.mkdir()
     elif damage == "pipe":
@@ -231,33 +228,16 @@ def test_a_damaged_file_is_made_again(filled, monkeypatch, damage):
             monkeypatch.chdir(path.parent)  # a socket's path may have 107 characters
             listening.bind(path.name)
     else:
-        changed = {"cut": content[:-100], "flipped": content[:50] + b"x" + content[51:], "empty": b""}
-        path.write_bytes(changed[damage])
+        path.write_bytes({"cut": content[:-100], "flipped": flipped, "empty": b""}[damage])
     monkeypatch.setattr(executable_cache, "_loaded", {})
-    np.testing.assert_array_equal(run().x, expected.x)
-    assert damage == "folder" or path.stat().st_size >= len(content) // 2
-
-
-def test_a_secret_that_is_a_pipe_costs_nothing_but_time(filled, monkeypatch):
-    (filled / executable_cache.SECRET).unlink()
-    os.mkfifo(filled / executable_cache.SECRET, 0o600)
-    monkeypatch.setattr(executable_cache, "_loaded", {})
-    assert np.isfinite(run().x).all()
-
-
-def test_a_flipped_bit_never_reaches_the_loader(filled, monkeypatch):
-    """In the midst of machine code it would not raise: it would run."""
-    run()
-    (path,) = kept(filled)
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(bytes(content))
     loaded = []
-    monkeypatch.setattr(
-        executable_cache.serialize_executable, "deserialize_and_load", lambda *a, **_: loaded.append(a)
-    )
-    assert executable_cache._read(path, executable_cache._structures((), 2), 1) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            executable_cache.serialize_executable, "deserialize_and_load", lambda *a, **_: loaded.append(a)
+        )
+        np.testing.assert_array_equal(run().x, expected.x)
     assert not loaded
+    assert damage == "folder" or path.stat().st_size >= middle
 
 
 def test_a_file_that_cannot_be_run_is_made_again(filled, monkeypatch):
@@ -289,19 +269,8 @@ class Mine(LocationShift):
 def test_a_users_class_is_never_kept(folder):
     problem = synthetic.location_shift(2)
     mine = Mine(**vars(problem))
-    assert code_of_others.ours((METHOD, PROBLEM, problem))
-    assert not code_of_others.ours((METHOD, mine))
     run(problem=mine)
     assert not folder.exists()
-
-
-def test_a_function_within_ours_is_never_kept():
-    @module
-    class Holder:
-        fun: object = static(default=len)
-
-    Holder.__module__ = "driftopt.somewhere"
-    assert not code_of_others.ours(Holder())
 
 
 # Somebody else's code
@@ -309,7 +278,6 @@ def test_a_function_within_ours_is_never_kept():
 OTHERS = [
     ("program of another user", "belongs to user 12345, not to you"),
     ("program that others may write", "can be written by others"),
-    ("secret of another user", "belongs to user 12345, not to you"),
     ("folder of another user", "belongs to user 12345, not to you"),
     ("folder that others may write", "can be written by others"),
     ("link", ""),
@@ -321,7 +289,7 @@ OTHERS = [
 def test_what_somebody_else_may_have_written_never_reaches_the_loader(filled, monkeypatch, planted, says):
     expected = run()
     (path,) = kept(filled)
-    thing = {"program": path, "secret": filled / executable_cache.SECRET, "folder": filled, "link": path}
+    thing = {"program": path, "folder": filled, "link": path}
     which = thing[planted.split()[0]]
     if planted == "link":
         path.rename(filled.parent / "elsewhere")
@@ -351,16 +319,16 @@ def test_a_program_under_another_name_never_reaches_the_loader(filled, monkeypat
     driftopt.simulate(METHOD, PROBLEM, budget=70, rng=3)
     (other,) = (file for file in kept(filled) if file != path)
     other.write_bytes(path.read_bytes())
-    assert executable_cache._authentic(path) is not None
-    assert executable_cache._authentic(other) is None
-
-
-def test_a_program_marked_with_another_secret_never_reaches_the_loader(filled):
-    run()
-    (path,) = kept(filled)
-    content = path.read_bytes()[executable_cache.MARK :]
-    path.write_bytes(executable_cache._mark(b"a guess", path.name, content) + content)
-    assert executable_cache._authentic(path) is None
+    trees = (jax.tree.structure(((METHOD,), {})), jax.tree.structure((0, 0)))
+    loaded = []
+    monkeypatch.setattr(
+        executable_cache.serialize_executable, "deserialize_and_load", lambda *a, **_: loaded.append(a)
+    )
+    for file in (path, other):
+        executable_cache._read(file, trees, 1)
+    ((content, *used),) = loaded
+    assert content == path.read_bytes()[executable_cache.CHECKSUM :]
+    assert tuple(used) == trees  # made here, never read from a file
 
 
 def test_what_is_made_is_private(folder):
@@ -369,42 +337,28 @@ def test_what_is_made_is_private(folder):
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
 
 
-def test_nothing_of_a_file_is_unpickled_by_us(filled, monkeypatch):
-    """JAX's loader sees bytes that carry our mark; the trees around them are made here."""
-    run()
-    (path,) = kept(filled)
-    arguments = []
-    monkeypatch.setattr(
-        executable_cache.serialize_executable, "deserialize_and_load", lambda *a, **_: arguments.append(a)
-    )
-    executable_cache._read(path, executable_cache._structures((METHOD,), 2), 1)
-    ((content, inputs, outputs),) = arguments
-    assert content == path.read_bytes()[executable_cache.MARK :]
-    assert inputs == jax.tree.structure(((METHOD,), {}))
-    assert outputs == jax.tree.structure((0, 0))
-    assert "import pickle" not in Path(executable_cache.__file__).read_text()
-
-
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners are of Unix")
-def test_jax_gets_no_cache_that_others_may_write(monkeypatch, tmp_path):
-    """JAX's own cache asks nobody whose file it loads."""
-    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+def test_commands_keep_programs_where_nobody_else_may_write(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    seen = {}
-    monkeypatch.setattr(jax.config, "update", seen.__setitem__)
     monkeypatch.setattr(executable_cache, "_folder", None)
     jax_settings.prepare()
     folder = paths.cache_folder() / "compiled"
-    assert seen["jax_compilation_cache_dir"] == str(folder)
+    assert executable_cache._folder == folder / "programs"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert executable_cache._alone
     folder.chmod(0o777)
-    seen.clear()
     monkeypatch.setattr(executable_cache, "_folder", None)
     with pytest.warns(UserWarning, match=r"not kept: .*can be written by others \(its mode is 777\)"):
         jax_settings.prepare()
-    assert "jax_compilation_cache_dir" not in seen
     assert executable_cache._folder is None
+
+
+def test_a_cache_of_jaxs_that_is_named_is_left_to_jax(monkeypatch, tmp_path):
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "named"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(executable_cache, "_folder", None)
+    jax_settings.prepare()
+    assert executable_cache._folder is None
+    assert not paths.cache_folder().exists()
 
 
 def test_a_program_that_cannot_be_kept_runs(folder, monkeypatch):
@@ -443,18 +397,6 @@ def test_data_on_another_device_runs_with_the_same_program(filled):
     assert len(kept(filled)) == 1
 
 
-def test_a_cache_in_a_bucket_is_left_to_jax(monkeypatch, tmp_path):
-    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "gs://bucket/cache")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    seen = {}
-    monkeypatch.setattr(jax.config, "update", seen.__setitem__)
-    monkeypatch.setattr(executable_cache, "_folder", None)
-    jax_settings.prepare()
-    assert seen["jax_compilation_cache_dir"] == "gs://bucket/cache"
-    assert executable_cache._folder == paths.cache_folder() / "programs"
-    assert not executable_cache._alone  # so JAX's gets them too
-
-
 def test_only_the_latest_files_stay(folder, monkeypatch):
     monkeypatch.setattr(executable_cache, "FILES", 2)
     files = []
@@ -472,79 +414,6 @@ def test_only_the_latest_files_stay(folder, monkeypatch):
     driftopt.simulate(METHOD, PROBLEM, budget=90, rng=0)
     assert files[1] in kept(folder)
     assert files[2] not in kept(folder)
-    assert (folder / executable_cache.SECRET).exists()
-
-
-@pytest.fixture
-def jaxs_own_cache(tmp_path):
-    """The folder of JAX's own cache, which keeps whatever was compiled."""
-    before = jax.config.jax_compilation_cache_dir
-    jax.config.update("jax_compilation_cache_dir", str(tmp_path / "jax"))
-    jax.config.update("jax_enable_compilation_cache", True)
-    compilation_cache.reset_cache()
-    yield tmp_path / "jax"
-    jax.config.update("jax_compilation_cache_dir", before)
-
-
-def fresh(budget):
-    """A run whose program no other test makes: JAX remembers what it has compiled."""
-    return driftopt.simulate(METHOD, PROBLEM, budget=budget, rng=3, evaluate_every=40)
-
-
-def test_a_program_is_kept_once_not_in_jaxs_own_cache_too(jaxs_own_cache, folder):
-    executable_cache.keep_in(folder, alone=True)
-    fresh(110)
-    assert len(kept(folder)) == 1
-    assert not list(jaxs_own_cache.glob("jit_lanes*"))
-
-
-def nobody_trusts(folder, _):
-    folder.mkdir(mode=0o777)
-    folder.chmod(0o777)
-
-
-def others_share_jaxs_cache(folder, _):
-    executable_cache.keep_in(folder)
-
-
-def jax_has_moved_the_name(_, monkeypatch):
-    monkeypatch.setitem(sys.modules, "jax._src.config", ModuleType("config"))
-
-
-def nothing_is_kept_here(*_):
-    executable_cache.keep_in(None)
-
-
-@pytest.mark.parametrize(
-    ("where", "budget"),
-    [
-        (nobody_trusts, 120),
-        (others_share_jaxs_cache, 130),
-        (jax_has_moved_the_name, 140),
-        (nothing_is_kept_here, 150),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:compiled programs are not kept", "ignore:a kept program is not used")
-def test_elsewhere_jax_keeps_it(jaxs_own_cache, folder, monkeypatch, where, budget):
-    executable_cache.keep_in(folder, alone=True)
-    where(folder, monkeypatch)
-    fresh(budget)
-    assert list(jaxs_own_cache.glob("jit_lanes*"))
-
-
-def test_memory_is_given_back_after_every_few_programs(folder, monkeypatch):
-    """Whether kept here or by JAX; not where a library uses driftopt, whose memory is not ours."""
-    times, half = [], executable_cache.GIVE_BACK_EVERY // 2
-    monkeypatch.setattr(executable_cache.allocator, "give_back", lambda: times.append(1))
-    monkeypatch.setattr(executable_cache, "_made", itertools.count(1))
-    for problem, given_back in ((PROBLEM, 0), (Mine(**vars(synthetic.location_shift(2))), 1)):
-        for more in range(half):
-            driftopt.simulate(METHOD, problem, budget=160 + 10 * more, rng=3, evaluate_every=40)
-        assert len(times) == given_back
-    executable_cache.keep_in(None)
-    for budget in range(200, 200 + 10 * executable_cache.GIVE_BACK_EVERY, 10):
-        fresh(budget)
-    assert len(times) == 1
 
 
 def test_a_library_keeps_nothing_unless_asked():

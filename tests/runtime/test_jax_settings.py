@@ -21,7 +21,6 @@ def fresh(monkeypatch, tmp_path):
     """As in a process that has not loaded JAX, with a cache of its own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delitem(sys.modules, "jax")
-    monkeypatch.setattr(jax_settings, "due_when_jax_is_loaded", False)  # so that it is put back
     for name in NAMES:
         monkeypatch.setenv(name, "")  # so that it is put back
         del os.environ[name]
@@ -56,55 +55,6 @@ def test_a_folder_that_others_may_write_is_not_used(fresh):
     with pytest.warns(UserWarning, match=r"not kept: .*can be written by others"):
         jax_settings.keep_compiled()
     assert NAMES[0] not in os.environ
-
-
-ASKING = """
-import os, pathlib, warnings
-warnings.simplefilter("error")
-plain = pathlib.Path.write_bytes
-def in_place(path, content):
-    assert not path.name.endswith("-cache"), f"{path} is written where it is read"
-    return plain(path, content)
-pathlib.Path.write_bytes = in_place
-from driftopt.runtime import jax_settings
-jax_settings.keep_compiled()
-from driftopt import Study
-database = "sqlite:///" + os.environ["XDG_CACHE_HOME"] + "/study.db"
-numbers = {"radius": 0.5, "step": 0.01}  # a program that is small
-Study.create(database, name="shop", x0=[5.0, 5.0], budget=64, method="zo-sph", params=numbers).ask()
-"""
-
-
-def test_entries_of_the_cache_are_put_in_place_whole_and_half_ones_are_replaced(tmp_path):
-    environment = {name: value for name, value in os.environ.items() if name not in NAMES}
-    environment["XDG_CACHE_HOME"] = str(tmp_path)
-
-    def ask(script):
-        (tmp_path / "study.db").unlink(missing_ok=True)
-        return subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
-
-    done = ask(ASKING)
-    assert done.returncode == 0, done.stderr
-    entries = list((tmp_path / "driftopt" / "compiled").glob("*-cache"))
-    assert entries
-    whole = {entry: entry.read_bytes() for entry in entries}
-    for entry, content in whole.items():
-        entry.write_bytes(content[: len(content) // 2])
-    done = ask(ASKING.replace('warnings.simplefilter("error")', ""))
-    assert done.returncode == 0, done.stderr
-    assert "Error reading persistent compilation cache entry" in done.stderr
-    done = ask(ASKING)  # nothing is left to warn of
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions are of Unix")
-def test_entries_of_a_folder_that_people_share_can_be_read_by_them(tmp_path):
-    lru_cache = pytest.importorskip("jax._src.lru_cache")
-    jax_settings.write_entries_whole()
-    lru_cache.LRUCache(str(tmp_path), max_size=-1).put("a", b"program")
-    (tmp_path / "usual").touch()
-    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
-    assert modes["a-cache"] == modes["usual"]
 
 
 PREPARED = """

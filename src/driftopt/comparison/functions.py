@@ -4,6 +4,7 @@ import inspect
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from driftopt.methods.grids import Grid
 from driftopt.outside.contract import Answer, Outside
 from driftopt.plugins import OWN
 from driftopt.runtime.fingerprint import digest_of
-from driftopt.runtime.reachable_code import Reached, reach
+from driftopt.runtime.identity import Identity, of_python
 from driftopt.space import Space
 from driftopt.space.bounds import Bounds
 from driftopt.sweep.kept_parts import Arrays
@@ -32,7 +33,7 @@ class FunctionTask(Task):
     """Runs of a method on a noisy function, each judged by fresh values at its reported decision."""
 
     fun: Callable[..., Any]
-    code: Reached  # what the function can reach
+    code: Identity
     label: str
     methods: tuple[str | Method, ...]  # one a configuration: a name of the registry, or the Method itself
     parameters: tuple[dict[str, Any], ...]
@@ -50,17 +51,14 @@ class FunctionTask(Task):
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        return (*self.code.unseen, *self._rest.unseen) if self.version is None else ()
+        return (*self.code.unknown, *self._rest.unknown) if self.version is None else ()
 
-    @property
-    def _rest(self) -> Reached:
-        return reach(self.methods, self.by_name, self.parameters, self.space)
-
-    @property
-    def by_name(self) -> tuple[Any, ...]:
-        """What builds the methods of others; driftopt's own code is in every key already."""
+    @cached_property
+    def _rest(self) -> Identity:
+        # What builds methods of others, by name; driftopt's own code is in every key already.
         lines = [registry.entry(name) for name in self.methods if isinstance(name, str)]
-        return tuple(line.build for line in lines if line.provider != OWN)
+        builders = tuple(line.build for line in lines if line.provider != OWN)
+        return of_python(self.methods, builders, self.parameters, self.space)
 
     def run(self) -> Arrays:
         shape = (1, len(self.seeds), len(self.parameters))
@@ -155,8 +153,8 @@ class FunctionPlace(SearchPlace):
         return self.space.report(self.space.lift(x))
 
     @property
-    def code(self) -> Reached:
-        return reach(self.fun, self.space, self.evaluations)
+    def code(self) -> Identity:
+        return of_python(self.fun, self.space, self.evaluations)
 
 
 class FunctionSource(Source):
@@ -166,7 +164,7 @@ class FunctionSource(Source):
         self.fun, self.space, self.evaluations = fun, space, evaluations
         self.names = (getattr(fun, "__name__", "function"),)
         self.dim = self.space.dim
-        self.code = reach(fun)
+        self.code = of_python(fun)
 
     def task(
         self,

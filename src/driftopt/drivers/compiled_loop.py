@@ -53,17 +53,17 @@ def program(
     return executable_cache.call(partial(compiled, jax.default_backend(), plan.quick), arguments, plan)
 
 
-def compiled(backend: str, quick: bool = False, code: str = "") -> Any:
+def compiled(backend: str, quick: bool = False) -> Any:
     """The jitted program: one object for all threads, because each holds what was compiled through it."""
     with _COMPILING:
-        return _compiled(backend, quick, code)
+        return _compiled(backend, quick)
 
 
 _COMPILING = threading.Lock()
 
 
 @cache
-def _compiled(backend: str, quick: bool, code: str) -> Any:
+def _compiled(backend: str, quick: bool) -> Any:
     lanes = partial(_program)
     # The name tells JAX's cache which version of the code it comes from.
     lanes.__name__ = f"lanes_{fingerprint.digest_of()[:12]}"  # pyright: ignore[reportAttributeAccessIssue]

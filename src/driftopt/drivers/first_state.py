@@ -35,10 +35,10 @@ class FirstState:
         return None if found is None else jax.tree.unflatten(jax.tree.structure(self.shapes), found)
 
 
-def first_state(code: str, method: Method, key: Any, x0: Any) -> FirstState:
-    """The one for such arguments; traced anew for another `code` behind the method."""
+def first_state(method: Method, key: Any, x0: Any) -> FirstState:
+    """The one for such arguments."""
     arguments = (method, key, x0)
-    form = one_kernel.form(code, arguments)
+    form = one_kernel.form(None, arguments)
     return one_kernel.remembered(_KEPT, form, lambda: FirstState(*arguments))
 
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from driftopt.drivers import one_kernel
 from driftopt.drivers.first_state import first_state
-from driftopt.drivers.noise_ahead import drawing
+from driftopt.drivers.noise_ahead import DRAWING
 from driftopt.method import Method, check_spacing
 from driftopt.rng.seeds import method_key
-from driftopt.runtime.code_of_others import code_behind
 from driftopt.runtime.forks import refuse_after_fork
+from driftopt.runtime.identity import ours
 
 
 def with_precision(method: Method, dtype: Any, place: Any = None) -> Method:
@@ -65,13 +65,13 @@ def told_soundly(method: Method, state: Any, values: Any, noise: Any) -> tuple[A
     return jax.tree.map(choose, after, state), taken
 
 
-def reported(code: str, method: Method, state: Any) -> Any:
-    """The decision to report; the iterate, which is always finite, where a method of others gives no numbers.
+def reported(own: bool, method: Method, state: Any) -> Any:
+    """The decision to report: the iterate, which is always finite, if a method of others gives no numbers.
 
     The tests hold driftopt's own to numbers.
     """
     decision = method.recommend(state)
-    if own(code):
+    if own:
         return decision
     return jnp.where(jnp.all(jnp.isfinite(decision)), decision, state.x.astype(decision.dtype))
 
@@ -85,25 +85,21 @@ def _affordable(row: Any) -> int:
     return max(1, min(AHEAD, NUMBERS // max(1, numbers)))
 
 
-def own(code: str) -> bool:
-    """Whether there is only driftopt's own code behind a method, so that its programs may be one kernel.
-
-    XLA ends the process over some of them, as where a state's numbers but for the count are handed on as they
-    came. The tests run all of driftopt's; of a method of others nobody knows.
-    """
-    return not code
+# `own`, the first argument of each program, says whether the method is driftopt's. Only then is the program
+# one kernel: XLA ends the process over some kernels, such as one that hands all numbers of a state on as they
+# came, except the count. The tests run all of driftopt's methods; nobody has tried yours.
 
 
-@partial(one_kernel.Program, as_one=own)
+@partial(one_kernel.Program, as_one=bool)
 def _advance(
-    code: str, method: Method, state: Any, diverged: Any, noise: Any, values: Any, first: Any, stop: Any
+    own: bool, method: Method, state: Any, diverged: Any, noise: Any, values: Any, first: Any, stop: Any
 ) -> Any:
-    """Tell rows first … stop − 1 of `values`; compiled anew for another `code` behind the method.
+    """Tell rows first … stop − 1 of `values`.
 
     One program for a single tell and for a replay: the loop's body is compiled once, so a state rebuilt from
     a log is the state that wrote it, bit for bit. The points that it asks for are never used: `_ask` makes
     them, for whoever asks without telling too. Without them XLA ends the process over numbers that a method
-    hands on as they came (see `own`).
+    hands on as they came.
     """
 
     def tell(index: Any, run: Any) -> Any:
@@ -115,8 +111,8 @@ def _advance(
     return state, diverged, method.ask(state, _row(noise, stop))
 
 
-@partial(one_kernel.Program, as_one=own)
-def _ask(code: str, method: Method, state: Any, noise: Any, index: Any) -> Any:
+@partial(one_kernel.Program, as_one=bool)
+def _ask(own: bool, method: Method, state: Any, noise: Any, index: Any) -> Any:
     """The points of the iteration whose noise is row `index`."""
     return method.ask(state, _row(noise, index))
 
@@ -125,14 +121,14 @@ def _row(noise: Any, index: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf[index], noise)
 
 
-@partial(one_kernel.Program, as_one=own)
-def _init(code: str, method: Method, key: Any, x0: Any) -> Any:
+@partial(one_kernel.Program, as_one=bool)
+def _init(own: bool, method: Method, key: Any, x0: Any) -> Any:
     return method.init(key, x0)
 
 
-@partial(one_kernel.Program, as_one=own)
-def _recommend(code: str, method: Method, state: Any) -> Any:
-    return reported(code, method, state)
+@partial(one_kernel.Program, as_one=bool)
+def _recommend(own: bool, method: Method, state: Any) -> Any:
+    return reported(own, method, state)
 
 
 class Host:
@@ -155,7 +151,7 @@ class Host:
         self._asked: Any = None  # the points of the iteration now open
         with jax.enable_x64(True):
             self.method = with_precision(method, jnp.float64, one_kernel.place())
-            self._code = code_behind(self.method)
+            self._own = ours(self.method)
             self._key = method_key(seed, one_kernel.place())
             self.repeats = int(np.asarray(self.method.batch))  # fresh samples to average at each point
             self._begin()
@@ -178,7 +174,7 @@ class Host:
             with jax.enable_x64(True):
                 self._state = self._first_state()
                 if self._state is None:
-                    self._state = _init(self._code, self.method, self._key, self._x0)
+                    self._state = _init(self._own, self.method, self._key, self._x0)
         return self._state
 
     @state.setter
@@ -193,7 +189,7 @@ class Host:
         if self._asked is None:
             with jax.enable_x64(True):
                 index = np.int32(self.told % self.ahead)
-                self._asked = _ask(self._code, self.method, self.state, self._noise, index)
+                self._asked = _ask(self._own, self.method, self.state, self._noise, index)
         return np.array(self._asked)
 
     def tell(self, values: Any) -> None:
@@ -217,7 +213,7 @@ class Host:
     def recommend(self) -> np.ndarray:
         """The decision to report."""
         with jax.enable_x64(True):
-            return np.asarray(_recommend(self._code, self.method, self.state))
+            return np.asarray(_recommend(self._own, self.method, self.state))
 
     def _begin(self) -> None:
         """What is done before anything is asked for: here nothing."""
@@ -227,7 +223,7 @@ class Host:
 
         The iterate of a method of others may begin elsewhere, so that one is asked.
         """
-        if not own(self._code):
+        if not self._own:
             return None
         at_x0 = self.method.at_iterate(np.zeros(1, int), self._dim)[0]
         return np.tile(self._x0, (len(at_x0), 1)) if at_x0.all() else None
@@ -253,16 +249,16 @@ class Host:
     def _state_shapes(self) -> Any:
         """The shapes of a state, without a program that makes one."""
         with jax.enable_x64(True):
-            return first_state(self._code, self.method, self._key, self._x0).shapes
+            return first_state(self.method, self._key, self._x0).shapes
 
     def _first_state(self) -> Any:
         """The state before anything is told, where no program is needed for it; else None."""
         arguments = (self.method, self._key, self._x0)
-        return first_state(self._code, *arguments).of(*arguments) if own(self._code) else None
+        return first_state(*arguments).of(*arguments) if self._own else None
 
     def _noise_row(self) -> Any:
         """The shapes of one iteration's noise."""
-        return drawing(self._code).row(self.method, self._key, self._dim)
+        return DRAWING.row(self.method, self._key, self._dim)
 
     def _noise_shapes(self) -> Any:
         """The shapes of a window of noise."""
@@ -278,12 +274,12 @@ class Host:
     def _arguments(self, noise: Any, first: int, stop: int) -> tuple[Any, ...]:
         # A copy, because the program may still be reading it when the next tell writes.
         values, rows = self._values.copy(), (np.int32(first), np.int32(stop))
-        return (self._code, self.method, self.state, self._diverged, noise, values, *rows)
+        return (self._own, self.method, self.state, self._diverged, noise, values, *rows)
 
     def _refill(self) -> None:
         """Draw the noise of the present window."""
         first = np.int32(self.told - self.told % self.ahead)
-        self._drawn = drawing(self._code)(self.method, self._key, first, self._dim, self.ahead)
+        self._drawn = DRAWING(self.method, self._key, first, self._dim, self.ahead)
 
     def _run(self, first: int, stop: int) -> None:
         """Tell the values of these rows of the window."""

@@ -1,7 +1,7 @@
 """The random numbers of a method's next iterations, drawn many at once: whole numbers by NumPy, then XLA."""
 
 from concurrent.futures import Future
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import jax
@@ -12,7 +12,6 @@ from driftopt.drivers import one_kernel
 from driftopt.drivers.compiler_options import QUICKER, compiled_with
 from driftopt.drivers.whole_numbers import SplitProgram
 from driftopt.method import Method
-from driftopt.runtime.code_of_others import traced_for
 
 
 def draw(method: Method, key: Any, first: Any, dim: int, ahead: int) -> Any:
@@ -61,11 +60,10 @@ class _NoiseWindow:
 
 
 class Drawing:
-    """`draw` for methods with this code behind them, traced and compiled once for each structure."""
+    """`draw`, traced and compiled once for each structure of a method."""
 
-    def __init__(self, code: str):
-        self._draw, self._windows = traced_for(code, draw), dict[Any, _NoiseWindow]()
-        self._rows = dict[Any, Any]()
+    def __init__(self) -> None:
+        self._windows, self._rows = dict[Any, _NoiseWindow](), dict[Any, Any]()
 
     def row(self, method: Method, key: Any, dim: int) -> Any:
         """The shapes of one iteration's noise."""
@@ -75,7 +73,7 @@ class Drawing:
 
     def __call__(self, method: Method, key: Any, first: Any, dim: int, ahead: int) -> Any:
         if jax.config.jax_disable_jit:  # pyright: ignore[reportAttributeAccessIssue]
-            return self._draw(method, key, first, dim, ahead)
+            return draw(method, key, first, dim, ahead)
         return self._window(method, key, first, dim, ahead).draw(method, key, first)
 
     def _window(self, method: Method, key: Any, first: Any, dim: int, ahead: int) -> _NoiseWindow:
@@ -83,13 +81,10 @@ class Drawing:
         form = one_kernel.form((dim, ahead), arguments)
 
         def begun() -> _NoiseWindow:
-            program = jax.make_jaxpr(self._draw, static_argnums=(3, 4), return_shape=True)
+            program = jax.make_jaxpr(draw, static_argnums=(3, 4), return_shape=True)
             return _NoiseWindow(*program(*arguments, dim, ahead), ahead)
 
         return one_kernel.remembered(self._windows, form, begun)
 
 
-@cache
-def drawing(code: str) -> Drawing:
-    """The one for this code."""
-    return Drawing(code)
+DRAWING = Drawing()

@@ -17,7 +17,7 @@ from driftopt.drivers.plan import affordable
 from driftopt.method import Method, check_spacing
 from driftopt.oracle import Formula, Model, Observed, mean_over
 from driftopt.rng.seeds import method_key
-from driftopt.runtime.code_of_others import code_behind
+from driftopt.runtime.identity import ours
 from driftopt.space import Space
 from driftopt.space.bounds import Bounds
 
@@ -68,7 +68,7 @@ class ObservedHost:
         self.told, self.diverged = 0, False  # whether an answer could not be taken: a number would overflow
         with jax.enable_x64(True):
             self.method = with_precision(method, jnp.float64)
-            self._code = code_behind(self.method)
+            self._own = ours(self.method)
             self._key = method_key(seed)
             self._tell = _program(loss, model)
             # The first points do not depend on what ξ looks like; the state is made again when that is known.
@@ -106,7 +106,7 @@ class ObservedHost:
     def recommend(self) -> np.ndarray:
         """The decision to report."""
         with jax.enable_x64(True):
-            return np.asarray(reported(self._code, self.method, self.state))
+            return np.asarray(reported(self._own, self.method, self.state))
 
     def _begin(self, xi: Any) -> Any:
         taken = jnp.zeros((self.method.points(self._dim), self._most), bool)

@@ -77,6 +77,7 @@ def run(
     settle: int,
     width: int,
     times: int,
+    code: str,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """A trace's arrays: x, its objective, the queries spent, and the last two along the run."""
     numbers = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (len(seeds), width)), method)
@@ -87,7 +88,7 @@ def run(
     backend = jax.default_backend()
     work = times * budget * seeds.size * width * numbers_of_a_query(problems)
     quick = backend == "cpu" and work < QUICK
-    plan = ObservedPlan(dim, method.points(dim), most, budget, min(every, budget), settle, quick)
+    plan = ObservedPlan(dim, method.points(dim), most, budget, min(every, budget), settle, quick, code=code)
     program = partial(_compiled, backend, quick)
     arguments = jax.tree.map(np.asarray, (numbers, problems, run_words(seeds), start))
     x, curve, at = map(np.asarray, executable_cache.call(program, arguments, plan, results=3))
@@ -95,7 +96,7 @@ def run(
 
 
 @cache
-def _compiled(backend: str, quick: bool, code: str) -> Any:
+def _compiled(backend: str, quick: bool) -> Any:
     def lanes(method: Any, problems: Any, keys: Any, start: Any, plan: ObservedPlan) -> Any:
         run = partial(_run, start=start, plan=plan)
         run = _along(run, (0, None, None))  # configurations

@@ -26,7 +26,7 @@ from jax.sharding import SingleDeviceSharding
 
 from driftopt.drivers.compiler_options import OPTIONS, compiled_with
 from driftopt.drivers.pieces import in_pieces
-from driftopt.runtime import forks, jax_settings
+from driftopt.runtime import forks
 
 T = TypeVar("T")
 
@@ -68,8 +68,6 @@ _PLACING = threading.Lock()
 @cache
 def _place() -> SingleDeviceSharding:
     """A CPU client that does what it is given at once, or else JAX's own."""
-    if jax_settings.due_when_jax_is_loaded:
-        jax_settings.write_entries_whole()
     try:
         from jaxlib import xla_client
 

@@ -42,6 +42,7 @@ class RunPlan:
     single: bool  # whether every lane's batch is 1, and the program is made for that
     cpu: bool
     quick: bool  # whether the runs are so short that compiling takes longer
+    code: str = ""  # the hash of what others have written, where it is known: another one is traced again
 
     @classmethod
     def make(
@@ -85,6 +86,7 @@ class ObservedPlan:
     settle: int  # deployments that stand behind one answer
     quick: bool = False  # whether the runs are so short that compiling takes longer
     devices: int = 1
+    code: str = ""  # as in RunPlan
 
     @property
     def segments(self) -> int:

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from driftopt.drivers import one_kernel
-from driftopt.drivers.host import Host, own, reported
+from driftopt.drivers.host import Host, reported
 from driftopt.drivers.quick_calls import Views, called_once
 from driftopt.method import Method
 from driftopt.rng.seeds import wrapped
@@ -66,7 +66,7 @@ class QuickHost(Host):
         points = jax.ShapeDtypeStruct((count, self._dim), jnp.float64)
         state, noise = self._state_shapes(), self._noise_row()
         keys = tuple(map(_is_key, jax.tree.leaves(noise)))
-        self._forms = _Forms(_form((self.method, state, points)), jax.tree.structure(noise), keys, self._code)
+        self._forms = _Forms(_form((self.method, state, points)), jax.tree.structure(noise), keys, self._own)
         packed, letter = np.empty(self._forms.packed.size), np.empty(count + 1)
         window = _bare(self._noise_shapes())
         # It compiles longest: all else is done meanwhile.
@@ -205,13 +205,13 @@ def _pack(tree: Any) -> Any:
 
 class _Forms(NamedTuple):
     """What the programs are made for: a packed state, the structure of the noise and which of its leaves are
-    keys, the code of the method.
+    keys, and whether all code behind the method is driftopt's own.
     """
 
     packed: _Form
     noise: Any
     keys: tuple[bool, ...]
-    code: str
+    own: bool
 
 
 def _bare(noise: Any) -> list[Any]:
@@ -233,14 +233,14 @@ def _row(forms: _Forms, window: Sequence[Any], index: Any) -> Any:
     return jax.tree.unflatten(forms.noise, [wrapped(leaf) if key else leaf for leaf, key in pairs])
 
 
-@partial(one_kernel.Program, as_one=lambda forms: own(forms.code))
+@partial(one_kernel.Program, as_one=lambda forms: forms.own)
 def _first(forms: _Forms, method: Method, key: Any, x0: Any, *window: Any) -> Any:
     """The state before the first query, and its points."""
     state = method.init(key, x0)
     return _pack((method, state, method.ask(state, _row(forms, window, 0))))
 
 
-@partial(one_kernel.Program, as_one=lambda forms: own(forms.code))
+@partial(one_kernel.Program, as_one=lambda forms: forms.own)
 def _tell(forms: _Forms, packed: Any, letter: Any, *window: Any) -> Any:
     """An iteration's values in, and the points of the next."""
     method, state, _ = _unpack(forms.packed, packed)
@@ -249,8 +249,8 @@ def _tell(forms: _Forms, packed: Any, letter: Any, *window: Any) -> Any:
     return _pack((method, state, method.ask(state, _row(forms, window, now + 1))))
 
 
-@partial(one_kernel.Program, as_one=lambda forms: own(forms.code))
+@partial(one_kernel.Program, as_one=lambda forms: forms.own)
 def _recommend(forms: _Forms, packed: Any) -> Any:
     """The decision to report."""
     method, state, _ = _unpack(forms.packed, packed)
-    return reported(forms.code, method, state)
+    return reported(forms.own, method, state)

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import jax
@@ -130,13 +130,15 @@ def simulate_lanes(
     settle: int,
     devices: int,
     times: int = 1,
+    code: str = "",
 ) -> Trace:
     """`simulate_many` of a Method on no more than so many devices.
 
     Args:
-        method: as there; the others too, but for these two.
+        method: as there; the others too, except these three.
         devices: among how many the lanes are divided at most.
         times: how often the program will be used: for many short calls, too, better code pays.
+        code: the hash of what others have written: under another one the program is traced again.
     """
     check_method(method)
     together, instances = check_stack(problems).together, problems.count
@@ -151,7 +153,7 @@ def simulate_lanes(
     if observed_loop.needed(method, together, settle):
         trace = Trace(
             *observed_loop.run(
-                method, together, own, start, budget, evaluate_every, dim, settle, width, times
+                method, together, own, start, budget, evaluate_every, dim, settle, width, times, code
             )
         )
         _warn_of_standstill(method, begun, trace)
@@ -161,6 +163,7 @@ def simulate_lanes(
     rows = budget // points
     lanes = (instances, own.shape[1], width)
     plan = RunPlan.make(method, together, rows, evaluate_every, dim, lanes, devices, times)
+    plan = replace(plan, code=code)
     runs = program(method.in_numbers(), together, own, start, plan)
     x, curve = (np.asarray(a)[..., :width] for a in runs)
 

@@ -16,8 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from driftopt import checks
-from driftopt.packages import MissingPackage
-from driftopt.runtime.libraries import installed_version
+from driftopt.packages import MissingPackage, installed_version
 
 EXTRA = "peers"  # of driftopt's own: it brings all of these libraries
 

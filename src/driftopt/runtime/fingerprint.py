@@ -2,7 +2,6 @@
 
 import functools
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +42,7 @@ COVERED = (
 def digest_of(*parts: Any) -> str:
     """The SHA-256 of pytrees, settings and numbers: their data and structure, and driftopt's own code.
 
-    Code of others is not in it: see `traced_code` and `reachable_code`.
+    Code of others is not in it: see `identity`.
     """
     found: list[str | bytes] = [code_version()]
     for part in parts:
@@ -56,14 +55,6 @@ def digest_of(*parts: Any) -> str:
             else:
                 found += [f"{array.dtype}{array.shape}", np.ascontiguousarray(array).tobytes()]
     return hashed(*found).hex()
-
-
-def nodes(structure: Any) -> Iterator[tuple[type, Any]]:
-    """The classes within a pytree's structure, each with its static part."""
-    if (data := structure.node_data()) is not None:
-        yield data
-        for child in structure.children():
-            yield from nodes(child)
 
 
 @functools.cache

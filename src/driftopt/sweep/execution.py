@@ -10,7 +10,7 @@ from driftopt.sweep.kept_parts import Arrays, Store
 from driftopt.sweep.parts import Part
 from driftopt.sweep.progress import SweepProgress
 from driftopt.sweep.reuse import each_sweep_says_it
-from driftopt.sweep.same_code import Asker, run_task
+from driftopt.sweep.same_code import origin, run_task
 from driftopt.sweep.workers import workers_of
 
 IN_FLIGHT = 64  # parts handed to an executor at once, or two for each worker where these are more
@@ -117,7 +117,7 @@ def _submit(
     """A window of tasks in flight, taken by whoever is free; results are kept as they come."""
     waiting = list(reversed(tasks))
     running: dict[Future[Arrays], int] = {}
-    asker = None if isinstance(executor, ThreadPoolExecutor) else Asker()  # threads have our own code
+    processes = not isinstance(executor, ThreadPoolExecutor)  # threads have our own code
     try:
         while waiting or running:
             several = max(IN_FLIGHT, 2 * (workers_of(executor) or 0))
@@ -125,7 +125,7 @@ def _submit(
                 i, task = waiting.pop()
                 if elsewhere(i):
                     continue
-                running[executor.submit(run_task, task, asker and asker.origin(task))] = i
+                running[executor.submit(run_task, task, origin(task) if processes else None)] = i
             for future in wait(running, return_when=FIRST_COMPLETED).done if running else ():
                 finish(running[future], future.result())
                 del running[future]

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from typing import Any
 
 import jax
@@ -15,9 +16,8 @@ from driftopt.methods.grids import Grid
 from driftopt.outside.contract import Answer, Diverged, Outside, Spent, World, libraries_of
 from driftopt.problem import Problem
 from driftopt.rng.seeds import as_key, query_key, run_keys
-from driftopt.runtime.code_of_others import code_behind, traced_for
 from driftopt.runtime.fingerprint import digest_of
-from driftopt.runtime.reachable_code import Reached, reach
+from driftopt.runtime.identity import Identity, of_python, of_trace, ours
 from driftopt.sweep.kept_parts import Arrays
 from driftopt.sweep.task import RunSettings, Task
 
@@ -48,7 +48,7 @@ class SearchPlace(ABC):
 
     @property
     @abstractmethod
-    def code(self) -> Reached:
+    def code(self) -> Identity:
         """The hash of what the answers depend on."""
 
     @property
@@ -74,7 +74,7 @@ class SimulatedPlace(SearchPlace):
 
     def answer(self, seed: int, settle: int) -> Answer:
         problem = jax.tree.map(jnp.asarray, self.problem)
-        program = jax.jit(traced_for(code_behind(problem), _answers), static_argnames="settle")
+        program, _ = _programs(self.code.digest)
         _, oracle = run_keys(as_key(seed))
         world, spent = problem.begin(query_key(oracle, BEGIN)), 0
 
@@ -92,15 +92,33 @@ class SimulatedPlace(SearchPlace):
         return values
 
     def judge(self, seed: int, x: np.ndarray) -> np.ndarray:
-        objectives = jax.jit(traced_for(code_behind(self.problem), _objectives))
+        _, objectives = _programs(self.code.digest)
         with np.errstate(over="ignore"):
             values = np.asarray(objectives(self.problem, x.astype(np.float32)), float)
         sound = (np.abs(x) <= farthest(jnp.float32)).all(axis=1) & np.isfinite(values)
         return np.where(sound, values, np.inf)
 
     @property
-    def code(self) -> Reached:
-        return reach(type(self.problem))
+    def code(self) -> Identity:
+        return self._code
+
+    @cached_property
+    def _code(self) -> Identity:
+        if ours(self.problem):
+            return Identity("")
+        points = jnp.zeros((BLOCK, self.x0.size), jnp.float32)
+
+        def all_of_it(problem: Problem, oracle: Array) -> Any:
+            world = problem.begin(query_key(oracle, BEGIN))
+            return world, _answers(problem, world, oracle, 0, points, BLOCK, 1), _objectives(problem, points)
+
+        return of_trace(jax.make_jaxpr(all_of_it)(self.problem, run_keys(as_key(0))[1]))
+
+
+@cache
+def _programs(code: str) -> tuple[Any, Any]:
+    """The compiled answers and objectives: traced again where the code behind a problem is another."""
+    return jax.jit(partial(_answers), static_argnames="settle"), jax.jit(partial(_objectives))
 
 
 def _answers(
@@ -162,14 +180,13 @@ class OutsideRuns(Task):
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        return self._code.unseen if self.settings.version is None else ()
+        return self._code.unknown if self.settings.version is None else ()
 
-    @property
-    def _code(self) -> Reached:
-        rest = reach(self.searches)
-        codes = [place.code for place in self.places]
-        unseen = [name for one in (rest, *codes) for name in one.unseen]
-        return Reached("".join(one.digest for one in (rest, *codes)), tuple(dict.fromkeys(unseen)))
+    @cached_property
+    def _code(self) -> Identity:
+        found = [of_python(self.searches), *(place.code for place in self.places)]
+        unknown = dict.fromkeys(name for one in found for name in one.unknown)
+        return Identity("".join(one.digest for one in found), tuple(unknown))
 
     def run(self) -> Arrays:
         dim, s = self.places[0].x0.size, self.settings

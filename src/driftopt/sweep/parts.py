@@ -18,12 +18,10 @@ from driftopt.methods.grids import Grid
 from driftopt.outside.contract import Outside
 from driftopt.problem import Problem
 from driftopt.rng.seeds import as_key, lane_seed
-from driftopt.runtime.code_of_others import code_named, ours
 from driftopt.runtime.executable_cache import traced
 from driftopt.runtime.fingerprint import digest_of
 from driftopt.runtime.hashing import hashed
-from driftopt.runtime.reachable_code import Reached
-from driftopt.runtime.traced_code import trace_hash
+from driftopt.runtime.identity import Identity, of_trace, ours
 from driftopt.sweep.kept_parts import Arrays
 from driftopt.sweep.outside_runs import OutsideRuns, SimulatedPlace, searches
 from driftopt.sweep.task import RunSettings, Task
@@ -102,7 +100,7 @@ class Simulated(Source):
         self.problems = [jax.tree.map(np.asarray, problem) for problem in problems]
         self.stacked = stack(list(problems)).on_host()
         self.dim = int(jax.eval_shape(lambda p: p.x0, self.problems[0]).shape[0])
-        self._codes: dict[Any, Reached] = {}
+        self._codes: dict[Any, Identity] = {}
         self._last: tuple[Grid, tuple[int, ...], Any] | None = None
 
     def task(
@@ -139,11 +137,11 @@ class Simulated(Source):
             self._last = (grid, row, jax.tree.map(np.asarray, grid.stacked(row)))
         return self._last[2]
 
-    def _code(self, method: Method, settings: RunSettings) -> Reached:
+    def _code(self, method: Method, settings: RunSettings) -> Identity:
         """The code behind one run of the method; driftopt's own is in every key already."""
         problem = self.problems[0]
         if ours((method, problem)):
-            return Reached("")
+            return Identity("")
         kind = type(method) if ours(method) else jax.tree.structure(method)
         if (kind, settings) not in self._codes:
             self._codes[kind, settings] = _traced(method, problem, settings)
@@ -171,7 +169,7 @@ class Simulation(Task):
     problems: Stack
     seeds: tuple[tuple[int, ...], ...]  # a row for each instance
     settings: RunSettings
-    code: Reached
+    code: Identity
     unit: Unit
     any_batch: bool = False  # whether parts of other batches use the same program
 
@@ -185,7 +183,7 @@ class Simulation(Task):
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        return self.code.unseen if self.settings.version is None else ()
+        return self.code.unknown if self.settings.version is None else ()
 
     @property
     def program(self) -> Any:
@@ -210,15 +208,15 @@ class Simulation(Task):
         accelerator = jax.default_backend() != "cpu"
         before = any_batch.set(self.any_batch)
         try:
-            with code_named(self.code.digest):
-                trace = simulate_lanes(
-                    method,
-                    problems,
-                    seeds=[[self.seeds[k][i] for i in seeds] for k in instances],
-                    devices=jax.local_device_count() if accelerator else 1,
-                    times=self.unit.count,
-                    **_given(s),
-                )
+            trace = simulate_lanes(
+                method,
+                problems,
+                seeds=[[self.seeds[k][i] for i in seeds] for k in instances],
+                devices=jax.local_device_count() if accelerator else 1,
+                times=self.unit.count,
+                code=self.code.digest,
+                **_given(s),
+            )
         finally:
             any_batch.reset(before)
         result = {
@@ -245,13 +243,13 @@ def _state_size(structure: Any) -> int:
     return 0
 
 
-def _traced(method: Method, problem: Problem, settings: RunSettings) -> Reached:
+def _traced(method: Method, problem: Problem, settings: RunSettings) -> Identity:
     """The hash of what a run of the method computes, and of what is measured at its end."""
-    found = [trace_hash(traced(lambda: simulate(method, problem, **_given(settings))))]
+    found = [of_trace(traced(lambda: simulate(method, problem, **_given(settings))))]
     if settings.metrics:
-        found.append(trace_hash(jax.make_jaxpr(lambda p: p.metrics(p.x0))(problem)))
-    return Reached(
-        hashed(*(one.digest for one in found)).hex(), tuple(name for one in found for name in one.unseen)
+        found.append(of_trace(jax.make_jaxpr(lambda p: p.metrics(p.x0))(problem)))
+    return Identity(
+        hashed(*(one.digest for one in found)).hex(), tuple(name for one in found for name in one.unknown)
     )
 
 

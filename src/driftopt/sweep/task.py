@@ -36,11 +36,6 @@ class Task(ABC):
         """What the result may depend on and the key cannot know; with any, no kept result is used."""
 
     @property
-    def by_name(self) -> tuple[Any, ...]:
-        """Code of others that goes to a worker as a name of the registry, where it is looked up anew."""
-        return ()
-
-    @property
     def libraries(self) -> dict[str, str]:
         """The versions of further libraries that it runs: a worker must have the same."""
         return {}
