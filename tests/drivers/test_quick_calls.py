@@ -12,6 +12,7 @@ from driftopt import methods
 from driftopt.drivers import one_kernel, quick_calls
 from driftopt.drivers.quick_calls import Views, called_once
 from driftopt.drivers.quick_host import QuickHost
+from driftopt.runtime import private_jax
 
 
 def here(*arrays):
@@ -44,7 +45,7 @@ def test_where_jax_has_more_to_do_it_is_called(fun):
     x, y = here([0, 1, 2], [3, 4, 5])
     program = compiled(fun, x, y)
     quick = called_once(program, x, y)
-    assert quick is program._call
+    assert quick is program
     jax.tree.map(np.testing.assert_array_equal, quick(x, y), fun(x, y))
 
 
@@ -61,7 +62,7 @@ def test_a_version_without_that_way_is_called_as_always(error, monkeypatch):
     def missing(program, count):
         raise error("not in this version")
 
-    monkeypatch.setattr(quick_calls, "_straight", missing)
+    monkeypatch.setattr(private_jax, "straight_call", missing)
     (x,) = here([0, 1, 2])
     program = compiled(lambda x: x + 1, x)
     np.testing.assert_array_equal(called_once(program, x)(x), [1, 2, 3])

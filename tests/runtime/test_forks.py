@@ -2,8 +2,12 @@
 
 import subprocess
 import sys
+from types import ModuleType
 
+import jax
 import pytest
+
+from driftopt.runtime import private_jax
 
 ENTRIES = {
     "minimize": "driftopt.minimize(noisy, [0.0], budget=2, radius=0.1, rng=0)",
@@ -135,3 +139,13 @@ def test_forked_workers_of_a_sweep_say_so():
     assert done.returncode == 1, done.stderr
     assert "ForkedProcess: this process was forked after JAX had started" in done.stderr
     assert "get_context('spawn')" in done.stderr
+
+
+def test_where_jax_does_not_say_whether_it_has_started_a_loaded_one_counts(monkeypatch):
+    jax.devices()
+    monkeypatch.setattr(private_jax, "_own_client", False)
+    assert private_jax.backends_started()
+    monkeypatch.setitem(sys.modules, "jax._src.xla_bridge", ModuleType("another"))
+    assert private_jax.backends_started()
+    monkeypatch.delitem(sys.modules, "jax")
+    assert not private_jax.backends_started()

@@ -26,7 +26,7 @@ from jax.sharding import SingleDeviceSharding
 
 from driftopt.drivers.compiler_options import OPTIONS, compiled_with
 from driftopt.drivers.pieces import in_pieces
-from driftopt.runtime import forks
+from driftopt.runtime import private_jax
 
 T = TypeVar("T")
 
@@ -67,15 +67,7 @@ _PLACING = threading.Lock()
 
 @cache
 def _place() -> SingleDeviceSharding:
-    """A CPU client that does what it is given at once, or else JAX's own."""
-    try:
-        from jaxlib import xla_client
-
-        forks.note_own_client()
-        device = xla_client.make_cpu_client(asynchronous=False).local_devices()[0]
-    except (ImportError, AttributeError, TypeError, RuntimeError):
-        device = jax.local_devices(backend="cpu")[0]
-    return SingleDeviceSharding(device)
+    return SingleDeviceSharding(private_jax.synchronous_cpu())
 
 
 def put(tree: Any) -> Any:

@@ -1,8 +1,7 @@
 """Calls of a small compiled program, and looks at what it gives, past JAX's own ways, which take longer.
 
 For a program of some hundred numbers, JAX's call looks at the kind of each argument, and NumPy's view of what
-comes back is made anew each time: both together take as long as the program itself. What is used instead is
-what JAX itself calls in the end; where an installed version has it otherwise, JAX's own ways serve.
+comes back is made again each time: both together take as long as the program itself.
 """
 
 import ctypes
@@ -10,43 +9,24 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import jax
 import numpy as np
+
+from driftopt.runtime import private_jax
 
 KEPT = 64  # views of memory: an allocator hands out few places again and again
 
 
 def called_once(program: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
-    """A compiled program of arrays at `place()` that gives one array, by the shortest way that works.
-
-    The first call also makes JAX's own way past its frame of Python.
-    """
+    """The shortest way that works to call a compiled program of arrays at `place()` that gives one array."""
     expected = program(*arguments)
     with suppress(AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
         # Where JAX has it otherwise, one of these tells.
-        straight = _straight(program, len(arguments))
+        straight = private_jax.straight_call(program, len(arguments))
         # Of an argument elsewhere, which JAX would move first, XLA writes an error to the terminal.
         there = all(argument.devices() == expected.devices() for argument in arguments)
         if straight is not None and there and _same(straight(*arguments), expected):
             return straight
-    return getattr(program, "_call", None) or program
-
-
-def _straight(program: Any, count: int) -> Callable[..., Any] | None:
-    """The program given to XLA as it is; None where JAX has something to do before or after."""
-    launch = program._executable.unsafe_call
-    effects = launch.ordered_effects or launch.has_unordered_effects or launch.has_host_callbacks
-    whole = len(launch.kept_var_idx) == count and not launch.mut and not program._params.const_args
-    watched = jax.config.jax_debug_nans or jax.config.jax_debug_infs  # pyright: ignore[reportAttributeAccessIssue]
-    if effects or watched or not whole:
-        return None
-    execute, (handler,) = launch.xla_executable.execute_sharded, launch.out_handler.handlers
-    handlers = [handler]
-
-    def straight(*arguments: Any, held: Any = program) -> Any:  # as long as this may be called
-        return execute(arguments).consume_with_handlers(handlers)[0]
-
-    return straight
+    return program
 
 
 def _same(found: Any, expected: Any) -> bool:

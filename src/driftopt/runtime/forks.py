@@ -1,13 +1,13 @@
-"""Whether this process was forked from one in which JAX had started: then JAX would wait for ever.
+"""Whether this process was forked from one in which JAX had started: then JAX would hang.
 
-A fork copies memory but no threads, so that whoever waits for one of JAX's threads in the child never wakes.
+A fork copies memory but no threads, so a child that waits for one of JAX's threads never wakes.
 """
 
 import os
-import sys
+
+from driftopt.runtime.private_jax import backends_started
 
 _inherited = False  # JAX had started in the process that this one was forked from
-_own_client = False  # a client of JAX was started beside those that JAX knows of
 
 
 class ForkedProcess(RuntimeError):
@@ -24,17 +24,9 @@ def refuse_after_fork() -> None:
         )
 
 
-def note_own_client() -> None:
-    """A client of JAX has been started that its list of backends does not have: it too has threads."""
-    global _own_client
-    _own_client = True
-
-
 def _in_child() -> None:
     global _inherited
-    bridge = sys.modules.get("jax._src.xla_bridge")
-    started = getattr(bridge, "backends_are_initialized", None)
-    _inherited = _inherited or _own_client or (started is not None and started())
+    _inherited = _inherited or backends_started()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
