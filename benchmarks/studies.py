@@ -31,13 +31,10 @@ def rows() -> Iterator[dict[str, Any]]:
                 ">= 3x less",
                 theirs / ours >= 3,
             )
-        whole, kept, said, late = _replay(f"sqlite:///{folder}/long.db", LONG)
-        what = f"study: open {LONG:,} answers"
-        beside = f"replayed from the log, once, {whole:.1f} s"
-        yield row(what, f"{kept:.3f} s", beside, whole / kept, "<= 1 s", kept <= 1)
+        whole, said, late = _replay(f"sqlite:///{folder}/long.db", LONG)
         what = f"study: replay {LONG:,} answers"
         yield row(what, f"{whole:.1f} s", said, None, "<= 10 s", whole <= 10)
-        _, _, _, early = _replay(f"sqlite:///{folder}/short.db", SHORT)
+        _, _, early = _replay(f"sqlite:///{folder}/short.db", SHORT)
         what = f"study: ask + tell after {LONG:,} answers"
         said = f"after {SHORT} answers {early * 1e3:.2f} ms"
         yield row(what, f"{late * 1e3:.2f} ms", said, late / early, "<= 2x", late / early <= 2)
@@ -87,11 +84,10 @@ def _optuna(url: str) -> float:
     return seconds
 
 
-def _replay(url: str, count: int) -> tuple[float, float, str, float]:
+def _replay(url: str, count: int) -> tuple[float, str, float]:
     """A log written in bulk with the points that the method would have asked: opened, then gone on with.
 
-    Seconds to open it for the first time, and again with the checkpoint that this leaves; what is to be said
-    of it, and seconds for an ask and a tell.
+    Returns the seconds to open it, what is to be said of it, and seconds for an ask and a tell.
     """
     from driftopt.study.method_state import MethodState
 
@@ -104,13 +100,11 @@ def _replay(url: str, count: int) -> tuple[float, float, str, float]:
     _write_log(study, values, state.before)
     expected = state.recommendation()
     study.close()
-    seconds: list[float] = []
-    for _ in range(2):
-        began = time.perf_counter()
-        again = Study.open(url, "a")
-        found = again.recommend()
-        seconds.append(time.perf_counter() - began)
-        check(found.iterations == count // 2 and np.array_equal(found.x, expected), "the replay differs")
+    began = time.perf_counter()
+    again = Study.open(url, "a")
+    found = again.recommend()
+    seconds = time.perf_counter() - began
+    check(found.iterations == count // 2 and np.array_equal(found.x, expected), "the replay differs")
     size = Path(sa.make_url(url).database or "").stat().st_size / 2**20
 
     def step() -> None:
@@ -119,7 +113,7 @@ def _replay(url: str, count: int) -> tuple[float, float, str, float]:
 
     each = _timed(step)
     again.close()
-    return seconds[0], seconds[1], f"log of {size:.0f} MiB; identical to the bit", each
+    return seconds, f"log of {size:.0f} MiB; identical to the bit", each
 
 
 def _write_log(study: Study, values: np.ndarray, last: np.ndarray | None) -> None:

@@ -75,13 +75,9 @@ def ask_together(session: Session, questions: Sequence[Question]) -> list[Trial 
 
     From the first on for which the method must compute something: None. These are to be asked anew.
     """
-    tried = False
 
     def work(log: Writer) -> list[Trial | Exception | None]:
-        nonlocal tried
-        if tried:  # an attempt that was not committed
-            session.begin_anew()
-        tried, outcomes = True, list[Trial | Exception | None]()
+        outcomes = list[Trial | Exception | None]()
         for question in questions:
             rows = log.appended
             try:
@@ -95,11 +91,7 @@ def ask_together(session: Session, questions: Sequence[Question]) -> list[Trial 
             outcomes.append(outcome)
         return outcomes + [None] * (len(questions) - len(outcomes))
 
-    try:
-        return session.write(work, again=all(question.request is not None for question in questions))
-    except BaseException:
-        session.begin_anew()
-        raise
+    return session.write(work, again=all(question.request is not None for question in questions))
 
 
 def _in_turn(session: Session, log: Writer, question: Question) -> Trial | None:
@@ -150,7 +142,7 @@ def _trial(session: Session, log: Writer, id: int) -> Trial:
 
 
 def _needed(session: Session, iteration: int, draw: int | None) -> Needed:
-    return Needed(session.progress.restarts, session.progress.steps_in_all, iteration, draw)
+    return Needed(session.progress.restarts, len(session.progress.steps), iteration, draw)
 
 
 def _compute(session: Session, needed: Needed) -> Computed:

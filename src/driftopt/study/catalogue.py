@@ -107,9 +107,13 @@ def load(
     no_token(url, token)
     found = log_file.read(file)
     new = str(checks.text("name", found.name if name is None else name))
-    with closing(Database(url)) as database:
+    database = Database(url)
+    try:
         add(database, new, found)
-    return Study.open(url, new)
+        return Study.open(database, new)
+    except BaseException:
+        database.close()
+        raise
 
 
 def add(database: Database, name: str, found: log_file.LogFile, key: str | None = None) -> None:

@@ -12,7 +12,7 @@ from driftopt.answers.limits import checked
 from driftopt.space import Space
 from driftopt.study import approach
 from driftopt.study.max_change import check_radius, widest_radius
-from driftopt.study.spec import Spec, planned
+from driftopt.study.spec import Spec, check_size, planned
 
 MOST_PARALLEL = 1000
 _MOST_NUMBERS = 2_000_000  # of an iteration, all of whose points are in one row of the log
@@ -72,6 +72,7 @@ def specify(
             f"an iteration of {name} has {points} points of {space.dim} coordinates, more than "
             f"{_MOST_NUMBERS:,} numbers: lower parallel or directions, or choose auto"
         )
+    check_size(points, repeats)
     if 0 < reserve < 2 * held:
         way = "" if limit is None else ", way not counted"
         raise ValueError(

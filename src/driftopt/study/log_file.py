@@ -1,12 +1,37 @@
 """A study's whole log as plain data for a JSON file, and back; a changed file is seen by its checksum."""
 
 import json
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from driftopt.study.log import Asked, Happened, Mark, Opened, Row, chained, checksum_of
-from driftopt.study.spec import Spec
+import numpy as np
+
+from driftopt import checks
+from driftopt.answers import Answer, beside, limits
+from driftopt.answers.answers import DIRECTIONS
+from driftopt.plugins import OWN
+from driftopt.report.escaping import one_line
+from driftopt.space import Space
+from driftopt.study.errors import StudyError
+from driftopt.study.log import (
+    Asked,
+    Happened,
+    Mark,
+    Opened,
+    Row,
+    chained,
+    checksum_of,
+    stored,
+    vector_as_json,
+    vector_from_json,
+)
+from driftopt.study.progress import Progress
+from driftopt.study.spec import Spec, check_size
+from driftopt.study.telling import LONGEST_REASON
+from driftopt.study.trial import AMENDMENTS, ANSWERS, KINDS
 
 _KINDS: dict[str, Any] = {"opened": Opened, "asked": Asked, "happened": Happened}
 _WRONG = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
@@ -48,25 +73,245 @@ def parts(path: Path) -> dict[str, Any]:
 
 
 def from_data(what: str, whole: Mapping[str, Any]) -> LogFile:
-    """The study in the data of such a file; `what` names it in a refusal."""
+    """The study in the data of such a file, every part checked; `what` names it in a refusal."""
     try:
         log = whole["log"]
-        name, created_at, spec = whole["study"], log["created_at"], Spec.from_json(json.dumps(whole["spec"]))
+        name = str(checks.text("the study's name", whole["study"]))
+        created_at, spec = log["created_at"], Spec.from_json(json.dumps(whole["spec"]))
         rows: list[Row] = [_KINDS[kind](*fields) for kind, *fields in log["rows"]]
         unchanged = as_data(name, created_at, spec, rows)["checksum"] == log["checksum"]
     except _WRONG as error:
         raise _foreign(what, error) from None
     if not unchanged:
         raise ValueError(f"{what} is not as `export` wrote it: export the study again")
+    try:
+        _check_time("created_at", created_at)
+        _check_spec(spec)
+        _check_rows(spec, rows)
+    except (*_WRONG, OverflowError, StudyError) as error:
+        raise ValueError(f"{what} holds what no study can hold: {_shown(error)}") from None
     return LogFile(name, created_at, spec, rows)
 
 
+def _shown(error: Exception) -> str:
+    """An error on one line without control characters: parts of the file are in it."""
+    return one_line(str(error))[:400]
+
+
+def _check_time(name: str, at: Any) -> None:
+    if type(at) is not float or not math.isfinite(at):
+        raise ValueError(f"{name} must be a finite number of seconds, got {checks.brief(at)}")
+
+
+def _check_spec(spec: Spec) -> None:
+    """Every field as `Study.create` would have written it."""
+    from driftopt import methods  # JAX: only here
+    from driftopt.rng.seeds import as_seed
+
+    space = Space.build(spec.x0, names=spec.names, bounds=spec.bounds, **spec.steps)
+    provider = str(checks.text("provider", spec.provider))
+    for name, number in checks.table("params", spec.params).items():
+        checks.text("each of params", name)
+        if isinstance(number, str):
+            checks.text(f"params[{name!r}]", number)
+        elif number is not None:
+            checks.finite(f"params[{name!r}]", checks.number(f"params[{name!r}]", number))
+    points, repeats = checks.one_count("points", spec.points), checks.one_count("repeats", spec.repeats)
+    if provider == OWN:
+        built: Any = methods.get(spec.method, **spec.params)
+        if (built.points(space.dim), int(built.batch)) != (points, repeats):
+            raise ValueError(f"points and repeats are not those of {spec.method}: {points} and {repeats}")
+    check_size(points, repeats)
+
+    def maybe(check: Callable[[str, Any], Any], name: str) -> Any:
+        value = getattr(spec, name)
+        return None if value is None else check(name, value)
+
+    checked = replace(
+        spec,
+        x0=space.start.tolist(),
+        names=list(space.names),
+        method=str(checks.text("method", spec.method)),
+        budget=checks.one_count("budget", spec.budget),
+        direction=checks.choice("direction", spec.direction, DIRECTIONS),
+        seed=as_seed(checks.seed("seed", spec.seed)),
+        parallel=checks.one_count("parallel", spec.parallel),
+        lease=maybe(checks.one_positive, "lease"),
+        max_failures=checks.one_count("max_failures", spec.max_failures),
+        tolerance=checks.one_positive("tolerance", spec.tolerance),
+        max_change=maybe(checks.one_positive, "max_change"),
+        control_every=maybe(checks.one_count, "control_every"),
+        reserve=checks.whole("reserve", spec.reserve),
+        radius=checks.one_positive("radius", spec.radius),
+        reach=maybe(checks.one_positive, "reach"),
+        points=points,
+        repeats=repeats,
+        provider=provider,
+        guard=maybe(checks.one_positive, "guard"),
+        begun=None if spec.begun is None else checks.vector("begun", spec.begun, space.dim).tolist(),
+        settle=checks.one_count("settle", spec.settle),
+        covariates=list(beside.names("covariates", spec.covariates)),
+        limits=limits.checked(spec.limits),
+        relative_to_control=checks.flag("relative_to_control", spec.relative_to_control),
+        precision=checks.flag("precision", spec.precision),
+    )
+    if checked.as_json() != spec.as_json():
+        raise ValueError("its specification is not written as driftopt writes it")
+
+
+def _check_rows(spec: Spec, rows: Sequence[Row]) -> None:
+    """Every field of every row as the door would have let it in, and rows that follow from each other."""
+    trials: dict[int, tuple[Asked, list[str]]] = {}  # and the kinds of what happened to each
+    last: Opened | None = None
+    budget = spec.budget
+    for number, row in enumerate(rows, start=1):
+        try:
+            if type(row.row) is not int or row.row != number:
+                raise ValueError(f"its number is {checks.brief(row.row)}")
+            match row:
+                case Opened():
+                    _check_opened(spec, row, last)
+                    last = row
+                case Asked():
+                    _check_asked(spec, row, last)
+                    if row.id in trials:
+                        raise ValueError(f"trial {row.id} was handed out before")
+                    trials[row.id] = row, []
+                case Happened() if row.trial_id is None:
+                    budget = _check_of_study(row, budget)
+                case Happened():
+                    asked, kinds = trials[_id("trial_id", row.trial_id)]
+                    _check_happened(spec, row, asked, kinds)
+                    kinds.append(row.kind)
+        except (*_WRONG, OverflowError) as error:
+            raise ValueError(
+                f"row {number}: {error!r:.80}" if isinstance(error, LookupError) else f"row {number}: {error}"
+            ) from None
+    Progress(spec, Mark(0, "")).of(rows)
+    if len(trials) > budget:
+        raise ValueError(f"{len(trials)} deployments were handed out, and the budget is {budget}")
+
+
+def _check_opened(spec: Spec, row: Opened, last: Opened | None) -> None:
+    where = _whole("iteration", row.iteration), _whole("draw", row.draw)
+    if where not in (
+        [(0, 0)] if last is None else [(last.iteration + 1, 0), (last.iteration, last.draw + 1)]
+    ):
+        raise ValueError(f"iteration {row.iteration}, draw {row.draw} does not come next")
+    if (_whole("count", row.count), _whole("repeats", row.repeats)) != (spec.points, spec.repeats):
+        raise ValueError("its points are not as many as the specification says")
+    _check_vector("points", row.points, (spec.points, spec.dim))
+    _check_time("opened_at", row.opened_at)
+
+
+def _check_asked(spec: Spec, row: Asked, last: Opened | None) -> None:
+    _id("id", row.id)
+    kind = checks.choice("kind", row.kind, KINDS)
+    place = [_whole(name, getattr(row, name)) for name in ("iteration", "draw", "point", "sample")]
+    if kind == "method":
+        if last is None or place[:2] != [last.iteration, last.draw]:
+            raise ValueError(f"iteration {row.iteration}, draw {row.draw} is not open")
+        if row.point >= spec.points or row.sample >= spec.repeats:
+            raise ValueError(f"point {row.point}, sample {row.sample} is none of the iteration's")
+    elif row.sample > 1:
+        raise ValueError(f"sample must be 0 or 1, got {row.sample}")
+    _check_vector("x", row.x, (spec.dim,))
+    checks.text("holder", row.holder)
+    _check_time("asked_at", row.asked_at)
+    if row.expires_at is not None:
+        _check_time("expires_at", row.expires_at)
+
+
+def _check_of_study(row: Happened, budget: int) -> int:
+    """Returns the budget from there on."""
+    checks.choice("kind", row.kind, ("extended", "stopped", "resumed"))
+    _check_words(row)
+    if any(part is not None for part in (row.sem, row.x_deployed, row.beside)):
+        raise ValueError(f"{row.kind} is said of the study, and has no answer")
+    if row.kind != "extended":
+        if row.value is not None:
+            raise ValueError(f"{row.kind} has no value")
+        return budget
+    _check_real("value", row.value)
+    if (more := checks.one_count("value", row.value)) <= budget:
+        raise ValueError(f"the study is extended to {more}, and has {budget} already")
+    return more
+
+
+def _check_happened(spec: Spec, row: Happened, asked: Asked, before: Sequence[str]) -> None:
+    checks.choice("kind", row.kind, (*ANSWERS, *AMENDMENTS, "expired", "superseded"))
+    _check_words(row)
+    answered = any(kind in ANSWERS for kind in before)
+    if answered if row.kind in ANSWERS else row.kind in AMENDMENTS and not answered:
+        raise ValueError(f"trial {asked.id} cannot be {row.kind} after {', '.join(before) or 'nothing'}")
+    _check_parts(spec, row)
+    if row.value is None and row.kind in ("complete", "late", "held", "corrected", "accepted", "doubted"):
+        raise ValueError(f"{row.kind} needs a value")
+    if row.value is not None and row.kind in ("complete", "corrected", "accepted"):
+        deployed = None if row.x_deployed is None else vector_from_json(row.x_deployed)
+        against = spec.answers.judge(Answer(row.value, row.sem, vector_from_json(asked.x), deployed))
+        if against is not None:
+            raise ValueError(f"trial {asked.id} cannot be {row.kind}: {against.reason}")
+
+
+def _check_parts(spec: Spec, row: Happened) -> None:
+    """Its numbers, each by itself."""
+    if row.value is not None:
+        _check_real("value", row.value)
+    if row.sem is not None:
+        _check_real("sem", row.sem)
+        if row.sem < 0:
+            raise ValueError(f"sem must be >= 0, got {row.sem}")
+    if row.x_deployed is not None:
+        _check_vector("x_deployed", row.x_deployed, (spec.dim,))
+    if row.beside is not None:
+        said: dict[str, Any] = checks.table("beside", json.loads(row.beside))
+        if spec.beside(said).as_json() != row.beside:
+            raise ValueError(f"what came with the answer is written otherwise: {checks.brief(row.beside)}")
+
+
+def _check_words(row: Happened) -> None:
+    _check_time("at", row.at)
+    if row.reason is not None:
+        checks.text("reason", row.reason, LONGEST_REASON)
+    if row.who is not None:
+        checks.text("who", row.who)
+
+
+def _check_real(name: str, value: Any) -> None:
+    """A finite float as databases give it back: no whole number, and no −0."""
+    if type(value) is not float or not math.isfinite(value) or repr(value) != repr(stored(value)):
+        raise ValueError(f"{name} must be a finite number with a decimal point, got {checks.brief(value)}")
+
+
+def _whole(name: str, value: Any) -> int:
+    if type(value) is not int:
+        raise ValueError(f"{name} must be a whole number, got {checks.brief(value)}")
+    return checks.whole(name, value)
+
+
+def _id(name: str, value: Any) -> int:
+    if type(value) is not int or not 0 < value < 2**63:
+        raise ValueError(f"{name} must be a whole number from 1 on, got {checks.brief(value)}")
+    return value
+
+
+def _check_vector(name: str, text: Any, shape: tuple[int, ...]) -> None:
+    """Finite numbers of that shape, in the one way in which driftopt writes them."""
+    checks.text(name, text, 2**31)
+    array = vector_from_json(text)
+    if array.shape != shape or not np.isfinite(array).all() or vector_as_json(array) != text:
+        raise ValueError(
+            f"{name} must be {' by '.join(map(str, shape))} finite numbers, got {checks.brief(text)}"
+        )
+
+
 def _foreign(what: str, error: Exception) -> ValueError:
-    why = f"{error!r:.80}"
+    why = one_line(f"{error!r:.80}")
     if isinstance(error, UnicodeDecodeError):
         why = "it is no text"
     elif isinstance(error, json.JSONDecodeError):
         why = f"it is no JSON: {error}"
     elif isinstance(error, KeyError):
-        why = f"it has no {error}"
+        why = f"it has no {_shown(error)}"
     return ValueError(f"{what} is no file that `export` wrote as .json ({why})")

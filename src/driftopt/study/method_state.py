@@ -1,7 +1,7 @@
 """The method's state as the replay of the log: the one part of a study that needs JAX."""
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
@@ -23,24 +23,6 @@ def _is_key(leaf: Any) -> bool:
     return jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
-def _words(leaf: Any) -> np.ndarray:
-    """An array of a state as NumPy's; keys as the whole numbers that they are."""
-    return np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
-
-
-def _shape_of_words(leaf: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
-    """The type and shape of `_words` of such a leaf."""
-    if not _is_key(leaf):
-        return np.dtype(leaf.dtype), leaf.shape
-    words = jax.eval_shape(jax.random.key_data, leaf)
-    return np.dtype(words.dtype), words.shape
-
-
-def _from_words(words: np.ndarray, like: Any) -> Any:
-    array = one_kernel.put(words)
-    return jax.random.wrap_key_data(array, impl=jax.random.key_impl(like)) if _is_key(like) else array
-
-
 class MethodState(Host):
     """A `Host` that follows the log's steps, each exactly once."""
 
@@ -49,15 +31,14 @@ class MethodState(Host):
         self._begun = spec.start if spec.begun is None else np.array(spec.begun)
         methods.entry(spec.method, spec.provider)  # names the package where it is not installed
         self._name, self._params = spec.method, dict(spec.params)
-        self._budget: int | None = None  # the method's part of it, where the study was extended
         super().__init__(self._planned(spec.planned(spec.budget)), self._begun, spec.seed)
         self._seed, self._draw = spec.seed, 0  # and how often the open iteration was drawn anew
         self.taken = 0
         self.before: np.ndarray | None = None  # the decisions that the last values told belong to
 
-    def follow(self, steps: Sequence[Step], before: int = 0) -> None:
-        """Take the steps that are new since the last time; `steps` begin after so many `before`."""
-        for kind, run in groupby(steps[self.taken - before :], key=type):
+    def follow(self, steps: Sequence[Step]) -> None:
+        """Take the steps that are new since the last time."""
+        for kind, run in groupby(steps[self.taken :], key=type):
             if kind is np.ndarray:
                 values = np.stack(list(run))  # pyright: ignore[reportCallIssue, reportArgumentType]
                 self.replay(values[:-1])
@@ -72,54 +53,13 @@ class MethodState(Host):
                         self._draw += 1
                     else:
                         self._plan_for(int(step))  # pyright: ignore[reportArgumentType]
-        self.taken = before + len(steps)
-
-    def as_data(self) -> dict[str, Any]:
-        """All of it in plain values and arrays, to the bit."""
-        leaves = jax.tree.leaves(self.state)
-        return {
-            "state": [_words(leaf) for leaf in leaves],
-            "key": _words(self._key),
-            "told": self.told,
-            "diverged": self.diverged,
-            "draw": self._draw,
-            "taken": self.taken,
-            "before": self.before,
-            "budget": self._budget,
-        }
-
-    def resume(self, data: Mapping[str, Any]) -> None:
-        """Be what `as_data` said, in a state just begun.
-
-        Raises:
-            ValueError: it is not of this method.
-        """
-        leaves, structure = jax.tree.flatten(self._state_shapes())
-        if any(_is_key(leaf) and leaf.dtype != self._key.dtype for leaf in leaves):
-            leaves = jax.tree.leaves(self.state)  # keys of another generator: only a key says which
-        kept = [np.asarray(words) for words in data["state"]]
-        like = [_shape_of_words(leaf) for leaf in (*leaves, self._key)]
-        if [(a.dtype, a.shape) for a in (*kept, data["key"])] != like:
-            raise ValueError("these are not the numbers of this method's state")
-        if data["budget"] is not None:
-            self._plan_for(data["budget"])
-        with jax.enable_x64(True):
-            likes = [
-                self._key if _is_key(leaf) and leaf.dtype == self._key.dtype else leaf for leaf in leaves
-            ]
-            pairs = zip(kept, likes, strict=True)
-            self.state = jax.tree.unflatten(structure, [_from_words(words, leaf) for words, leaf in pairs])
-            self._key = _from_words(data["key"], self._key)
-        self.told, self._diverged = data["told"], np.bool_(data["diverged"])
-        self._draw, self.taken, self.before = data["draw"], data["taken"], data["before"]
-        self._drawn = self._asked = None
+        self.taken = len(steps)
 
     def _planned(self, budget: int) -> Method:
         return methods.get(self._name, **self._params).for_budget(budget)
 
     def _plan_for(self, budget: int) -> None:
         """Go on from here with a plan for another budget."""
-        self._budget = budget
         if "budget" in self._params:
             self._params = self._params | {"budget": budget}
         self.state = self.state  # which the plan before has begun

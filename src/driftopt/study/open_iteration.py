@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from driftopt.study.errors import Holding
 from driftopt.study.log import Happened
@@ -65,21 +64,3 @@ class OpenIteration:
         """
         pairs = zip(self.answered_by, self.said, strict=True)
         return [row if trial is None else amended.get(trial, row) for trial, row in pairs]
-
-    def as_data(self) -> dict[str, Any]:
-        """All of it in plain values."""
-        lost = [sorted(trials) for trials in self.lost]
-        out = [[slot, holding.id, holding.holder, holding.expires_at] for slot, holding in self.out.items()]
-        said = [row and list(row) for row in self.said]
-        return vars(self) | {"lost": lost, "out": out, "said": said}
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> "OpenIteration":
-        """The same again."""
-        again = cls(data["row"], data["iteration"], data["draw"], data["count"], data["repeats"])
-        again.values, again.answered_by = list(data["values"]), list(data["answered_by"])
-        again.said = [row and Happened._make(row) for row in data["said"]]
-        again.lost = [set(trials) for trials in data["lost"]]
-        again.out = {slot: Holding(*holding) for slot, *holding in data["out"]}
-        again.missing, again.trials = data["missing"], list(data["trials"])
-        return again

@@ -11,7 +11,7 @@ import numpy as np
 from driftopt import averages
 from driftopt.answers.beside import NOTHING, Beside
 from driftopt.answers.limits import limits_of
-from driftopt.study.errors import Holding
+from driftopt.study.errors import DamagedLog, Holding
 from driftopt.study.log import Asked, Deployed, Happened, Mark, Opened, Reader, Row, Written, as_trial
 from driftopt.study.open_iteration import OpenIteration
 from driftopt.study.spec import Spec
@@ -25,15 +25,6 @@ Step = np.ndarray | int | None
 TWICE = 2  # answers in a row that break a hard limit halt a study
 # Answers whose metrics count. One that failed has no value that could be used, but was deployed.
 _STANDING = ("complete", "corrected", "accepted", "failed")
-# What a checkpoint holds as it is.
-_NUMBERS = (
-    *("amended_at", "unlike_at", "opened_at", "budget", "stopped", "spent", "since_control", "closed"),
-    *("halted", "broken", "control"),
-)
-
-
-def _key(draw: OpenIteration) -> tuple[int, int]:
-    return draw.iteration, draw.draw
 
 
 def _amended(rows: Sequence[Row]) -> dict[int, Happened | None]:
@@ -52,12 +43,12 @@ class Progress:
         self._spec = spec
         self._hard = [limit for limit in limits_of(spec.limits) if limit.hard]
         self._begin = begin
-        self.restarts = 0  # how often the log was folded anew, because an answer was amended
-        self._restart({})
+        self.restarts = 0  # how often the log was folded again from its beginning
+        self._whole = False  # False while rows are taken in: who is interrupted then begins again
+        self._restart()
 
-    def _restart(self, amended: Mapping[int, Happened | None]) -> None:
-        """Forget everything, but for what answers were amended to: each trial's value as it now stands."""
-        self._amended = dict(amended)
+    def _restart(self) -> None:
+        self._amended: dict[int, Happened | None] = {}  # each trial's answer as it now is, if it was amended
         self._seen = self._begin
         self.amended_at = 0  # the last row that amends what the method's state depends on
         self.unlike_at = 0  # the last that amends an answer from which points were drawn already
@@ -77,9 +68,8 @@ class Progress:
         self.deployed = Deployed()
         self.since_control: int | None = None  # deployments since the last control; None before the first
         self.steps: list[Step] = []
-        self.resumed_at = 0  # rows of the log before the checkpoint that this was begun with
-        self.steps_before = 0  # and its steps, which `steps` leaves out
         self.closed = 0  # iterations whose values are all in
+        self._whole = True
 
     @property
     def memory(self) -> Any:
@@ -95,11 +85,6 @@ class Progress:
     def seen(self) -> Mark:
         """How far the log was taken in."""
         return self._seen
-
-    @property
-    def steps_in_all(self) -> int:
-        """How often the method's state has changed."""
-        return self.steps_before + len(self.steps)
 
     @property
     def open(self) -> OpenIteration | None:
@@ -157,15 +142,17 @@ class Progress:
         return asked.iteration == self.closed and asked.row > self.amended_at
 
     def follow(self, log: Reader) -> None:
-        """Take in the rows added since the last time; where they amend what is settled, all rows anew."""
+        """Take in the rows added since the last time; where they amend what is settled, all rows again.
+
+        An interruption at any moment leaves it as it was, or marked as not whole: the next call then reads
+        the log from its beginning.
+        """
+        if not self._whole:
+            self.begin_anew()
         rows, seen = log.since(self._seen)
-        amended = _amended(rows)
-        if self._reaches_back(amended, rows):
+        if self._reaches_back(_amended(rows), rows):
             rows, seen = log.since(self._begin)
-            self.restarts += 1
-            self._restart(_amended(rows))
-        else:
-            self._amended |= amended
+            self.begin_anew()
         self._fold(rows, seen)
 
     def _reaches_back(self, amended: Mapping[int, Happened | None], rows: Sequence[Row]) -> bool:
@@ -176,66 +163,48 @@ class Progress:
 
     def begin_anew(self) -> None:
         """Forget everything: what is followed next is the whole log."""
+        self._whole = False
         self.restarts += 1
-        self._restart({})
+        self._restart()
 
     def take(self, written: Written) -> None:
         """Take in rows that were just committed, if none are missing between and none reach back."""
-        if written.rows and written.before == self._seen and not _amended(written.rows):
+        if self._whole and written.before == self._seen and not _amended(written.rows):
             self._fold(written.rows, written.after)
-
-    def as_data(self) -> dict[str, Any]:
-        """All that it knows, in plain values, but for the steps that the method's state has taken.
-
-        What was deployed for another's sake is left out: nobody asks for it but by its rows.
-        """
-        beside = [rows for rows in self._beside.values() if rows[0].kind not in FOR_ANOTHER]
-        return {name: getattr(self, name) for name in _NUMBERS} | {
-            "steps": self.steps_in_all,
-            "amended": [[id, row and list(row)] for id, row in self._amended.items()],
-            "draws": [draw.as_data() for draw in self._draws.values()],
-            "slots": [[id, *_key(draw), slot] for id, (draw, slot) in self._draw_of.items()],
-            "memory": self._memory,
-            "beside": [[list(asked), [list(row) for row in happened]] for asked, happened in beside],
-            "pending": [list(row) for row in self._pending.values()],
-            "deployed": self.deployed.as_data(),
-        }
-
-    def resume(self, data: Mapping[str, Any], seen: Mark) -> None:
-        """Know what `as_data` said, at `seen`, as if the log had been followed that far."""
-        self._restart({id: row and Happened._make(row) for id, row in data["amended"]})
-        for name in _NUMBERS:
-            setattr(self, name, data[name])
-        self.steps_before, self._memory = data["steps"], data["memory"]
-        draws = [OpenIteration.from_data(draw) for draw in data["draws"]]
-        self._draws = {_key(draw): draw for draw in draws}
-        self._draw_of = {id: (self._draws[i, j], slot) for id, i, j, slot in data["slots"]}
-        beside = [(Asked._make(asked), list(map(Happened._make, rows))) for asked, rows in data["beside"]]
-        self._beside = {asked.id: (asked, rows) for asked, rows in beside}
-        self._pending = {row.id: row for row in map(Asked._make, data["pending"])}
-        self.deployed = Deployed.from_data(data["deployed"])
-        self._seen, self.resumed_at = seen, seen.rows
 
     def of(self, rows: Sequence[Row]) -> "Progress":
         """What the beginning of a log told when there was no more of it."""
         early = Progress(self._spec, self._begin)
-        early._restart(_amended(rows))
         early._fold(rows, self._begin)
         return early
 
     def _fold(self, rows: Sequence[Row], seen: Mark) -> None:
-        self._seen = seen
+        if not rows:
+            return
+        self._whole = False
+        self._amended |= _amended(rows)
         for row in rows:
-            self.deployed.take(row)
-            match row:
-                case Opened():
-                    draw = OpenIteration(row.row, row.iteration, row.draw, row.count, row.repeats)
-                    self._draws[row.iteration, row.draw] = draw
-                    self._close()
-                case Asked():
-                    self._asked(row)
-                case Happened():
-                    self._happened(row)
+            try:
+                self._take_in(row)
+            except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+                raise DamagedLog(
+                    f"row {row.row} of the log does not follow from those before it ({error!r:.80}): nothing "
+                    "is computed from it. `export` still writes all rows"
+                ) from error
+        self._seen = seen
+        self._whole = True
+
+    def _take_in(self, row: Row) -> None:
+        self.deployed.take(row)
+        match row:
+            case Opened():
+                draw = OpenIteration(row.row, row.iteration, row.draw, row.count, row.repeats)
+                self._draws[row.iteration, row.draw] = draw
+                self._close()
+            case Asked():
+                self._asked(row)
+            case Happened():
+                self._happened(row)
 
     def _asked(self, row: Asked) -> None:
         self.spent += 1

@@ -42,12 +42,13 @@ class RemoteWatch(Watch):
         self._study, self._after = study, after
 
     def new(self) -> list[Change]:
-        found: list[Change] = []
+        found, after = list[Change](), self._after
         while True:
-            page = self._study.request("changes", after=self._after, limit=_PAGE)
+            page = self._study.request("changes", after=after, limit=_PAGE)
             found += [Change(**one) for one in page["changes"]]
-            self._after = found[-1].row if found else self._after
+            after = found[-1].row if found else after
             if page["next"] is None:
+                self._after = after  # the last thing: an interruption loses no change
                 return found
 
 

@@ -1,13 +1,12 @@
 """One process's view of one study: the log, what it tells so far, and the method's state."""
 
 import threading
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from driftopt.study import checkpoint
-from driftopt.study.errors import ReplayError
+from driftopt.study.errors import DamagedLog, ImpossiblePlace, ReplayError
 from driftopt.study.log import Asked, Log, Reader, Writer
 from driftopt.study.progress import Progress
 from driftopt.study.spec import Spec
@@ -21,7 +20,7 @@ T = TypeVar("T")
 class Session:
     """What it remembers is only a cache of the log: any other session would decide alike."""
 
-    def __init__(self, log: Log, spec: Spec, clock: Callable[[], float], checkpoints: bool = True):
+    def __init__(self, log: Log, spec: Spec, clock: Callable[[], float]):
         self.log = log
         self.spec = spec
         self.clock = clock
@@ -30,16 +29,15 @@ class Session:
         # Trials that are held since the last answers told here, by the trial whose answer has shown it.
         self.doubted: dict[int, list[int]] = {}
         self._points: tuple[tuple[int, int], np.ndarray] | None = None
-        self._state: MethodState | None = None
-        self._restarts = 0  # of `progress`, when the state was begun
-        self._checkpoints = checkpoints and checkpoint.possible(spec)
-        self._resumed: Mapping[str, Any] | None = None  # the method's state at a checkpoint
-        self._kept_at = 0  # rows of the log that the last checkpoint covers
+        self._uncommitted = False  # whether `progress` may know rows of a transaction that came to nothing
+        # The method's state, and the restarts of `progress` when it was begun. None while it is computed.
+        self._state: tuple[int, MethodState] | None = None
 
     def read(self, work: Callable[[Reader], T]) -> T:
         """Look at the log, with `progress` at the same moment."""
 
         def looked(log: Reader) -> T:
+            self._forget_uncommitted()
             self.catch_up(log)
             return work(log)
 
@@ -51,9 +49,9 @@ class Session:
         self.read(lambda log: None)
 
     def catch_up(self, log: Reader) -> None:
-        """Take in the rows since the last look; at the first, those since a checkpoint if one fits."""
-        if self._checkpoints and self.progress.rows == 0 and (kept := log.checkpoint(checkpoint.EVERY)):
-            self._resumed = checkpoint.resume(self.progress, log, kept)
+        """Take in the rows since the last look."""
+        if log.appended:
+            self._uncommitted = True
         self.progress.follow(log)
 
     def is_over(self, log: Reader, asked: Asked) -> bool:
@@ -65,19 +63,32 @@ class Session:
         """The decisions of a draw; those of the last one asked for are remembered."""
         if self._points is None or self._points[0] != (iteration, draw):
             found = log.points(iteration, draw)
-            assert found is not None, "an iteration that is open has its points in the log"
+            if found is None:
+                raise DamagedLog(f"the log has no points for iteration {iteration}, draw {draw}")
             self._points = (iteration, draw), found
         return self._points[1]
 
-    def begin_anew(self) -> None:
-        """What was read in a transaction that was not committed is not so: the log is read from its begin."""
-        self._points = None
-        self.progress.begin_anew()
+    def _forget_uncommitted(self) -> None:
+        """At the beginning of a transaction: what an earlier one read of its own rows, and then lost."""
+        if self._uncommitted:
+            self._points = None
+            self.progress.begin_anew()
+            self._uncommitted = False
 
     def write(self, work: Callable[[Writer], T], *, again: bool = False) -> T:
         """Append to the log; what is committed is known here without reading it again."""
+
+        def attempt(log: Writer) -> T:
+            self._forget_uncommitted()
+            return work(log)
+
         with self.lock:
-            result, written = self.log.write(work, again=again)
+            try:
+                result, written = self.log.write(attempt, again=again)
+            except ImpossiblePlace:
+                self._uncommitted = True  # whatever led there is forgotten
+                raise
+            self._uncommitted = False
             self.progress.take(written)
             return result
 
@@ -86,40 +97,11 @@ class Session:
         from driftopt.runtime.forks import refuse_after_fork
 
         refuse_after_fork()
-        try:
-            if self._state is None or self._restarts != self.progress.restarts:
-                self._state = self._resume() or self._replay(self.progress)
-                self._restarts = self.progress.restarts
-            self._state.follow(self.progress.steps, self.progress.steps_before)
-        except BaseException:
-            # Whoever interrupts it leaves it somewhere between two steps: the log is read from its begin.
-            self._state = None
-            self.begin_anew()
-            raise
-        if self._checkpoints and self.progress.rows - self._kept_at >= checkpoint.EVERY:
-            checkpoint.keep(self.log, self.progress, self._state.as_data())
-            self._kept_at = self.progress.rows  # if the database was busy, the next will do
-        return self._state
-
-    def _resume(self) -> "MethodState | None":
-        """The state of the checkpoint that `progress` was begun with, brought up to date."""
-        from driftopt.study.method_state import MethodState
-
-        kept, self._resumed, self._kept_at = self._resumed, None, 0
-        if kept is None or not self.progress.steps_before:
-            return None
-        state = MethodState(self.spec)
-        try:
-            state.resume(kept)
-        except (ValueError, KeyError, TypeError):
-            self.progress.begin_anew()
-            self.log.read(self.progress.follow)
-            return None
-        self._kept_at = self.progress.resumed_at
-        state.follow(self.progress.steps, self.progress.steps_before)
-        # Whoever wrote the checkpoint has compared the points before it.
-        if state.before is not None and self.progress.unlike_at < self.progress.opened_at:
-            self._verify(self.progress, state.before)
+        known, self._state = self._state, None  # an interruption leaves none, and the next call replays all
+        restarts = self.progress.restarts
+        state = known[1] if known is not None and known[0] == restarts else self._replay(self.progress)
+        state.follow(self.progress.steps)
+        self._state = restarts, state
         return state
 
     def _replay(self, progress: Progress) -> "MethodState":
@@ -143,7 +125,8 @@ class Session:
         """
         closed = progress.closed
         asked = self.log.read(lambda log: log.points(closed - 1))
-        assert asked is not None, "an iteration that is closed was opened"
+        if asked is None:
+            raise DamagedLog(f"the log has no points for iteration {closed - 1}")
         space = self.spec.space
         away = max(space.distance(one, other) for one, other in zip(asked, replayed, strict=True))
         farthest = max(space.distance(one, np.zeros(space.dim)) for one in asked)

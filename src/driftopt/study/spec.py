@@ -16,6 +16,8 @@ from driftopt.study.errors import FormatError
 
 _NEWER = ("guard", "begun", "steps", "covariates", "limits", "relative_to_control", "precision")
 
+LARGEST_ITERATION = 1_000_000  # deployments
+
 
 @dataclass(frozen=True)
 class Spec:
@@ -128,6 +130,15 @@ class Spec:
 def _unsaid(method: str, provider: str) -> dict[str, Any]:
     """A method's numbers that studies of old did not write down, since there were no others."""
     return {"edition": 2} if method == "auto" and provider == OWN else {}
+
+
+def check_size(points: int, repeats: int) -> None:
+    """Refuse iterations so large that what awaits their answers would not fit into memory."""
+    if points * repeats > LARGEST_ITERATION:
+        raise ValueError(
+            f"one iteration would need {points * repeats} deployments, and at most {LARGEST_ITERATION} are "
+            "possible: lower batch, directions or parallel"
+        )
 
 
 def planned(budget: int, reserve: int, control_every: int | None, settle: int = 1) -> int:

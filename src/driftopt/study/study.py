@@ -590,7 +590,7 @@ class Study:
             DamagedLog: a row is not what was written, or is missing.
             ReplayError: the replay does not lead to the points that were asked.
         """
-        fresh = Session(self._log, self.spec, self._clock, checkpoints=False)
+        fresh = Session(self._log, self.spec, self._clock)
         fresh.follow()
         self._log.database.check()
         fresh.state()
@@ -601,7 +601,7 @@ class Study:
 
         The .json file holds the whole log too: `driftopt.study.load` makes the same study of it.
         """
-        rows = self._rows()
+        rows, _ = self._log.read(lambda log: log.since(self._log.begin))  # even if nothing follows from them
         trials = as_trials(rows, tuple(self.spec.names))
         return export(path, self.name, self.spec, trials, rows, self._log.created_at)
 

@@ -81,7 +81,7 @@ def tell(session: Session, **said: Any) -> str:
 
 def tell_many(session: Session, answers: Sequence[Mapping[str, Any]]) -> list[str]:
     """All of them or none; an error says which one it was."""
-    where, checked, tried = "", list[_Answer](), False
+    where, checked = "", list[_Answer]()
     answers = checks.several("answers", answers)
     try:
         for index, one in enumerate(answers, start=1):
@@ -89,10 +89,8 @@ def tell_many(session: Session, answers: Sequence[Mapping[str, Any]]) -> list[st
             checked.append(_Answer(session, **_arguments(one)))
 
         def work(log: Writer) -> list[str]:
-            nonlocal where, tried
-            if tried:  # an attempt that was not committed, whose rows may have been taken in
-                session.begin_anew()
-            tried, states, new = True, list[str](), set[int]()
+            nonlocal where
+            states, new = list[str](), set[int]()
             for index, answer in enumerate(checked, start=1):
                 where = f"answer {index} of {len(answers)}, for trial {answer.id}"
                 rows = log.appended
@@ -106,11 +104,7 @@ def tell_many(session: Session, answers: Sequence[Mapping[str, Any]]) -> list[st
                     new.add(answer.id)
             return states
 
-        try:
-            states = session.write(work, again=True)
-        except BaseException:
-            session.begin_anew()
-            raise
+        states = session.write(work, again=True)
         _after(session, checked)
         return states
     except (Conflict, UnknownTrial, ValueError) as error:
@@ -119,9 +113,10 @@ def tell_many(session: Session, answers: Sequence[Mapping[str, Any]]) -> list[st
 
 def _after(session: Session, answers: Sequence["_Answer"]) -> None:
     """Remember which answers are held since these came in, and warn of values without their control."""
-    session.doubted = {}
+    doubted: dict[int, list[int]] = {}
     for answer in answers:
-        session.doubted.setdefault(answer.id, []).extend(answer.doubted)
+        doubted.setdefault(answer.id, []).extend(answer.doubted)
+    session.doubted = doubted
     if without := [str(answer.id) for answer in answers if answer.without_control]:
         warnings.warn(
             f"trial {', '.join(without)}: values are relative to control here, and none was told. Tell "

@@ -36,14 +36,13 @@ class LogWatch(Watch):
         self._mark = log.begin
         self._after = 0 if after is None else after
         if after is None:
-            self._look()
-
-    def _look(self) -> list[Row]:
-        rows, self._mark = self._log.read(lambda log: log.since(self._mark))
-        return rows
+            self.new()
 
     def new(self) -> list[Change]:
-        return [change for change in changes(self._look()) if change.row > self._after]
+        rows, mark = self._log.read(lambda log: log.since(self._mark))
+        found = [change for change in changes(rows) if change.row > self._after]
+        self._mark = mark  # the last thing: an interruption loses no change
+        return found
 
 
 def changes(rows: Sequence[Row]) -> list[Change]:

@@ -10,7 +10,6 @@ from driftopt.study.log.log import KnownTrial, Log, Reader, Writer
 from driftopt.study.log.rows import (
     Answered,
     Asked,
-    Checkpoint,
     Deployed,
     Happened,
     Mark,
@@ -29,7 +28,6 @@ from driftopt.study.log.rows import (
 __all__ = [
     "Answered",
     "Asked",
-    "Checkpoint",
     "Database",
     "Deployed",
     "Happened",

@@ -29,6 +29,10 @@ _LOCKED = "55P03"  # PostgreSQL's code for a lock that was not free within `lock
 _log = logging.getLogger("driftopt")
 
 
+class Duplicate(DatabaseRefused):
+    """A row was there already, or one that it belongs to was not."""
+
+
 class Database:
     """A database that holds studies."""
 
@@ -119,15 +123,6 @@ class Database:
 
         return self._patiently(attempt, again=again)
 
-    def write_once(self, work: Callable[[sa.Connection], None]) -> bool:
-        """Run `work` as the only writer, if that can be done now: False where it was not, or may not be."""
-        try:
-            with self._writing() as connection:
-                work(connection)
-        except (exc.SQLAlchemyError, UnicodeDecodeError, DatabaseRefused, _Unknown):
-            return False
-        return True
-
     def _patiently(self, attempt: Callable[[], T], *, again: bool) -> T:
         """Wait for a database that is locked or restarts: nothing was committed, so all is done again."""
         began, said, locked, pause = time.monotonic(), False, self.sqlite, 0.01
@@ -141,8 +136,10 @@ class Database:
                         f"{self.label}: the connection broke during a commit ({reason}), and it is not known "
                         "whether it was made: look at the study's trials before going on"
                     ) from None
-            except exc.IntegrityError:
-                raise
+            except exc.IntegrityError as error:
+                raise Duplicate(
+                    f"the database refused: {_words(error)}. Nothing was recorded; try again"
+                ) from None
             except UnicodeDecodeError as error:  # SQLite names things of a damaged file in its complaints
                 raise self._damaged(str(error)) from None
             except exc.SQLAlchemyError as error:

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import sqlalchemy as sa
 
-from driftopt.study.errors import DamagedLog, NoSuchStudy, UnknownTrial
-from driftopt.study.log import keys, schema, statements, studies
+from driftopt.study.errors import DamagedLog, ImpossiblePlace, NoSuchStudy, UnknownTrial
+from driftopt.study.log import keys, statements, studies
 from driftopt.study.log.database import Database
 from driftopt.study.log.keys import Request
 from driftopt.study.log.rows import (
     Answered,
     Asked,
-    Checkpoint,
     Happened,
     Mark,
     Opened,
@@ -28,7 +27,7 @@ from driftopt.study.log.rows import (
     vector_as_json,
     vector_from_json,
 )
-from driftopt.study.trial import ANSWERS, Place
+from driftopt.study.trial import ANSWERS, Place, state_of
 
 T = TypeVar("T")
 
@@ -95,16 +94,6 @@ class Log:
 
         return self.database.write(written, again=again)
 
-    def keep_checkpoint(self, checkpoint: Checkpoint) -> bool:
-        """Keep a checkpoint in the place of the one before; False where that cannot be done at once."""
-
-        def kept(connection: sa.Connection) -> None:
-            schema.checkpoints.create(connection, checkfirst=True)  # old databases have no such table
-            writer = Writer(connection, self.study_id)  # one at a time
-            writer.keep_checkpoint(checkpoint)
-
-        return self.database.write_once(kept)
-
 
 class KnownTrial(NamedTuple):
     """What the log says of one trial."""
@@ -135,6 +124,11 @@ class Reader:
             raise DamagedLog(f"the end of the log is not written down: {_ADVICE}")
         self._head = Mark(*found)
 
+    @property
+    def appended(self) -> int:
+        """How many rows this transaction appended so far."""
+        return 0
+
     def since(self, mark: Mark) -> tuple[list[Row], Mark]:
         """The rows after `mark` in their order, each checked, and where the log ends now."""
         if self._head == mark:
@@ -156,16 +150,6 @@ class Reader:
         if self._head != mark:
             raise DamagedLog(f"the log ends after row {mark.rows}, and not as it was written: {_ADVICE}")
         return [row for _, row, _ in found], mark
-
-    def checkpoint(self, least: int) -> Checkpoint | None:
-        """The checkpoint that is kept, if the log has at least so many rows and it is as it was written."""
-        if self._head.rows < least or not sa.inspect(self._connection).has_table(schema.checkpoints.name):
-            return None
-        found = self._connection.execute(statements.CHECKPOINT, self._study).first()
-        if found is None:
-            return None
-        checkpoint, seal = Checkpoint._make(found[:-1]), found[-1]
-        return checkpoint if checkpoint.seal == seal else None
 
     def trial(self, id: int) -> "KnownTrial":
         """What was handed out under this number, and what happened to it."""
@@ -226,6 +210,12 @@ class Reader:
         return self._head.rows + 1
 
 
+def _impossible(why: str) -> ImpossiblePlace:
+    return ImpossiblePlace(
+        f"{why}: this process knew the study otherwise than its log says. Nothing was recorded; try again"
+    )
+
+
 class Writer(Reader):
     """What can be appended to it: nothing else changes a study."""
 
@@ -237,16 +227,41 @@ class Writer(Reader):
 
     def open(self, iteration: int, draw: int, points: np.ndarray, repeats: int, now: float) -> None:
         """An iteration's points are drawn, or drawn again."""
+        last = self._last_opened()
+        after = [(0, 0)] if last is None else [(last[0] + 1, 0), (last[0], last[1] + 1)]
+        if (iteration, draw) not in after:
+            raise _impossible(f"iteration {iteration}, draw {draw} does not come next")
         text = vector_as_json(points)
         self._append(Opened(self._next, iteration, draw, text, len(points), repeats, stored(now)))
 
     def ask(self, place: Place, x: np.ndarray, holder: str, now: float, expires_at: float | None) -> Asked:
-        """A deployment is handed out."""
+        """A deployment is handed out.
+
+        Raises:
+            ImpossiblePlace: the log has no such place, or an answer to it.
+        """
+        if place.kind == "method":
+            self._check_place(place)
         id = self._connection.execute(statements.NEXT_ID[self._connection.dialect.name]).scalar_one()
         until = None if expires_at is None else stored(expires_at)
         row = Asked(self._next, id, *place, vector_as_json(x), str(holder), stored(now), until)
         self._append(row)
         return row
+
+    def _check_place(self, place: Place) -> None:
+        last = self._last_opened()
+        if last is None or last[:2] != (place.iteration, place.draw):
+            raise _impossible(f"iteration {place.iteration}, draw {place.draw} is not open")
+        _, _, count, repeats = last
+        if place.point >= count or place.sample >= repeats:
+            raise _impossible(f"iteration {place.iteration} has {count} points, each {repeats} times")
+        if any(state_of(kinds) == "complete" for kinds in self.tries(place).values()):
+            raise _impossible(f"point {place.point} of iteration {place.iteration} has its answer")
+
+    def _last_opened(self) -> tuple[int, int, int, int] | None:
+        """The iteration and draw that were opened last, how many points they have, and repeats of each."""
+        found: Any = self._connection.execute(statements.LAST_OPENED, self._study).first()
+        return None if found is None else (found[0], found[1], found[2], found[3])
 
     def say(
         self,
@@ -273,12 +288,6 @@ class Writer(Reader):
         """Write down which trial was handed out for a request."""
         keys.keep(self._connection, self._study["study_id"], request, trial_id, now)
 
-    def keep_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Replace the checkpoint, which is no part of the log."""
-        self._connection.execute(statements.NO_CHECKPOINT, self._study)
-        whole = self._study | checkpoint._asdict() | {"seal": checkpoint.seal}
-        self._connection.execute(statements.NEW_CHECKPOINT, whole)
-
     def _append(self, row: Row) -> None:
         self._head = Mark(row.row, checksum_of(self._head.checksum, row))
         whole = self._study | row._asdict() | {"checksum": self._head.checksum}
@@ -287,7 +296,7 @@ class Writer(Reader):
 
     @property
     def appended(self) -> int:
-        """How many rows were appended so far."""
+        """How many rows this transaction appended so far."""
         return len(self._rows)
 
     def finish(self) -> Written:

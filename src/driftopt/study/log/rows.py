@@ -76,25 +76,6 @@ class Written(NamedTuple):
     after: Mark
 
 
-class Checkpoint(NamedTuple):
-    """What the rows up to a mark lead to, as some code computed it."""
-
-    rows: int
-    checksum: str
-    made_by: str
-    content: str
-
-    @property
-    def mark(self) -> Mark:
-        """The end of the rows that are in it."""
-        return Mark(self.rows, self.checksum)
-
-    @property
-    def seal(self) -> str:
-        """A checksum of all of it."""
-        return chained(self.checksum, self.rows, self.made_by, self.content)
-
-
 class Answered(NamedTuple):
     """A trial's answer as it now stands."""
 
@@ -177,22 +158,6 @@ class Deployed:
         elif isinstance(row, Happened) and row.kind in ("complete", "corrected") and row.trial_id is not None:
             self._lost.pop(row.trial_id, None)
 
-    def as_data(self) -> list[Any]:
-        """All of it in plain values."""
-        lost = [[id, number] for id, number in self._lost.items()]
-        by = [[holder, *last] for holder, last in self._by.items()]
-        kept = np.array(sorted(self.kept), np.int64)
-        return [self.x, self._id, self._asked, lost, by, self._settles, kept]
-
-    @classmethod
-    def from_data(cls, data: Sequence[Any]) -> "Deployed":
-        """The same again."""
-        again = cls()
-        again.x, again._id, again._asked, lost, by, again._settles, kept = data
-        again._lost, again.kept = dict(lost), set(kept.tolist())
-        again._by = {holder: (id, number) for holder, id, number in by}
-        return again
-
     def held(self, x: np.ndarray) -> int:
         """For how many periods x is deployed by now."""
         return self._periods if vector_as_json(x) == self.x else 0
@@ -236,5 +201,5 @@ def as_trials(rows: Sequence[Row], names: tuple[str, ...]) -> list[Trial]:
     for row in rows:
         deployed.take(row)
         if isinstance(row, Happened) and row.trial_id is not None:
-            happened[row.trial_id].append(row)
+            happened.get(row.trial_id, []).append(row)
     return [as_trial(row, happened[row.id], names, row.id in deployed.kept) for row in asked]

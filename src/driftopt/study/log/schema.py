@@ -8,7 +8,6 @@
 | driftopt_trials | a deployment handed out: one unit of budget, whatever becomes of it |
 | driftopt_events | what happened to a trial, or to the study |
 | driftopt_heads | how many rows a study's log has, and the last one's checksum |
-| driftopt_checkpoints | what the first rows of a long log lead to, to open it sooner: no part of the log |
 
 A trial is complete, failed, late (another had answered) or held (told, but implausible); it is expired or
 superseded without an answer; an answer is later corrected, voided, doubted (it counted, but is held now) or
@@ -135,16 +134,3 @@ events = Table(
     sqlite_with_rowid=False,
 )
 Index("driftopt_events_by_trial", events.c.trial_id)
-
-# May be absent, and may be emptied at any time. No foreign key: versions that lack it delete studies.
-checkpoints = Table(
-    "driftopt_checkpoints",
-    metadata,
-    Column("study_id", Integer, primary_key=True, autoincrement=False),
-    Column("rows", Integer, nullable=False),
-    _checksum(),  # of the last of these rows
-    Column("made_by", Text, nullable=False),  # which code, on which kind of machine
-    Column("content", Text, nullable=False),
-    Column("seal", String(32), nullable=False),  # the checksum of all this
-    sqlite_with_rowid=False,
-)

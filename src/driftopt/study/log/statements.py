@@ -5,8 +5,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from driftopt.study.log.rows import Asked, Checkpoint, Happened, Mark, Opened, Row, checksum_of
-from driftopt.study.log.schema import checkpoints, events, heads, iterations, studies, trials
+from driftopt.study.log.rows import Asked, Happened, Mark, Opened, Row, checksum_of
+from driftopt.study.log.schema import events, heads, iterations, studies, trials
 from driftopt.study.trial import AMENDMENTS, Place
 
 
@@ -28,11 +28,6 @@ TABLES: dict[Any, sa.Table] = {Opened: iterations, Asked: trials, Happened: even
 SINCE = [(row, _since(table, row)) for row, table in TABLES.items()]
 APPEND = {row: sa.insert(table) for row, table in TABLES.items()}
 HEAD = sa.select(heads.c.rows, heads.c.checksum).where(*_given(heads, "study_id"))
-CHECKPOINT = (
-    _columns(checkpoints, Checkpoint).add_columns(checkpoints.c.seal).where(*_given(checkpoints, "study_id"))
-)
-NO_CHECKPOINT = sa.delete(checkpoints).where(*_given(checkpoints, "study_id"))
-NEW_CHECKPOINT = sa.insert(checkpoints)
 STUDY = sa.select(studies.c.id).where(studies.c.id == sa.bindparam("study_id"))
 LOCKED_HEAD = HEAD.with_for_update()  # one writer on PostgreSQL; SQLite has locked the whole file already
 NEW_HEAD = sa.update(heads).where(heads.c.study_id == sa.bindparam("of_study"))
@@ -40,6 +35,9 @@ NEXT_ID = {
     "sqlite": sa.text("SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'driftopt_trials'"),
     "postgresql": sa.text("SELECT nextval(pg_get_serial_sequence('driftopt_trials', 'id'))"),
 }
+NEXT_IDS = sa.text(  # of PostgreSQL, so many
+    "SELECT nextval(pg_get_serial_sequence('driftopt_trials', 'id')) FROM generate_series(1, :more)"
+)
 _REDRAWN = sa.exists().where(
     iterations.c.study_id == trials.c.study_id,
     iterations.c.iteration == trials.c.iteration,
@@ -64,6 +62,12 @@ TRIES = (
 )
 TRIES_AT_PLACE = TRIES.where(*_given(trials, "point", "sample"))
 POINTS = sa.select(iterations.c.points).where(*_given(iterations, "study_id", "iteration", "draw"))
+LAST_OPENED = (
+    sa.select(*(iterations.c[name] for name in ("iteration", "draw", "count", "repeats")))
+    .where(*_given(iterations, "study_id"))
+    .order_by(iterations.c.row.desc())
+    .limit(1)
+)
 LAST_POINTS = (
     sa.select(iterations.c.points)
     .where(*_given(iterations, "study_id", "iteration"))

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import sqlalchemy as sa
-from sqlalchemy import exc
 
 from driftopt.study.errors import DamagedLog, NoSuchStudy, StudyExists
 from driftopt.study.log import keys, migration, schema, statements
-from driftopt.study.log.database import Database
+from driftopt.study.log.database import Database, Duplicate
 from driftopt.study.log.keys import Request
 from driftopt.study.log.rows import Asked, Happened, Mark, Row, chained, stored
 
+# An imported trial keeps its number if that is less than so far beyond the others, and below this.
+NEAR, LARGEST_OWN = 2**20, 2**30
 # What `telling` and `amending` write where an answer is not needed, up to the number of the other trial.
 _NAMED = re.compile(r"(?P<before>((corrected|accepted), but )?trial )(?P<number>[0-9]+)(?= (answered|was) )")
 
@@ -51,10 +52,16 @@ def add(
     if request is not None:
         keys.prepare(database)
 
+    def taken(connection: sa.Connection) -> bool:
+        known = sa.select(schema.studies.c.id).where(schema.studies.c.name == name)
+        return connection.execute(known).first() is not None
+
     def work(connection: sa.Connection) -> Found:
         number = None if request is None else keys.find(connection, keys.CREATION, request)
         if number is not None:
             return _by_number(connection, number, name)
+        if taken(connection):
+            raise there
         at = stored(now)
         checksum = chained("", name, at, spec)
         row = sa.insert(schema.studies).values(name=name, created_at=at, spec=spec, checksum=checksum)
@@ -66,12 +73,13 @@ def add(
             keys.keep(connection, keys.CREATION, request, id, now)
         return Found(id, spec, checksum, at)
 
+    there = StudyExists(f"{database.label} already holds a study {name!r}: open it, or choose another name")
     try:
         return database.write(work, again=request is not None)
-    except exc.IntegrityError:
-        raise StudyExists(
-            f"{database.label} already holds a study {name!r}: open it, or choose another name"
-        ) from None
+    except Duplicate:  # on PostgreSQL two may create it at one time
+        if database.read(taken):
+            raise there from None
+        raise
 
 
 def _by_number(connection: sa.Connection, id: int, name: str) -> Found:
@@ -137,8 +145,6 @@ def delete(database: Database, name: str, request: Request | None = None, now: f
             return done
         if connection.dialect.name == "postgresql":  # its writers lock this row
             connection.execute(statements.LOCKED_HEAD, {"study_id": found.id})
-        if sa.inspect(connection).has_table(schema.checkpoints.name):
-            connection.execute(statements.NO_CHECKPOINT, {"study_id": found.id})
         rows = 0
         for table in (schema.events, schema.trials, schema.iterations, schema.heads):
             gone = connection.execute(sa.delete(table).where(table.c.study_id == found.id))
@@ -153,16 +159,27 @@ def delete(database: Database, name: str, request: Request | None = None, now: f
 
 
 def _renumbered(connection: sa.Connection, rows: Sequence[Row]) -> list[Row]:
-    """The rows with their trials' own numbers, or, where any of those is taken, the next that are free."""
+    """The rows with their trials' own numbers if all are free and not far off, else with the next ones.
+
+    A number that is far off would leave few to those who ask after it.
+    """
     ids = [row.id for row in rows if isinstance(row, Asked)]
     if not ids:
         return list(rows)
     free = connection.execute(statements.NEXT_ID[connection.dialect.name]).scalar_one()
-    numbers = {id: id if min(ids) >= free else free + index for index, id in enumerate(ids)}
+    own = min(ids) >= free and max(ids) < min(free + NEAR, LARGEST_OWN)
     if connection.dialect.name == "postgresql":
-        last = max(free, *numbers.values())
-        sequence = "pg_get_serial_sequence('driftopt_trials', 'id')"
-        connection.execute(sa.text(f"SELECT setval({sequence}, {last:d})"))
+        # Each number that the sequence gives is nobody else's, whoever asks or imports at the same time.
+        more = max(ids) - free if own else len(ids) - 1
+        drawn = connection.execute(statements.NEXT_IDS, {"more": more}).scalars().all()
+        mine = {free, *drawn}
+        own = own and mine.issuperset(ids)
+        if not own and len(mine) < len(ids):
+            mine.update(connection.execute(statements.NEXT_IDS, {"more": len(ids)}).scalars())
+        new = ids if own else sorted(mine)
+    else:
+        new = ids if own else range(free, free + len(ids))
+    numbers = dict(zip(ids, new, strict=False))
     return [_with_number(row, numbers) for row in rows]
 
 
