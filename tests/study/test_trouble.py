@@ -80,6 +80,38 @@ def test_a_file_that_is_gone_acknowledges_nothing(tmp_path, how):
     assert path.exists() == (how == "replaced")
 
 
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_a_wal_file_that_is_gone_acknowledges_nothing_and_loses_nothing(tmp_path, how):
+    """What was told before is in the main file once it is noticed, even if the process is killed then."""
+    path, wal = tmp_path / "a.db", tmp_path / "a.db-wal"
+    study = Study.create(path, "a", budget=12, **PLAIN)
+    for _ in range(4):
+        study.tell(study.ask().id, 1.0)
+    trial = study.ask()
+    content = wal.read_bytes()
+    wal.unlink()
+    if how == "replaced":
+        wal.write_bytes(content)
+    with pytest.raises(DatabaseRefused, match="deleted or replaced"):
+        study.tell(trial.id, 1.0)
+    killed = tmp_path / "killed.db"
+    shutil.copy(path, killed)
+    assert [one.state for one in Study.open(killed, "a").trials()] == [*["complete"] * 4, "pending"]
+
+
+def test_other_processes_that_come_and_go_replace_no_wal_file(tmp_path):
+    path = tmp_path / "a.db"
+    one = Study.create(path, "a", budget=40, **PLAIN)
+    for turn in range(6):
+        with Study.open(path, "a") as other:
+            trial = other.ask()
+            other.tell(trial.id, bowl(trial))
+        assert one.status().spent == 2 * turn + 1
+        one.tell(one.ask().id, 1.0)
+        if turn == 3:
+            one.close()  # the last one: SQLite deletes the file, and makes another
+
+
 LOOK = """
 import os, sys
 from driftopt.study import Study, StudyError

@@ -69,5 +69,9 @@ class DatabaseRefused(StudyError):
     """The database could not be opened, read or written; in its own words."""
 
 
+class Duplicate(DatabaseRefused):
+    """A row was in the database already, or one that it belongs to was not. Nothing was recorded."""
+
+
 class Implausible(UserWarning):
     """A correction is far from all other answers. It counts all the same."""

@@ -65,7 +65,7 @@ def sqlite(url: sa.URL, timeout: float) -> sa.Engine:
 
     def connecting(_: Any, __: Any, cargs: list[Any], cparams: dict[str, Any]) -> None:
         if first and first[0] != identity(path):
-            raise gone(path)  # SQLite would make a new file
+            raise gone()  # SQLite would make a new file
         if path and not memory and (options := _only_to_look(path)):
             cargs[:] = [f"file:{quote(os.path.abspath(path))}?{options}"]
             cparams["uri"] = True
@@ -77,6 +77,7 @@ def sqlite(url: sa.URL, timeout: float) -> sa.Engine:
         dbapi_connection.execute("PRAGMA foreign_keys=ON")
         first.extend([] if first or memory else [identity(path)])
         record.info["file"] = first[0] if first else None
+        record.info["wal_path"] = None if memory or _only_to_look(str(path)) else f"{path}-wal"
 
     def begin(dbapi_connection: Any) -> None:
         # A write lock from the start: a read lock upgraded later could fail at once, whatever the timeout.
@@ -140,12 +141,26 @@ def identity(path: str | None) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def gone(path: str | None) -> DatabaseRefused:
+def gone() -> DatabaseRefused:
     """What to say where a file is no longer the one that was opened."""
     return DatabaseRefused(
-        f"{path} was deleted or replaced while it was open: nothing was recorded. Put it back, or open the "
-        "study anew"
+        "the file of the database was deleted or replaced while it was open: nothing was recorded. Put it "
+        "back, or open the study again"
     )
+
+
+def note_wal(info: dict[str, Any]) -> None:
+    """Remember which -wal file a connection has open, from within its first transaction."""
+    if info.get("wal") is None and info.get("wal_path") is not None:
+        info["wal"] = identity(info["wal_path"])
+
+
+def wal_is_gone(info: dict[str, Any]) -> bool:
+    """Whether the -wal file that a connection has open has lost its name: all in it goes with the process.
+
+    SQLite deletes it with the last connection, so never while one is open.
+    """
+    return info.get("wal") is not None and info["wal"] != identity(info["wal_path"])
 
 
 def _only_to_look(path: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from driftopt.study.errors import DamagedLog, DatabaseRefused
+from driftopt.study.errors import DamagedLog, DatabaseRefused, Duplicate
 from driftopt.study.log import connections
 
 T = TypeVar("T")
@@ -27,10 +27,6 @@ SAY_AFTER, GIVE_UP_AFTER = 2.0, 60.0
 _AWAY = (exc.OperationalError, exc.InterfaceError)  # PostgreSQL restarts, or cannot be reached
 _LOCKED = "55P03"  # PostgreSQL's code for a lock that was not free within `lock_timeout`
 _log = logging.getLogger("driftopt")
-
-
-class Duplicate(DatabaseRefused):
-    """A row was there already, or one that it belongs to was not."""
 
 
 class Database:
@@ -72,6 +68,7 @@ class Database:
         with self.engine.connect().execution_options(**options) as connection, connection.begin():
             self._check_file(connection)
             yield connection
+            connections.note_wal(connection.info)
 
     @contextmanager
     def _writing(self) -> Generator[sa.Connection]:
@@ -80,6 +77,7 @@ class Database:
             transaction = connection.begin()
             try:
                 self._check_file(connection)
+                connections.note_wal(connection.info)
                 yield connection
             except BaseException:
                 transaction.rollback()
@@ -97,7 +95,15 @@ class Database:
         opened = connection.info.get("file")
         if opened is not None and opened != connections.identity(self.url.database):
             connection.invalidate()
-            raise connections.gone(self.url.database)
+            raise connections.gone()
+        if connections.wal_is_gone(connection.info):
+            # The last connection that is closed brings what is in the deleted file into the main one.
+            connection.invalidate()
+            self._engine.dispose()
+            raise DatabaseRefused(
+                "the -wal file of the database was deleted or replaced while it was open: what was said just "
+                "now may not be recorded. Look at the study's trials before you go on"
+            )
 
     def read(self, work: Callable[[sa.Connection], T]) -> T:
         """Run `work` on a snapshot."""

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from driftopt.study.errors import DamagedLog, NoSuchStudy, StudyExists
+from driftopt.study.errors import DamagedLog, Duplicate, NoSuchStudy, StudyExists
 from driftopt.study.log import keys, migration, schema, statements
-from driftopt.study.log.database import Database, Duplicate
+from driftopt.study.log.database import Database
 from driftopt.study.log.keys import Request
 from driftopt.study.log.rows import Asked, Happened, Mark, Row, chained, stored
 
@@ -207,7 +207,7 @@ def _bring_up_to_date(database: Database) -> None:
     """Make sure that there are studies, in the present format."""
     file = database.url.database
     if database.sqlite and file and file != ":memory:" and not os.path.exists(file):
-        raise NoSuchStudy(f"there is no file {file}; create a study first")
+        raise NoSuchStudy(f"{database.label} holds no studies; create one first")
 
     def old(connection: sa.Connection) -> bool:
         if not sa.inspect(connection).has_table(schema.versions.name):
