@@ -56,6 +56,19 @@ def test_a_precision_that_says_nothing_is_soon_not_believed():
     assert scale.std() < 0.15
 
 
+def test_a_result_of_extreme_precision_counts_three_times_at_most():
+    sems = np.ones((21, 2))
+    sems[-1] = 1e-3
+    values = np.random.default_rng(3).normal(size=(21, 2))
+    told, _ = walk(Precision(), values, np.stack([sems**2, np.full((21, 2), np.nan)], axis=-1))
+    assert np.diff(told[-1]) / np.diff(values[-1]) == pytest.approx(3.0)
+
+
+def test_a_first_result_without_control_is_centred_by_the_control_of_the_others():
+    told, _ = walk(RelativeToControl(), np.array([[103.0, 105.0]]), np.array([[[100.0], [np.nan]]]))
+    np.testing.assert_array_equal(told, [[3.0, 5.0]])
+
+
 def test_samples_at_a_point_are_averaged_by_their_precision():
     step = Answers.build(precision=True)
     beside = step.beside([Beside(sem=1.0), Beside(sem=1.0), Beside(sem=3.0), Beside(sem=1.0)], (2, 2))

@@ -53,3 +53,16 @@ def test_the_same_correction_again_is_nothing_where_another_answer_stands(sqlite
     rows = study.verify()
     assert study.correct(first.id, 0.9) == study.correct(first.id, 0.9) == "superseded"
     assert study.verify() == rows + 1
+
+
+def test_a_result_that_is_held_leaves_the_trial_that_was_asked_in_its_place(any_url, clock):
+    study = Study.create(any_url, "a", budget=40, guard=10.0, clock=clock, **PLAIN)
+    for turn in range(14):
+        study.tell(study.ask(holder="a", new=True).id, 1.0 + turn % 3)
+    late, _ = study.ask_many(2, holder="b", new=True)
+    clock.now += 8 * 86400
+    again = study.ask(holder="c")
+    assert (again.iteration, again.point) == (late.iteration, late.point)
+    assert study.tell(late.id, 1e6) == "held"
+    assert study.trial(again.id).state == "pending"
+    assert study.tell(again.id, 2.0) == "complete"
