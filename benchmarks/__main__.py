@@ -21,9 +21,6 @@ PARTS = (
     "scaling",
     "studies",
     "service",
-    "auto_peers",
-    "auto_live",
-    "auto_never_worse",
     "full_protocol",
 )
 OUT = Path("results/bench.json")

@@ -7,8 +7,8 @@
 
 Six simulated shops in four coordinates, three shapes of f and two sizes of noise, 20 seeds each. All runs are
 of `auto`, and the lanes of a table share their noise: differences are paired. Every part (a kind of
-information at a budget) is kept in results/side_information as soon as it is done, in a folder for the
-edition of `auto`'s rule, so that a run that was stopped goes on. A gain is in per cent of what the best
+information at a budget) is kept in results/side_information as soon as it is done, so that a run
+that was stopped goes on. A gain is in per cent of what the best
 decision would gain over the start.
 
 Longer than 300 lines for the kinds of information, which are data.
@@ -30,11 +30,10 @@ import numpy as np
 from driftopt import methods
 from driftopt.answers import Answers, Beside, covariates
 from driftopt.drivers.host import with_precision
-from driftopt.methods.auto import EDITION
 from driftopt.rng.seeds import as_key, run_keys
 
 BUDGETS, SEEDS, SHOPS, DIM, RADIUS = (30, 120, 1000), 20, 6, 4, 0.4
-FOLDER, PAGE = Path("results/side_information") / f"edition-{EDITION}", Path("docs/side-information.md")
+FOLDER, PAGE = Path("results/side_information"), Path("docs/side-information.md")
 LIMIT = 20.0
 MARK = "<!-- benchmarks/side_information.py writes from here -->"
 

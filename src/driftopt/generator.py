@@ -162,7 +162,7 @@ class Generator(_standard.Generator):
         check_points(chosen, dim)
         checks.budget(budget, first_step(chosen, dim))
         self._begun = self._space.begin(float(np.asarray(chosen.radius)))
-        self._host = quick_host(chosen, self._begun, self.seed)
+        self._host = quick_host(self._space.kept_by(chosen), self._begun, self.seed)
         return affordable(chosen, dim, budget).iterations
 
     def _open(self) -> None:

@@ -59,6 +59,13 @@ class Method(ABC):
         """The method planned for `budget` queries: itself, unless its schedule lacks the number."""
         return self
 
+    def within(self, low: np.ndarray, high: np.ndarray) -> "Method":
+        """The method for decisions within bounds, (d,) each, ±inf where open: itself, unless it uses them.
+
+        Whatever a method asks for, drivers reflect into the bounds.
+        """
+        return self
+
     def in_numbers(self) -> "Method":
         """The method with its discrete choices as numbers, except those that set a shape, for simulations.
 

@@ -1,9 +1,5 @@
-"""The log's replay is the state: live equals simulated, resumed equals uninterrupted, old logs open.
+"""The log's replay is the state: live equals simulated, resumed equals uninterrupted, old logs open."""
 
-Longer than 300 lines for the old logs: a test for each format and edition that there was.
-"""
-
-import json
 import re
 import shutil
 import sqlite3
@@ -19,7 +15,6 @@ import sqlalchemy as sa
 from driftopt import methods
 from driftopt.drivers.host import Host
 from driftopt.drivers.simulation import simulate
-from driftopt.methods.auto import EDITION
 from driftopt.problem import Problem
 from driftopt.pytree import module
 from driftopt.rng.seeds import as_key, query_key, run_keys
@@ -238,42 +233,6 @@ def as_postgres(statement):
     plain = statement.replace(" WITHOUT ROWID", "")
     serial = re.sub(r"id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT", "id SERIAL PRIMARY KEY", plain)
     return re.sub(r"\bDOUBLE\b(?! PRECISION)", "DOUBLE PRECISION", serial)
-
-
-def test_a_study_from_before_the_radius_could_grow_goes_on_with_its_rule(tmp_path):
-    """What was called auto in format 1 is auto-1 now: its answers must come to the state they came to."""
-    path = tmp_path / "study.db"
-    shutil.copy(GOLDEN / "study-format-1.sqlite", path)
-    with closing(sqlite3.connect(path)) as old, old:
-        for table in ("events", "trials", "iterations"):
-            old.execute(f"DELETE FROM driftopt_{table}")
-        name, text = old.execute("SELECT name, spec FROM driftopt_studies").fetchone()
-        params = {"radius": 0.5, "budget": 40}
-        plain = {"points": 2, "repeats": 1, "parallel": 1, "control_every": None}
-        spec = json.loads(text) | {"method": "auto", "params": params} | plain
-        old.execute("UPDATE driftopt_studies SET spec = ?", [json.dumps(spec)])
-    study = Study.open(path, name)
-    assert study.spec.method == "auto-1"
-    first = Host(methods.get("auto-1", **params), study.spec.space.start, study.spec.seed).points[0]
-    np.testing.assert_allclose(study.ask().x, first)
-
-
-def test_a_study_goes_on_with_the_edition_of_its_rule_which_old_ones_did_not_write_down(tmp_path):
-    """After wild answers the editions part ways: each log comes to the points it came to."""
-    plain = {"x0": [1.0, -0.5], "radius": 0.3, "budget": 40, "rng": 1, "guard": None}
-    ends = set[bytes]()
-    for name, params in (("new", None), ("before", {"edition": 3}), ("old", {"edition": 2})):
-        study = Study.create(tmp_path / "study.db", name, params=params, **plain)
-        assert study.spec.params["edition"] == (EDITION if params is None else params["edition"])
-        for turn in range(20):
-            trial = study.ask()
-            study.tell(trial.id, 999_999.0 if turn in (0, 8) else bowl(trial))
-        again = Study.open(tmp_path / "study.db", name)
-        assert again.verify() > 0
-        ends.add(again.recommend().x.tobytes())
-        assert again.spec == study.spec
-        assert ("edition" in json.loads(study.spec.as_json())["params"]) == (name != "old")
-    assert len(ends) == 3
 
 
 @pytest.mark.parametrize("version", range(1, FORMAT))

@@ -146,6 +146,7 @@ def side():
         path,
         "golden",
         x0=[1.0, -0.5],
+        method="zo-o2nc-2pt",
         radius=0.3,
         budget=60,
         rng=3,
@@ -163,7 +164,7 @@ def side():
             trial.id,
             bowl(trial) + 2 * crowd,
             covariates={"crowd": crowd} if turn % 5 else {"crowd": crowd, "rain": 1.0},
-            metrics={"complaints": 4 + float(trial.x[0]), "calls": float(turn)},
+            metrics={"complaints": 2 + float(trial.x[0]), "calls": float(turn)},
             n=1 + turn % 4,
             **more,
         )

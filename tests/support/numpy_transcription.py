@@ -17,7 +17,7 @@ class Run(NamedTuple):
     iterates: np.ndarray  # (T + 1, d)
     report: np.ndarray  # (d,)
     close: float = 1e-12  # float64, sums of a few terms in another order; more where a search is inside
-    seen: dict = {}  # noqa: RUF012  # of `auto`: how often its rarer rules had their say, and `bowl`
+    seen: dict = {}  # noqa: RUF012  # of `auto`: how often its rarer rules had their say
 
 
 def _report(rule, x, ys, picks, block, x0):
@@ -116,295 +116,83 @@ def sgd(place, estimate, default_output="final"):
     return run
 
 
-def auto_1(x0, noise, values, *, radius, budget):
-    """The rules at the head of methods/auto_1.py, pair by pair, with plain numbers."""
-    pairs, dim = max(1, budget // 2), len(x0)
-    x = mean = np.array(x0)
-    square, shrink, around, cost, slope = 0.0, 1.0, [], 0.0, 0.0
-    points, iterates = [], [x]
-    for told, (u, h) in enumerate(zip(noise, values, strict=True)):
-        t, length = told + 1, shrink * radius
-        if told % 8 == 7:  # a pair at x itself: what do trials around it cost?
-            points.append([x, x])
-            if told < pairs:
-                here = (h[0] + h[1]) / 2
-                cost += min(1, 2 * 8 / t) * ((np.mean(around) - here) / length - cost)
-                around, moved = [], x
-        else:
-            points.append([x + length * u, x - length * u])
-            if told < pairs:
-                difference = h[0] - h[1]
-                around.append((h[0] + h[1]) / 2)
-                square += max(1 / t, min(20 / pairs, 0.1)) * (difference**2 - square)
-                back = mean - x
-                size = np.linalg.norm(back)
-                uphill = back @ u / size if size > 0 else 0.0
-                slope += min(1, 2 / t) * (dim / 2 * difference * uphill / length - slope)
-                moved = None
-        if told < pairs:
-            deviation = np.sqrt(square) if square > 0 else 1.0
-            worth = (0.1 * dim + 1) * deviation / np.sqrt(t) + 0.75 * length * max(slope, 0)
-            excess = cost * length / worth - 1
-            if moved is None:
-                step = 2 / np.sqrt(pairs) * length * (1 + 0.5 * np.clip(-excess, 0, 1))
-                x = x - step * difference / deviation * u
-            mean = mean + 9 / (t + 8) * (x - mean)
-            if t > dim:
-                shrink = min(shrink * np.exp(-np.clip(excess, -1, 1) / t), 1)
-        iterates.append(x)
-    return Run(np.array(points), np.array(iterates), mean)
-
-
-def _bounded(square, most, mean):
-    return min(square, most**2 * mean) if mean > 0 else square
-
-
-def _scale(three, t, missed):
-    """v: the median of the three running means, or the largest while that says nothing."""
-    median, alone = sorted(three)[1], missed and min(three[1:]) == 0
-    return median if median > 0 and t > 2 and not alone else max(three)
-
-
-def _feed(three, told, instead, square, most, n, missed):
-    """One of the three means after one square more; `instead` of which another may count."""
-    t, turn = told + 1, told % 3
-    known = _scale(three, t, missed) if missed else sorted(three)[1]
-    fed = _bounded(square, most, known if t > 3 else 0.0) if instead is None else instead
-    rate = max(1 / np.ceil(t / 3), min(330 / n, 0.3))
-    three[turn] += (1 if missed and three[turn] == 0 else rate) * (fed - three[turn])
-
-
-def _at_x(mean, clipped, rate, most, told, slip, wild, missed):
-    """A mean square of pairs at x after one more, which may show that the very first was wild."""
-    rate = 1 if missed and mean == 0 else rate
-    square = _bounded(clipped**2, most, mean)
-    anew = slip or (told == 3 and mean > (20 * clipped) ** 2)
-    after = mean + (1 if anew else rate) * (square - mean)
-    return min(after, (1 + 7 * rate) * mean) if wild else after
-
-
-def _slipped(first, others, off, third):
-    """Whether the first pair differs far more than the next three, and two means say so too."""
-    return first > 3 * others and abs(off - first / 2) < first / 4 and abs(third - first / 2) < first / 3
-
-
-def _nearer(answers, expected):
-    return min(answers, key=lambda answer: abs(answer - expected))
-
-
-class _Bowl:
-    """The rules at the head of methods/auto_evenness.py."""
-
-    def __init__(self):
-        self.late, self.all = np.zeros(2), np.zeros(2)  # means of c δ² and of δ⁴
-        self.bowl = 0.0
-
-    def see(self, cost, length, t, still, around):
-        fed = np.array([cost * length**2, length**4])
-        self.late = self.late + min(1, 4 / t) * (fed - self.late)
-        self.all = self.all + (fed - self.all) / t
-        even = 0.0
-        if self.late[0] > 0 and self.all[0] > 0:
-            curvature_late, curvature_all = self.late[0] / self.late[1], self.all[0] / self.all[1]
-            rho = np.log(curvature_late / curvature_all)
-            squared_error = (max(still, around) + 8 * still) / 4 / (t / 2)  # of a mean of c over t/4 pairs
-            epsilon = min(np.sqrt(squared_error / self.late[1]) / curvature_late, 10)
-            even = np.exp(-(rho**2) / (0.07**2 + epsilon**2)) / (1 + (epsilon / 0.07) ** 2)
-            even *= np.clip(np.log((self.all[1] / self.late[1]) ** 0.25) / 0.4, 0, 1)
-            even *= np.clip((t - 20) / 20, 0, 1)
-        self.bowl += min(1, 8 / t) * (even - self.bowl)
-
-
-class _Level:
-    """The rules at the head of methods/auto_retreat.py."""
-
-    def __init__(self):
-        self.first, self.late, self.since = 0.0, 0.0, 0
-
-    def lost(self, value, at_x, slip, measured, still, astray):
-        """Whether the walk goes back, with the `at_x`-th value said of x."""
-        if slip:  # what was said before is forgotten
-            self.first, self.late, self.since = value, value, 1
-            return False
-        self.since += 1
-        if self.since <= 2:
-            self.first += (value - self.first) / self.since
-        self.late += max(0.35, 1 / self.since) * (value - self.late)
-        error = np.sqrt(max(0.35 / 1.65, 1 / self.since) * measured / 4 + still / 8)
-        risen = self.late - self.first > (2.5 + np.log(at_x)) * error
-        lost = astray and at_x > 3 and self.since >= 3 and risen
-        if lost:
-            self.late, self.since = 0.0, 0
-        return lost
-
-
-def _believed(walk, n, told, lambdas, three, calm, rough, at_x, rise, cost, seen, missed):
-    """κ, by the rules at the head of methods/auto_doubt.py; `rise`: how far values at x have risen."""
-    d, v = len(walk), _scale(three, min(told, n), missed)
-    b = np.clip((20 + 16 * min(d / 10, 1) - n / d) / (16 + 8 * min(d / 10, 1)), 0, 1)
-    if not walk.any() or b == 0:
-        return 1.0
-    still = v + at_x / (at_x + 0.7) * (min(calm, v) - v) if v > 0 else 1.0
-    changes = min(rough, v)
-    loud = np.clip((changes / v - 0.5) / 0.4, 0, 1)
-    noise = still * (max(changes, still) / still) ** loud * np.clip(max(three) / (2 * v), 1, 2)
-    by_noise = noise * lambdas / np.sum(walk**2)
-    beyond = np.clip(1 - b * (1 + np.sqrt(1 / (2 * d))) * by_noise, 0, 1)
-    errors = rise / np.sqrt(3 * still / 8)
-    risen = np.clip((errors - 0.5) / 1.5, 0, 1)
-    fallen = np.clip((-errors - 2) / 4, 0, 1)
-    seen["fallen"] += 0 < fallen < 1
-    for name, factor in (
-        ("fallen by itself", cost / np.sqrt(still)),
-        ("fallen with a short walk", 3 - 2 * by_noise),
-        ("fallen where tails are heavy", 2 - max(three) / (4 * v)),
-    ):
-        seen[name] += fallen > 0 and factor < 1
-        fallen *= np.clip(factor, 0, 1)
-    seen["louder at trials"] += loud > 0
-    seen["heavy tails"] += max(three) > 2 * v
-    seen["risen"] += risen > 0
-    doubted = beyond * (1 - b * d / (d + 3) * risen)
-    return doubted + (1 - doubted) * fallen
-
-
-def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1):
-    """The rules at the head of methods/auto.py, pair by pair, with plain numbers."""
+def auto(x0, noise, values, *, radius, budget, max_radius=np.inf, directions=1, low=-np.inf, high=np.inf):
+    """The rule at the head of methods/walk.py, pair by pair, with plain numbers."""
     n, d = max(1, budget // (2 * directions) * directions), len(x0)
-    most = max(0.3 * np.sqrt(n), 1.5)
+    most = max(0.3 * np.sqrt(n), 2.5)
     x = mean = np.array(x0)
-    delta, three, calm, rough = min(radius, max_radius), [0.0, 0.0, 0.0], 0.0, 0.0
-    quiet = 0.0  # calm over all pairs at x
-    here = fallen = last = gained = cost = fall = width = wandered = lambdas = 0.0
-    bowl, level, seen_branches = _Bowl(), _Level(), Counter()
-    at_x, taken, points, iterates = 0, 0, [], [x]
+    p, h, delta, taken = np.zeros(d), 1.0, min(radius, max_radius), 0
+    v = s2 = rough = before = gained = here = fallen = cost = g = width = 0.0
+    points, iterates, seen = [], [x], Counter()
     lines, pairs = np.reshape(noise, (-1, d)), np.reshape(values, (-1, 2))
-    for told, (u, h) in enumerate(zip(lines, pairs, strict=True)):
+    for told, (u, values_) in enumerate(zip(lines, pairs, strict=True)):
         if told % directions == 0:  # as many pairs are asked here and now
             asked, asked_delta, fell = x, delta, 0.0
             points.append([])
-        t, a, m = told + 1, h[0] - h[1], (h[0] + h[1]) / 2
-        centre, ends = told in (0, 3) or t % 8 == 0, t % directions == 0
-        points[-1] += [asked, asked] if centre else [asked + asked_delta * u, asked - asked_delta * u]
-        at_x += centre and told < n
-        if told >= n or np.isnan(a):  # where answers were taken back the pair is counted, and nothing else
-            iterates += [x] * ends
-            continue
-        missed, taken = taken < told, taken + 1
-        blind = missed and level.since == 0 and quiet == 0
-        expected = here - fallen
-        off, apart, largest = m - expected, abs(a), np.sqrt(max(*three, calm))
-        longer = max(delta / width, 1) ** 4 if width > 0 else 1.0
-        bar = largest * (5 if centre else max(400 ** (1 / np.clip(told, 1, 3)), 12, most) * longer)
-        wild = told > 0 and 0 < bar < apart and abs(abs(off) - apart / 2) < apart / 4 and not blind
-        third = np.sign(off) * (last - expected - gained)
-        slip = told == 3 and _slipped(np.sqrt(calm), max(apart, np.sqrt(max(three[1:]))), abs(off), third)
-        said = m
-        m = _nearer(h, expected) if centre and wild else m
-        off = m - expected
-        # Where one of the first two answers was wild, all that it said is forgotten.
-        three[0] = min((three[1] + three[2]) / 2, three[0]) if slip else three[0]
-        cost, delta = (0.0, min(delta, 2 * radius)) if slip else (cost, delta)
-
-        if not centre or t == 1:  # the scale of a
-            _feed(three, told, 8 * largest**2 if wild else None, a * a, most, n, missed)
-        v = _scale(three, t, missed)
-        unit = v if v > 0 else 1.0
-        bound = most * np.sqrt(unit)
-        clipped = np.clip(a, -bound, bound)
-
-        if centre:  # the noise at x
-            seen_branches["anew"] += told == 3 and calm > (20 * clipped) ** 2 and not slip
-            calm = _at_x(calm, clipped, max(1 / at_x, min(880 / n, 0.3)), most, told, slip, wild, missed)
-            quiet = _at_x(quiet, clipped, 1 / at_x, most, told, slip, wild, missed)
-        jump = min(_bounded(2 * (m - last + gained) ** 2, most, rough), most**2 * v)
-        rate = max(min(1, 11 / t), min(110 / n, 0.1)) if rough > 0 else 1.0
-        alone = missed and width == 0
-        rough += (0 if centre or wild or t <= 3 or alone else rate) * (jump - rough)  # the noise around it
-        still = v + at_x / (at_x + 0.7) * (min(calm, v) - v) if v > 0 else 1.0
-        around = min(rough, v)
-        louder = max(around / still, 1) if around > v / 2 else 1.0
-        share = still / unit
-        delta = min(delta, width) if wild and not centre and width > 0 else delta
-        seen_branches["wild"] += wild
-        seen_branches["slip"] += slip
-
-        if centre:
-            # What is far from all that was known of x is not believed, unless the last trials say it too.
-            far, too_far = told > 0 and abs(off) > 20 * np.sqrt(unit), abs(m - last) > 20 * np.sqrt(unit)
-            here = expected if far and too_far and not slip and not blind else m
-            cost, fallen = 0.0 if far and not too_far else cost, 0.0
-            seen_branches["misled"] += far and not too_far
-            seen_branches["disbelieved"] += far and too_far and not slip and not blind
-        elif not wild:
-            back, recent = mean - x, min(1, 4 / t)
-            size = np.linalg.norm(back)
-            uphill = back @ u / size if size > 0 else 0.0
-            above = 0.0 if blind else np.clip(off, -bound, bound)
-            seen_branches["blind"] += blind
-            cost += recent * (above - cost)
-            fall += recent * (d / 2 * clipped * uphill - fall)
-            width += recent * (asked_delta - width)
-            bowl.see(above, min(asked_delta / radius, 1e6), t, still, around)
-            present, seen = delta / width, min(d, t)
-            theta = (0.47 * seen * (seen / 10) ** 0.25 + 1.5) * np.sqrt(still / t)
-            theta = (theta + 0.9 * max(fall, 0) * present) / louder
-            noise_at_x = v + at_x / (at_x + 0.7) * (min(quiet, v) - v) if v > 0 else 1.0
-            surely = max(around / noise_at_x / (1 + 3 * np.sqrt(2 / at_x)), 1) if around > v / 2 else 1.0
-            theta *= np.exp(1.4 * bowl.bowl) / surely ** (9 * at_x / (at_x + 300))
-            excess, tau = cost * present / theta - 1, t / n
-            push = 1.4 * min(excess, 3) if excess > 0 else (5.5 + 4 * share) * max(excess, -1)
-            push = max(tau**0.45 * push, -2.5 / np.sqrt(min(d / 10, 1)))
-            before = delta
-            delta = min(delta * np.exp(-push / (t + 1)), 2 * asked_delta, max_radius)
-            stride = tau**0.8 / (tau + 0.13) * (d / 10) ** 0.125
-            stride *= (1 + 0.75 * (1 - share)) / (1 + 6 * d / n * share)
-            beyond = np.sum((x - x0) ** 2)
-            evident = max(1 - (1 + np.sqrt(1 / (2 * d))) * wandered / beyond, 0) if beyond > 0 else 1.0
-            stride *= 1 - 0.9 * d / (d + 3) / (1 + (16 * d / n) ** 2) * (1 - evident)
-            boost = 0.8 + 1 / (1 + (n / (6 * d)) ** 2)
-            step = delta / np.sqrt(n) * (1 + boost * np.clip(-excess, 0, 1)) * stride / np.sqrt(unit)
-            tail = max(2.5, n / 350) * np.sqrt(unit)
-            seen_branches["in the tail"] += abs(clipped) > tail
-            x = x - step * np.clip(clipped, -tail, tail) * u
-            fell += step * (clipped**2 - max(still, around)) / (2 * asked_delta) if v > 0 else 0.0
-            gained, last = 0.0, m  # the next pair of this iteration was asked at the same place
-            curved = max(cost - np.sqrt(still / t), 0) / width**2
-            stays = (1 - min(4 * step * before * curved / d, 1)) ** 2
-            wandered = stays * wandered + (step * clipped) ** 2 * max(still, around) / unit
-            lambdas = stays * lambdas + (step**2 if v > 0 else 0.0)
-        power = 14 * (1 / 7) ** bowl.bowl
-        mean = mean + (power + 1) / (t + power) * (x - mean)
-
-        loudest = max(still, around, v)
-        allowed = 2.5 * np.sqrt(loudest)
-        value = here if told <= 3 or blind else expected + np.clip(said - expected, -allowed, allowed)
-        beyond = np.sum((x - x0) ** 2)
-        astray = beyond > 0 and 1 - (1 + np.sqrt(1 / (2 * d))) * wandered / beyond < 0.9
-        astray = astray and max_radius == np.inf  # a promised radius promises no jumps
-        # The walk begins again.
-        measured = min(max(calm, quiet), loudest)
-        if centre and level.lost(value, at_x, slip, measured, max(still, quiet), astray):
-            x, mean, delta = np.array(x0), np.array(x0), min(delta / 4, radius)
-            here, cost, fall, fell, wandered, lambdas = level.first, 0.0, 0.0, 0.0, 0.0, 0.0
-            bowl.late[0] = 0.0
-            seen_branches["lost"] += 1
-        if ends:
-            fallen, gained = fallen + fell, gained + fell
+        centre, last = told % 8 == 0, (told + 1) % directions == 0
+        apart = 0 * u if centre else asked_delta * u
+        points[-1] += [np.clip(asked + apart, low, high), np.clip(asked - apart, low, high)]
+        a, m = values_[0] - values_[1], values_.mean()
+        if told < n and not np.isnan(a):
+            taken += 1
+            t, tau, looks = taken, (told + 1) / n, np.ceil(taken / 8)
+            if centre:
+                s2 += (2 / (looks + 1) if s2 else 1) * (_most(a, most, s2) - s2)
+            else:
+                v += (2 / (t + 1) if v else 1) * (_most(a, most, v) - v)
+                jump = min(2 * (m - before + gained) ** 2, most**2 * v)
+                rough += min(1, 4 / t) * (t > 3) * (jump - rough)
+            unit = np.sqrt(v or s2 or 1)
+            off = np.clip(m - here + fallen, -most * unit, most * unit) if t > 1 else 0.0
+            if centre or t == 1:
+                here, fallen = (here - fallen + off if t > 1 else m), 0.0
+            if not centre:
+                recent = min(1, 4 / t)
+                back = mean - x
+                uphill = back @ u / max(np.linalg.norm(back), asked_delta / np.sqrt(n))
+                cost += recent * (off - cost)
+                g += recent * (d / 2 * np.clip(a, -most * unit, most * unit) * uphill - g)
+                width += recent * (asked_delta - width)
+                calm = (v + looks * min(s2, v)) / (1 + looks) if v > 0 else 1.0
+                theta = 0.47 * (min(d, t) + 3) * np.sqrt(calm / t) + 0.9 * max(g, 0) * delta / width
+                louder = max(min(rough, v) / (calm * (1 + 3 * np.sqrt(2 / looks))), 1)
+                theta /= louder**2
+                excess = cost * delta / width / max(theta, 1e-6 * unit) - 1
+                usual = recent / (2 - recent) * (1 + np.sqrt(2 / d))
+                if max_radius == np.inf:
+                    h = np.clip(h * np.exp(2 * (min(p @ p / usual, 2) - 1) / t), 1, np.sqrt(n))
+                between = np.clip(asked + asked_delta * u, low, high) - np.clip(
+                    asked - asked_delta * u, low, high
+                )
+                clipped = 1 - between @ between / (2 * asked_delta) ** 2
+                clipped *= np.isfinite(low).any() or np.isfinite(high).any()
+                change = min(excess, 4) if excess > 0 else 5 * max(excess, -1) * (1 - clipped)
+                change = tau**0.45 * (change + 4 * clipped)
+                widest = np.max(np.subtract(high, low)) / 2 * np.sqrt(d)
+                delta = min(delta * np.exp(-change / t), 2 * asked_delta, max_radius, widest)
+                step = h * delta / np.sqrt(n) * tau / (tau + 0.13) * (1 + np.clip(-excess, 0, 1))
+                to = np.clip(x - step * np.clip(a / unit, -2.5, 2.5) * u, low, high)
+                before, gained = m, (x - to) @ u * (a - min(s2, v) / (a or 1)) / (2 * asked_delta)
+                fell += gained
+                p = p + recent * ((x - to) / step - p)
+                x = to
+                seen["hasty"] += h > 1
+                seen["costly"] += excess > 0
+                seen["louder"] += louder > 1
+            mean = mean + 9 / (t + 8) * (x - mean)
+        if last:
+            fallen += fell
             iterates.append(x)
-    rise = here - level.first if level.since >= 2 else 0.0
-    missed = taken < min(len(pairs), n)
-    kappa = _believed(
-        mean - x0, n, len(pairs), lambdas, three, calm, rough, at_x, rise, cost, seen_branches, missed
-    )
-    report = x0 + kappa * (mean - x0)
-    # XLA's own powers and exponentials agree with NumPy's to a few units of the last place.
-    return Run(np.array(points), np.array(iterates), report, 1e-11, {**seen_branches, "bowl": bowl.bowl})
+    return Run(np.array(points), np.array(iterates), mean, 1e-11, seen)
+
+
+def _most(a, deviations, mean):
+    """a², or that of so many deviations where their mean square is known and less."""
+    return min(a * a, deviations**2 * mean) if mean > 0 else a * a
 
 
 TRANSCRIPTIONS = {
     "auto": auto,
-    "auto-1": auto_1,
     "zo-o2nc-2pt": o2nc(_two_sided, two_point_sphere, warmup=False),
     "zo-o2nc-1pt": o2nc(_one_sided, residual, warmup=True),
     "zo-co": sgd(_two_sided, coordinate),

@@ -149,6 +149,7 @@ def minimize(
         params=params,
         start=space.start,
     )
+    chosen = space.kept_by(chosen)
     called = method if isinstance(method, str) else type(method).__name__
     check_minimize(called, chosen.sees, loss=loss is not None, model=model is not None)
     by_name = bool(bounded or relative_to_control or precision)

@@ -14,8 +14,7 @@ from driftopt.methods.entry import EXAMPLES, Entry, entry_of
 # The files that end in ENTRIES, in the order of every list. A file loads when a name is asked for that is in
 # none of the files before it.
 FILES = [
-    "auto",
-    "auto_1",
+    "walk",
     "o2nc",
     "sgd",
     "ogvr",

@@ -110,6 +110,11 @@ class Space(Plain):
         narrowest = np.sqrt(self.dim) / 10 * self._widths.min()
         return float(narrowest) if np.isfinite(self._widths).all() else None
 
+    def kept_by(self, method: Any) -> Any:
+        """The method, knowing the bounds in its own units where there are any."""
+        box = next((step for step in self.steps if isinstance(step, Bounds)), None)
+        return method if box is None else method.within(box.lower / self._units, box.upper / self._units)
+
     @property
     def _widths(self) -> np.ndarray:
         return next((step.widths for step in self.steps if isinstance(step, Bounds)), np.array([np.inf]))

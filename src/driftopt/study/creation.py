@@ -193,7 +193,7 @@ def _method(
         shape, _ = defaults.resolve(name, radius=1.0, **plan)
         radius = _limited(name, radius, shape, max_change, space)
     method, numbers = defaults.resolve(name, radius=radius, start=space.start, **plan)
-    return space, check_points(method, space.dim), _plain(dict(methods.entry(name).pinned) | numbers)
+    return space, check_points(method, space.dim), _plain(numbers)
 
 
 def _check_widths(space: Space, sized: Space) -> None:

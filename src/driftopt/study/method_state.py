@@ -56,7 +56,8 @@ class MethodState(Host):
         self.taken = len(steps)
 
     def _planned(self, budget: int) -> Method:
-        return methods.get(self._name, **self._params).for_budget(budget)
+        planned = methods.get(self._name, **self._params).for_budget(budget)
+        return self._space.kept_by(planned)
 
     def _plan_for(self, budget: int) -> None:
         """Go on from here with a plan for another budget."""

@@ -110,8 +110,6 @@ class Spec:
                 del stored[name]
         if self.settle == 1:
             del stored["settle"]
-        unsaid = _unsaid(self.method, self.provider).items()
-        stored["params"] = dict(item for item in self.params.items() if item not in unsaid)
         return json.dumps(stored, allow_nan=False)
 
     @classmethod
@@ -123,13 +121,7 @@ class Spec:
             raise FormatError(
                 f"this study has {', '.join(unknown)}, unknown to this driftopt: use a newer version"
             )
-        unsaid = _unsaid(given["method"], given.get("provider", OWN))
-        return cls(**given | {"params": unsaid | given["params"]})
-
-
-def _unsaid(method: str, provider: str) -> dict[str, Any]:
-    """A method's numbers that studies of old did not write down, since there were no others."""
-    return {"edition": 2} if method == "auto" and provider == OWN else {}
+        return cls(**given)
 
 
 def check_size(points: int, repeats: int) -> None:

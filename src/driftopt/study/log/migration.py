@@ -3,7 +3,6 @@
 From format 2 to format 3: events have one column more, for what is told beside a value.
 """
 
-import json
 import os
 import sqlite3
 from contextlib import closing
@@ -86,20 +85,12 @@ def _rows(connection: sa.Connection, table: str, order: str, study: int | None =
 
 
 def _copy(connection: sa.Connection, study: Any) -> None:
-    spec = _spec(study.spec)
+    spec = study.spec
     checksum = chained("", study.name, study.created_at, spec)
     whole = {"id": study.id, "name": study.name, "created_at": study.created_at, "spec": spec}
     connection.execute(sa.insert(schema.studies), whole | {"checksum": checksum})
     connection.execute(sa.insert(schema.heads), {"study_id": study.id, "rows": 0, "checksum": checksum})
     statements.copy(connection, study.id, Mark(0, checksum), _ordered(connection, study.id))
-
-
-def _spec(text: str) -> str:
-    """The study's plan, in which the rule that was called auto has the name that it has now."""
-    plan = json.loads(text)
-    if plan.get("method") != "auto":
-        return text
-    return json.dumps(plan | {"method": "auto-1"})
 
 
 def _ordered(connection: sa.Connection, study: int) -> list[Row]:

@@ -1,0 +1,291 @@
+"""A walk that needs no tuning, for some 500 values and more: `radius` is a first guess, and may be wrong.
+
+With N = budget // 2 pairs of queries, pair t = 1 … N, τ = t/N, and δ = radius at the start,
+
+    a, m = F(x + δu) − F(x − δu), their mean     u runs through orthonormal bases, each drawn afresh
+    v    the mean square of a; s² the same for pairs asked at x itself, every eighth
+    C    what trials cost: the mean value around x less the value at x
+    g    the fall over one radius along the slope by which x still comes down
+    w    how many times louder trials are than x, as far as that is sure, by how m changes; at least 1
+
+    x ← x − λ [a/√v] u,       λ = δ/√N · τ/(τ + RAMP) · (1 + (1 − C/θ)₊) · h
+    δ ← δ exp(−τ^PACE E/t),   E = min(C/θ − 1, 4) where C > θ,  else  GROWTH max(C/θ − 1, −1)
+    θ = (NOISE (d + 3) s/√t + SLOPE g₊)/w^LOUDER
+
+A wide radius sees slopes through the noise, but blurs f by about C. It is worth its cost while C is below θ:
+the noise that t pairs leave in what is known of f near x, and the fall that goes on.
+
+N steps of pure noise lead about δ away: far enough on most functions. In a kinked valley wide trials cost
+much, δ gets short, and x would stall though slopes are distinguishable from 0. So h watches p, the mean of
+the last steps in units of λ: of noise alone |p|² is about RECENT/2t. Where it is more, steps get longer,
+
+    h ← h · exp(HASTE (min(z, 2) − 1)/t),   z = |p|² 2t/RECENT / (1 + √(2/d)),   1 ≤ h ≤ √N
+
+Within bounds x and its trials are clipped. Of a pair that is shortened by that nothing grows, and E rises by
+up to 4: f may be level between its points and lower in the middle.
+"""
+
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
+
+from driftopt import checks
+from driftopt.method import Method
+from driftopt.methods import directions
+from driftopt.methods.entry import Entry
+from driftopt.pytree import module, static
+
+CENTRE = 8  # every so many pairs one is asked at x itself: what trials cost is measured from there
+RAMP = 0.13  # steps grow as τ/(τ + RAMP): little is known at first
+NOISE = 0.47  # θ's share of the noise: near a minimum the best radius costs a fixed share of d s/√t
+SLOPE = 0.9  # θ's share of the fall: large trials are right on a long slope
+GROWTH = 5.0  # the radius grows faster than it shrinks: slopes that drown in noise are not seen again
+PACE = 0.45  # and changes as τ^PACE/t: slowly while little is known of C
+RECENT = 4.0  # running means look back over about t/RECENT pairs: C and slopes change along the way
+LOUDER = 2.0  # θ falls by this power of w: where trials are louder than x, wider ones see no more
+OUTLIER = 0.3  # a value counts for at most OUTLIER √N deviations: one lost decimal point steers nothing
+TAIL = 2.5  # and moves x as one of so many deviations: single values of a heavy tail do not lead it
+HASTE = 2.0  # h changes at most as t^HASTE: at √t or so, steps could not catch up with a slope seen late
+POWER = 8.0  # the weights of the recommended mean grow as t^POWER: it is the last ninth of the walk, mostly
+
+
+class State(NamedTuple):
+    key: Array
+    told: Array
+    taken: Array  # pairs that said something: of some, the answers were taken back
+    x: Array
+    mean: Array
+    trend: Array  # p
+    haste: Array  # h
+    radius: Array  # δ
+    square: Array  # v
+    still: Array  # s²
+    rough: Array  # r
+    last: Array  # m of the last trial, and the fall of x since
+    gained: Array
+    here: Array  # the value at x when it was last asked
+    fallen: Array  # how far x has come down since
+    cost: Array  # running means, over the same pairs: C,
+    fall: Array  # g,
+    width: Array  # and δ, by which both are brought to the present radius
+
+
+@module
+class Walk(Method):
+    """The method for many cheap values, where nobody chooses a step size.
+
+    `budget` counts the queries of the whole run; answers beyond it change nothing. Where it is None the
+    driver fills it in. `max_radius` is a promise: no trial is farther than that from the current decision.
+    `directions` pairs are asked together, around one x. `low` and `high` are bounds, which drivers fill in:
+    x and its trials are clipped to them. Reflected trials would all see one point where x is on a bound.
+    """
+
+    broadcasts: ClassVar[bool] = True
+    finds_radius: ClassVar[bool] = True
+    batch: ClassVar[int] = 1  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    radius: ArrayLike  # the first δ
+    max_radius: ArrayLike | None = None
+    budget: ArrayLike | None = None
+    directions: int = static(default=1)
+    low: ArrayLike | None = None
+    high: ArrayLike | None = None
+
+    def for_budget(self, budget: int) -> "Walk":
+        return self if self.budget is not None else replace(self, budget=budget)
+
+    def within(self, low: np.ndarray, high: np.ndarray) -> "Walk":
+        return replace(self, low=np.maximum(low, -1e300), high=np.minimum(high, 1e300))
+
+    def points(self, dim: int) -> int:
+        return 2 * self.directions
+
+    def reach_in(self, dim: int) -> ArrayLike | None:
+        """The largest step; None without `max_radius`, since δ may then grow."""
+        if self.max_radius is None or self.budget is None:
+            return None
+        pairs = np.maximum(1, np.asarray(self.budget) // (2 * self.directions) * self.directions)
+        longest = np.asarray(self.max_radius) / np.sqrt(pairs) * 2 / (1 + RAMP)
+        return self.directions * longest * TAIL
+
+    def init(self, key: Array, x0: Array) -> State:
+        if self.budget is None:
+            raise ValueError("auto plans its walk for a budget: give budget=…, the queries of the whole run")
+        zero = jnp.zeros((), x0.dtype)
+        first = zero + self.radius
+        radius = first if self.max_radius is None else jnp.minimum(first, self.max_radius)
+        return State(
+            key, jnp.zeros((), jnp.int32), zero, x0, x0, jnp.zeros_like(x0), zero + 1, radius, *[zero] * 10
+        )
+
+    def noise(self, key: Array, count: ArrayLike, dim: int) -> Array:
+        """(directions, d): the directions of this iteration's pairs; those asked at x use up none."""
+        pair = jnp.asarray(count) * self.directions + jnp.arange(self.directions)
+        return jax.vmap(lambda t: directions.orthonormal(key, t - (t + CENTRE - 1) // CENTRE, dim))(pair)
+
+    def at_iterate(self, counts: np.ndarray, dim: int) -> np.ndarray:
+        pair = np.asarray(counts)[:, None] * self.directions + np.arange(self.directions)
+        return np.repeat(pair % CENTRE == 0, 2, axis=1)
+
+    def ask(self, state: State, noise: Any = None) -> Array:
+        def pair(number: Array, direction: Array) -> Array:
+            centre = (state.told * self.directions + number) % CENTRE == 0
+            apart = jnp.where(centre, 0, state.radius) * direction
+            return jnp.stack([self._inside(state.x + apart), self._inside(state.x - apart)])
+
+        pairs = jax.vmap(pair)(jnp.arange(self.directions), self.drawn(state, noise))
+        return pairs.reshape(2 * self.directions, *pairs.shape[2:])
+
+    def tell(self, state: State, values: Array, noise: Any = None) -> State:
+        drawn, asked = self.drawn(state, noise), (state.x, state.radius)
+        pairs = values.reshape(self.directions, 2, *values.shape[1:])
+        begun = state._replace(told=state.told * self.directions)
+
+        def take(carried: tuple[State, Array], pair: tuple[Array, Array]) -> tuple[tuple[State, Array], None]:
+            return self._take(*carried, asked, *pair), None
+
+        # All pairs saw f at one x: what x falls meanwhile counts from the next iteration on.
+        still = jnp.zeros_like(state.fallen)
+        if self.directions == 1:
+            after, fell = self._take(begun, still, asked, pairs[0], drawn[0])
+        else:
+            (after, fell), _ = jax.lax.scan(take, (begun, still), (pairs, drawn))
+        return after._replace(told=state.told + 1, fallen=after.fallen + fell)
+
+    def _take(
+        self, state: State, fell: Array, at: tuple[Array, Array], values: Array, direction: Array
+    ) -> tuple[State, Array]:
+        """The state after one pair more, asked around x at a radius, and how far x has come down by it."""
+        dim, dtype = direction.shape[0], state.x.dtype
+        pairs = jnp.maximum(1, jnp.asarray(self.budget) // (2 * self.directions) * self.directions)
+        pairs, count = pairs.astype(dtype), state.taken + 1
+        elapsed = (state.told + 1).astype(dtype) / pairs
+        centre, live = state.told % CENTRE == 0, elapsed <= 1
+        trial = live & ~centre
+
+        a, m = values[0] - values[1], (values[0] + values[1]) / 2
+        around, asked = at
+        # By how much bounds shortened the pair: f may be level between its points and lower in the middle.
+        apart = self._inside(around + asked * direction) - self._inside(around - asked * direction)
+        clipped = 0 if self.low is None else 1 - jnp.sum((apart / (2 * asked)) ** 2, axis=0)
+        most = jnp.maximum(OUTLIER * jnp.sqrt(pairs), TAIL)
+        looks = jnp.ceil(count / CENTRE)  # pairs asked at x
+        seen = jnp.minimum(1, RECENT / count)
+        recent = jnp.where(trial, seen, 0)
+
+        def fed(mean: Array, rate: Array) -> Array:
+            square = jnp.where(mean > 0, jnp.minimum(a * a, most**2 * mean), a * a)
+            return mean + jnp.where(mean > 0, rate, 1) * (square - mean)
+
+        square = jnp.where(trial, fed(state.square, 2 / (count + 1)), state.square)
+        still = jnp.where(live & centre, fed(state.still, 2 / (looks + 1)), state.still)
+        jump = jnp.minimum(2 * (m - state.last + state.gained) ** 2, most**2 * square)
+        rough = state.rough + jnp.where(count > 3, recent, 0) * (jump - state.rough)
+        unit = jnp.where(square > 0, square, jnp.where(still > 0, still, 1))
+        deviation = jnp.sqrt(unit)
+        bound = most * deviation
+
+        first = state.taken == 0  # usually at x; if that was taken back, the mean around x must do
+        above = jnp.where(first, 0, jnp.clip(m - state.here + state.fallen, -bound, bound))
+        here = jnp.where(first, m, state.here - state.fallen + above)
+        back = state.mean - state.x
+        # Where x cannot move, on a bound, it does not come down either, however steep f is there.
+        length = jnp.maximum(jnp.sqrt(jnp.sum(back * back, axis=0)), asked / jnp.sqrt(pairs))
+        uphill = jnp.sum(back * direction, axis=0) / length
+        # d/(2δ) a u is an estimate of the gradient.
+        fall = state.fall + recent * (dim / 2 * jnp.clip(a, -bound, bound) * uphill - state.fall)
+        cost = state.cost + recent * (above - state.cost)
+        width = state.width + recent * (asked - state.width)
+        present = state.radius / jnp.where(width > 0, width, 1)
+
+        # One pair at x says little of the noise: it is mixed with v.
+        noise = (square + looks * jnp.minimum(still, square)) / (1 + looks)
+        noise = jnp.where(square > 0, noise, 1)
+        worth = NOISE * (jnp.minimum(dim, count) + 3) * jnp.sqrt(noise / count)
+        louder = jnp.minimum(rough, square) / (noise * (1 + 3 * jnp.sqrt(2 / looks)))
+        worth = (worth + SLOPE * jnp.maximum(fall, 0) * present) / jnp.maximum(louder, 1) ** LOUDER
+        worth = jnp.maximum(worth, 1e-6 * deviation)
+        excess = cost * present / worth - 1
+        change = jnp.clip(excess, 0, 4) + 4 * clipped + GROWTH * jnp.clip(excess, -1, 0) * (1 - clipped)
+        change = jnp.exp(-(elapsed**PACE) * change / count)
+        radius = jnp.minimum(state.radius * change, 2 * asked)
+        radius = jnp.where(trial, self._allowed(radius, dim), state.radius)
+
+        usual = seen / (2 - seen) * (1 + (2 / dim) ** 0.5)
+        going = jnp.clip(jnp.sum(state.trend**2, axis=0) / usual, 0, 2) - 1
+        haste = jnp.clip(state.haste * jnp.exp(HASTE * going / count), 1, jnp.sqrt(pairs))
+        haste = jnp.where(trial & (self.max_radius is None), haste, state.haste)
+
+        step = radius / jnp.sqrt(pairs) * elapsed / (elapsed + RAMP) * (1 + jnp.clip(-excess, 0, 1))
+        step = jnp.where(trial, step * haste, 0)
+        x = self._inside(state.x - step * jnp.clip(a / deviation, -TAIL, TAIL) * direction)
+        moved = (state.x - x) / jnp.where(step > 0, step, 1)
+        trend = state.trend + jnp.where(step > 0, seen, 0) * (moved - state.trend)
+        slope = (a - jnp.minimum(still, square) / jnp.where(a == 0, 1, a)) / (2 * asked)
+        gained = jnp.sum((state.x - x) * direction, axis=0) * slope
+        mean = state.mean + jnp.where(live, (POWER + 1) / (count + POWER), 0) * (x - state.mean)
+        centred = live & (centre | first)
+        after = state._replace(
+            told=state.told + 1,
+            taken=count,
+            x=x,
+            mean=mean,
+            trend=trend,
+            haste=haste,
+            radius=radius,
+            square=square,
+            still=still,
+            rough=rough,
+            cost=cost,
+            fall=fall,
+            width=width,
+            last=jnp.where(trial, m, state.last),
+            gained=jnp.where(trial, gained, state.gained),
+            here=jnp.where(centred, here, state.here),
+            fallen=jnp.where(centred, 0, state.fallen),
+        )
+        return after, fell + jnp.where(trial, gained, 0)
+
+    def recommend(self, state: State) -> Array:
+        return state.mean
+
+    def _inside(self, point: Array) -> Array:
+        return point if self.low is None else jnp.clip(point, self.low, self.high)
+
+    def _allowed(self, radius: Array, dim: int) -> Array:
+        if self.max_radius is not None:
+            radius = jnp.minimum(radius, self.max_radius)
+        if self.low is not None and self.high is not None:
+            # Wider trials than the box see its corners alone.
+            radius = jnp.minimum(radius, jnp.max(jnp.asarray(self.high) - self.low) / 2 * dim**0.5)
+        return radius
+
+
+def _auto(radius: Any, max_radius: Any = None, budget: int | None = None, directions: Any = 1) -> Method:
+    """The walk that needs no tuning.
+
+    Args:
+        radius: a first guess of how far from the current decision a trial should be, in the units of x. The
+            method makes its trials smaller where large ones cost too much, and larger where small ones tell
+            too little, so a wrong guess costs little.
+        max_radius: a promise: no trial is farther than this from the current decision. None: the method
+            may go as far as it finds worth while, within the bounds.
+        directions: pairs of trials asked together, around one decision; `parallel` of a study sets it.
+            It sets a shape, so it is one number for a method.
+    """
+    return Walk(radius, max_radius, budget, directions)
+
+
+ENTRIES = {
+    "auto": Entry(
+        _auto,
+        "two points, no tuning: a first guess of a length, and the budget",
+        {"radius": 0.5, "budget": 200},
+        {"max_radius": checks.positive},
+    )
+}
