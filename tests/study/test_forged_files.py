@@ -55,8 +55,7 @@ def sealed(whole):
         spec = json.dumps(whole["spec"])
     checksum = chained("", whole["study"], log["created_at"], spec)
     for kind, *row in log["rows"]:
-        fields = row[:-1] if kind == "happened" and row and row[-1] is None else row
-        checksum = chained(checksum, str(kind).title(), *fields)
+        checksum = chained(checksum, str(kind).title(), *row)
     log["checksum"] = checksum
     return whole
 

@@ -1,6 +1,6 @@
-"""The log's replay is the state: live equals simulated, resumed equals uninterrupted, old logs open."""
+"""The log's replay is the state: live equals simulated, resumed equals uninterrupted, kept logs open."""
 
-import re
+import json
 import shutil
 import sqlite3
 from contextlib import closing
@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import sqlalchemy as sa
 
 from driftopt import methods
 from driftopt.drivers.host import Host
@@ -18,13 +17,13 @@ from driftopt.drivers.simulation import simulate
 from driftopt.problem import Problem
 from driftopt.pytree import module
 from driftopt.rng.seeds import as_key, query_key, run_keys
-from driftopt.study import BudgetSpent, ReplayError, Study
+from driftopt.study import BudgetSpent, FormatError, ReplayError, Study
 from driftopt.study.log.log import Reader
-from driftopt.study.log.schema import FORMAT
 from driftopt.study.method_state import MethodState
+from driftopt.study.spec import Spec
 from support.study_worlds import PLAIN, bowl, drive
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parent / "golden" / "studies.sqlite"
 
 
 @module
@@ -166,112 +165,73 @@ def test_a_log_that_this_method_did_not_write_is_refused(sqlite_url, monkeypatch
         Study.open(sqlite_url, "a").recommend()
 
 
-def written(path):
-    """Everything in an SQLite file, as statements."""
-    with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as connection:
-        return list(connection.iterdump())
+@pytest.fixture
+def golden(tmp_path):
+    """A copy of the golden database, and what its studies came to."""
+    copy = shutil.copy(GOLDEN, tmp_path / "study.db")
+    return copy, np.load(GOLDEN.with_suffix(".npz"))
 
 
-@pytest.mark.parametrize("version", range(1, FORMAT + 1))
-def test_databases_of_every_format_still_open(tmp_path, version):
-    """The golden database holds every state; its study goes on to the recommendation it was written with."""
-    shutil.copy(GOLDEN / f"study-format-{version}.sqlite", tmp_path / "study.db")
-    expected = np.load(GOLDEN / f"study-format-{version}.npz")
-    study = Study.open(tmp_path / "study.db", "golden")
-    kept = tmp_path / f"study.db.format-{version}"
-    if version < FORMAT:
-        assert written(kept) == written(GOLDEN / f"study-format-{version}.sqlite")
-    else:
-        assert not kept.exists()
+CLOSE = {"rtol": 1e-5, "atol": 1e-6}  # directions are float32, and their last bit is not a promise
+
+
+def test_a_database_that_was_written_once_still_opens(golden):
+    """Its study has been in every state, and goes on to the recommendation it was written with."""
+    path, expected = golden
+    study = Study.open(path, "states")
     assert study.verify() > 0
     found = study.recommend()
     assert found.iterations == expected["iterations"]
-    close = {"rtol": 1e-5, "atol": 1e-6}  # directions are float32, and their last bit is not a promise
-    np.testing.assert_allclose(found.x, expected["x"], **close)
-    states = {"pending", "complete", "failed", "expired", "superseded"} | (
-        {"voided"} if version > 1 else set()
-    )
+    np.testing.assert_allclose(found.x, expected["states"], **CLOSE)
+    states = {"pending", "complete", "failed", "expired", "superseded", "voided"}
     assert {t.state for t in study.trials()} == states
     assert study.summary().drift.n == expected["controls"]
     for trial in study.trials(state="pending"):
         study.tell(trial.id, bowl(trial))
     drive(study)
-    np.testing.assert_allclose(study.recommend().x, expected["final"], **close)
+    np.testing.assert_allclose(study.recommend().x, expected["final"], **CLOSE)
     with pytest.raises(BudgetSpent):
         study.ask()
 
 
-def test_studies_with_side_information_still_open(tmp_path):
+def test_studies_with_side_information_still_open(golden):
     """Covariates, metrics, control, precision: the replay leads to what was asked, and to equal effects."""
-    shutil.copy(GOLDEN / "study-side.sqlite", tmp_path / "study.db")
-    expected = np.load(GOLDEN / "study-side.npz")
-    study = Study.open(tmp_path / "study.db", "golden")
+    path, expected = golden
+    study = Study.open(path, "side")
     assert study.verify() > 0
-    np.testing.assert_allclose(study.recommend().x, expected["x"], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(study.recommend().x, expected["side"], **CLOSE)
     effects = [one.effect for one in study.summary().covariates]
-    np.testing.assert_allclose(effects, expected["effects"], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(effects, expected["effects"], **CLOSE)
     assert study.recommend().metrics[0].mean == pytest.approx(float(expected["complaints"]))
 
 
-def test_studies_with_rules_for_decisions_still_open(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "kinds"), [("decisions", {"settle", "method", "control"}), ("far", {"way", "confirm"})]
+)
+def test_studies_with_rules_for_decisions_still_open(golden, name, kinds):
     """Units, grid, constraints, settling and limited steps: the replay leads to what was asked."""
-    shutil.copy(GOLDEN / "study-decisions.sqlite", tmp_path / "study.db")
-    expected = np.load(GOLDEN / "study-decisions.npz")
-    for name, key, kinds in (
-        ("golden", "x", {"settle", "method", "control"}),
-        ("far", "far", {"way", "confirm"}),
-    ):
-        study = Study.open(tmp_path / "study.db", name)
-        assert study.verify() > 0
-        assert kinds <= {trial.kind for trial in study.trials()}
-        np.testing.assert_allclose(study.recommend().x, expected[key], rtol=1e-5, atol=1e-6)
-        study.ask("confirm")
-
-
-def as_postgres(statement):
-    """A table of an older format as PostgreSQL writes it."""
-    plain = statement.replace(" WITHOUT ROWID", "")
-    serial = re.sub(r"id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT", "id SERIAL PRIMARY KEY", plain)
-    return re.sub(r"\bDOUBLE\b(?! PRECISION)", "DOUBLE PRECISION", serial)
-
-
-@pytest.mark.parametrize("version", range(1, FORMAT))
-def test_a_server_of_an_older_format_is_brought_to_the_present_one(postgres_url, version):
-    """The golden database, row by row on PostgreSQL: the same recommendation, and the study goes on."""
-    engine = sa.create_engine(postgres_url)
-    with closing(sqlite3.connect(GOLDEN / f"study-format-{version}.sqlite")) as old, engine.begin() as new:
-        _copied(old, new)
-    expected = np.load(GOLDEN / f"study-format-{version}.npz")
-    study = Study.open(postgres_url, "golden")
+    path, expected = golden
+    study = Study.open(path, name)
     assert study.verify() > 0
-    np.testing.assert_allclose(study.recommend().x, expected["x"], rtol=1e-5, atol=1e-6)
-    before = study.trials()
-    trial = study.ask()
-    assert trial.id > max(one.id for one in before)
-    study.tell(trial.id, bowl(trial), n=4)
-    assert Study.open(postgres_url, "golden").trial(trial.id).n == 4
-    with engine.begin() as connection:
-        found = connection.execute(sa.text("SELECT version FROM driftopt_format")).scalar_one()
-        assert found == FORMAT
-        if version == 1:  # of which the tables are kept: the others are as they were, with a column more
-            kept = connection.execute(sa.text("SELECT count(*) FROM driftopt_trials_format_1")).scalar_one()
-            assert kept == len(before)
-    engine.dispose()
+    assert kinds <= {trial.kind for trial in study.trials()}
+    np.testing.assert_allclose(study.recommend().x, expected[name], **CLOSE)
+    study.ask("confirm")
 
 
-def _copied(old, new):
-    """Every table of an SQLite file with its rows, and the next ids."""
-    kinds = dict(old.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
-    tables = [name for name, sql in kinds.items() if sql.startswith("CREATE TABLE") and "driftopt" in name]
-    for table in tables:
-        new.execute(sa.text(as_postgres(kinds[table])))
-        rows = old.execute(f"SELECT * FROM {table}")
-        names = [column[0] for column in rows.description]
-        insert = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(f':{n}' for n in names)})"
-        new.execute(sa.text(insert), [dict(zip(names, row, strict=True)) for row in rows])
-        if "SERIAL" in as_postgres(kinds[table]):
-            last = f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), max(id)) FROM {table}"
-            new.execute(sa.text(last))
-    for statement in kinds.values():
-        if statement.startswith("CREATE INDEX"):
-            new.execute(sa.text(statement))
+@pytest.mark.parametrize(
+    "change", ["UPDATE driftopt_format SET version = 2", "UPDATE driftopt_format SET version = 0"]
+)
+def test_a_database_of_another_format_is_refused(golden, change):
+    path, _ = golden
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(change)
+    for use in (Study.open, lambda url, name: Study.create(url, name, budget=8, **PLAIN)):
+        with pytest.raises(FormatError, match="this driftopt reads format 1"):
+            use(path, "states")
+
+
+def test_a_specification_with_other_fields_is_refused():
+    spec = json.loads(Study.create("sqlite://", "a", budget=8, **PLAIN).spec.as_json())
+    for other in (spec | {"colour": 1}, {name: value for name, value in spec.items() if name != "guard"}):
+        with pytest.raises(FormatError, match=r"differs in (colour|guard)"):
+            Spec.from_json(json.dumps(other))

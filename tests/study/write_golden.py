@@ -1,8 +1,7 @@
-"""Write the golden database of the present format: `python tests/study/write_golden.py`, once a format;
-with the word `decisions`, the one of studies with units, a grid, constraints, settling and limited steps;
-with `side`, the one of what is told beside a value.
+"""Write the golden database of the present format: `python tests/study/write_golden.py`, once a format.
 
-It is committed and never written again: later code must still open it.
+It is committed and never written again: later code must still open it. Its studies: one in every state, one
+with units, a grid, constraints and settling, one with limited steps, and one with side information.
 """
 
 import shutil
@@ -14,10 +13,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from driftopt.study import NothingToAsk, Study
-from driftopt.study.log.schema import FORMAT
 from support.study_worlds import bowl, drive
 
-FOLDER = Path(__file__).parent / "golden"
+PATH = Path(__file__).parent / "golden" / "studies.sqlite"
 
 
 class Clock:
@@ -28,14 +26,12 @@ class Clock:
         return self.now
 
 
-def main():
-    path = FOLDER / f"study-format-{FORMAT}.sqlite"
-    if path.exists():
-        raise SystemExit(f"{path} exists: a golden database is written once")
+def states(path):
+    """A study that has been in every state, and the end that it comes to."""
     clock = Clock()
     study = Study.create(
         path,
-        "golden",
+        "states",
         x0=[1.0, -0.5, 0.25],
         names=["tea", "coffee", "cocoa"],
         bounds=[(0, 2), (-1, None), (None, 1)],
@@ -77,24 +73,19 @@ def main():
     # The end is computed on a copy: the golden file keeps its open iteration.
     with tempfile.TemporaryDirectory() as folder:
         copy = shutil.copy(path, Path(folder) / "copy.db")
-        rest = Study.open(copy, "golden", clock=clock)
+        rest = Study.open(copy, "states", clock=clock)
         for trial in rest.trials(state="pending"):
             rest.tell(trial.id, bowl(trial))
         final = drive(rest).recommend().x
         rest.close()
-    numbers = {"x": found.x, "iterations": found.iterations, "controls": controls, "final": final}
-    np.savez(path.with_suffix(".npz"), **numbers)
-    print(Study.open(path, "golden").summary().states)
+    return {"states": found.x, "iterations": found.iterations, "controls": controls, "final": final}
 
 
-def decisions():
-    """A study with everything that a decision may have to keep, of the first version that knew it."""
-    path = FOLDER / "study-decisions.sqlite"
-    if path.exists():
-        raise SystemExit(f"{path} exists: a golden database is written once")
+def decisions(path):
+    """Two studies with everything that a decision may have to keep."""
     study = Study.create(
         path,
-        "golden",
+        "decisions",
         x0=[2.2, 5.4, 12.0],
         radius=[0.2, 0.5, 2.0],
         bounds=[(1, 5), (2, 12), (4, 20)],
@@ -121,6 +112,7 @@ def decisions():
         x0=[0.0, 0.0],
         grid=0.05,
         max_change=0.25,
+        method="zo-o2nc-2pt",
         params={"block": 3},
         budget=150,
         reserve=40,
@@ -130,28 +122,21 @@ def decisions():
     drive(far, lambda trial: -10.0 * float(trial.x.sum()))
     for _ in range(24):
         far.tell(far.ask("confirm").id, 1.0)
-    numbers = {"x": study.recommend().x, "far": far.recommend().x}
-    np.savez(path.with_suffix(".npz"), **numbers)
-    print(study.summary().kinds, far.summary().kinds)
-    study.close()
-    far.close()
+    return {"decisions": study.recommend().x, "far": far.recommend().x}
 
 
-def side():
-    """A study with all that can be told beside a value, of the first version that knew it."""
-    path = FOLDER / "study-side.sqlite"
-    if path.exists():
-        raise SystemExit(f"{path} exists: a golden database is written once")
+def side(path):
+    """A study with all that can be told with a value."""
     study = Study.create(
         path,
-        "golden",
+        "side",
         x0=[1.0, -0.5],
-        method="zo-o2nc-2pt",
         radius=0.3,
+        method="zo-o2nc-2pt",
         budget=60,
         rng=3,
         covariates=["crowd", "rain"],
-        limits={"complaints": {"max": 5.0, "hard": True}, "calls": {}},
+        limits={"complaints": {"max": 7.0, "hard": True}, "calls": {}},
         relative_to_control=True,
         control_every=6,
         clock=Clock(),
@@ -164,18 +149,23 @@ def side():
             trial.id,
             bowl(trial) + 2 * crowd,
             covariates={"crowd": crowd} if turn % 5 else {"crowd": crowd, "rain": 1.0},
-            metrics={"complaints": 2 + float(trial.x[0]), "calls": float(turn)},
+            metrics={"complaints": 4 + float(trial.x[0]), "calls": float(turn)},
             n=1 + turn % 4,
             **more,
         )
     study.correct(study.trials()[7].id, 1.25, covariates={"crowd": 0.5}, metrics={"complaints": 4.5})
     found = study.recommend()
     effects = [one.effect for one in study.summary().covariates]
-    numbers = {"x": found.x, "effects": effects, "complaints": found.metrics[0].mean}
-    np.savez(path.with_suffix(".npz"), **numbers)
-    print(effects, found)
-    study.close()
+    return {"side": found.x, "effects": effects, "complaints": found.metrics[0].mean}
+
+
+def main():
+    if PATH.exists():
+        raise SystemExit(f"{PATH} exists: a golden database is written once")
+    numbers = states(PATH) | decisions(PATH) | side(PATH)
+    np.savez(PATH.with_suffix(".npz"), **numbers)
+    print(numbers)
 
 
 if __name__ == "__main__":
-    {(): main, ("decisions",): decisions, ("side",): side}[tuple(sys.argv[1:])]()
+    main()

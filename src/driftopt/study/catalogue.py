@@ -25,7 +25,7 @@ class Listed(NamedTuple):
     dim: int  # numbers in a decision
     budget: int  # deployments, as last extended
     spent: int  # deployments that count against the budget
-    stopped: bool = False  # whether it was ended before its budget; an older server does not say it
+    stopped: bool  # whether it was ended before its budget
 
 
 def studies(url: str | os.PathLike[str] | Database, *, token: str | None = None) -> list[Listed]:

@@ -116,7 +116,6 @@ def specify(
         covariates=list(beside.names("covariates", covariates)),
         limits=checked(limits),
         relative_to_control=checks.flag("relative_to_control", relative_to_control),
-        precision=True,
         begun=_begun(space, float(built.radius)),
     )
     if limit is not None and reserve > 0:

@@ -153,7 +153,6 @@ def _check_spec(spec: Spec) -> None:
         covariates=list(beside.names("covariates", spec.covariates)),
         limits=limits.checked(spec.limits),
         relative_to_control=checks.flag("relative_to_control", spec.relative_to_control),
-        precision=checks.flag("precision", spec.precision),
     )
     if checked.as_json() != spec.as_json():
         raise ValueError("its specification is not written as driftopt writes it")

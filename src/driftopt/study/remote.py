@@ -146,8 +146,7 @@ class Remote:
     def _told(self, found: Sequence[Mapping[str, Any]]) -> list[str]:
         """The states of trials that were told; which others are held since is remembered."""
         for one in found:
-            # A server that is older than this says nothing of them; they show in `summary()`.
-            self._doubted[one["id"]] = list(one.get("doubted", ()))
+            self._doubted[one["id"]] = list(one["doubted"])
         return [one["state"] for one in found]
 
     @property
@@ -235,7 +234,7 @@ class Remote:
         return RemoteWatch(self, self.status().rows if after is None else checks.whole("after", after))
 
     def status(self) -> Status:
-        plan = {"halted": None} | self.request("")  # a server that is older than this does not say it
+        plan = self.request("")
         return Status(**{name: plan[name] for name in Status._fields})
 
     def recommend(self) -> Recommendation:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -10,11 +10,8 @@ import numpy as np
 
 from driftopt.answers import Answers, Beside, beside
 from driftopt.answers.finite import LARGEST
-from driftopt.plugins import OWN
 from driftopt.space import Space
 from driftopt.study.errors import FormatError
-
-_NEWER = ("guard", "begun", "steps", "covariates", "limits", "relative_to_control", "precision")
 
 LARGEST_ITERATION = 1_000_000  # deployments
 
@@ -42,15 +39,14 @@ class Spec:
     reach: float | None  # how far the iterate can move in one iteration; None: no limit
     points: int
     repeats: int
-    provider: str = OWN  # the package that brings the method
-    guard: float | None = None  # usual distances by which an answer may leave the range; None: any
-    begun: list[float] | None = None  # where the walk begins, if not at x0: studies of old began there
-    settle: int = 1  # periods for which a decision is held; the last one's answer counts
-    steps: dict[str, Any] = field(default_factory=dict[str, Any])  # of the space, beside the bounds
-    covariates: list[str] = field(default_factory=list[str])  # their names
-    limits: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])  # on metrics
-    relative_to_control: bool = False
-    precision: bool = False  # whether answers are weighed by their sem or n: studies of old did not
+    provider: str  # the package that brings the method
+    guard: float | None  # usual distances by which an answer may leave the range; None: any
+    begun: list[float] | None  # where the search begins, if not at x0
+    settle: int  # periods for which a decision is held; the last one's answer counts
+    steps: dict[str, Any]  # of the space, in addition to the bounds
+    covariates: list[str]  # their names
+    limits: dict[str, dict[str, Any]]  # on metrics
+    relative_to_control: bool
 
     @property
     def dim(self) -> int:
@@ -72,8 +68,7 @@ class Spec:
     @cached_property
     def space(self) -> Space:
         """The way out: from the method's points to decisions."""
-        # Names were checked when the study was made, by the rule of that day.
-        return replace(Space.build(self.x0, bounds=self.bounds, **self.steps), names=tuple(self.names))
+        return Space.build(self.x0, names=self.names, bounds=self.bounds, **self.steps)
 
     @cached_property
     def answers(self) -> Answers:
@@ -87,7 +82,7 @@ class Spec:
             covariates=self.covariates,
             relative_to_control=self.relative_to_control,
             limits=self.limits,
-            precision=self.precision,
+            precision=True,
         )
 
     def beside(self, said: Mapping[str, Any]) -> Beside:
@@ -102,24 +97,17 @@ class Spec:
         )
 
     def as_json(self) -> str:
-        stored = asdict(self)
-        if self.provider == OWN:  # what driftopt brings itself is not said: older versions read on
-            del stored["provider"]
-        for name in _NEWER:  # nor what studies of old do not have
-            if not stored[name]:
-                del stored[name]
-        if self.settle == 1:
-            del stored["settle"]
-        return json.dumps(stored, allow_nan=False)
+        """Every field, as it is stored."""
+        return json.dumps(asdict(self), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Spec":
-        """The specification again; FormatError where a newer version wrote more than this one knows."""
+        """The specification again; FormatError where another version of driftopt wrote it."""
         given = json.loads(text)
-        known = {field.name for field in fields(cls)}
-        if unknown := sorted(set(given) - known):
+        if other := sorted({field.name for field in fields(cls)}.symmetric_difference(given)):
             raise FormatError(
-                f"this study has {', '.join(unknown)}, unknown to this driftopt: use a newer version"
+                f"this study was written by another version of driftopt, which differs in "
+                f"{', '.join(other)}: use that version"
             )
         return cls(**given)
 

@@ -304,7 +304,6 @@ class Study:
         """What one of k questions asks, checked."""
         if key is not None:
             checks.text("key", key)
-            self._log.prepare_keys()
         checks.choice("purpose", purpose, ("method", "confirm", "stationarity"))
         checks.flag("new", new)
         owner = checks.text("holder", this_process() if holder is None else holder)

@@ -43,7 +43,6 @@ class Log:
         self.spec = found.spec
         self.created_at = found.created_at
         self.begin = Mark(0, found.checksum)
-        self._keys_prepared = False
 
     @classmethod
     def create(
@@ -68,12 +67,6 @@ class Log:
             if database is not url:
                 database.close()
             raise
-
-    def prepare_keys(self) -> None:
-        """Make room for the keys of requests: once is enough."""
-        if not self._keys_prepared:
-            keys.prepare(self.database)
-            self._keys_prepared = True
 
     def read(self, work: "Callable[[Reader], T]") -> T:
         """Run `work` on a snapshot: all it reads is of one moment."""

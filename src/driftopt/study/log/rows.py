@@ -105,12 +105,8 @@ def chained(before: str, *fields: Any) -> str:
 
 
 def checksum_of(before: str, row: Row) -> str:
-    """A row's checksum, which depends on all rows before it.
-
-    Rows of old had no `beside`: where there is none, it has no part in the sum.
-    """
-    fields = row[:-1] if isinstance(row, Happened) and row.beside is None else row
-    return chained(before, type(row).__name__, *fields)
+    """A row's checksum, which depends on all rows before it."""
+    return chained(before, type(row).__name__, *row)
 
 
 def vector_as_json(x: np.ndarray) -> str:

@@ -7,6 +7,7 @@
 | driftopt_iterations | an iteration opened (draw 0) or redrawn (draw 1, 2, …), with its points |
 | driftopt_trials | a deployment handed out: one unit of budget, whatever becomes of it |
 | driftopt_events | what happened to a trial, or to the study |
+| driftopt_keys | what was done for a request that carried a key |
 | driftopt_heads | how many rows a study's log has, and the last one's checksum |
 
 A trial is complete, failed, late (another had answered) or held (told, but implausible); it is expired or
@@ -36,7 +37,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-FORMAT = 3
+FORMAT = 1
 
 metadata = MetaData()
 
@@ -134,3 +135,15 @@ events = Table(
     sqlite_with_rowid=False,
 )
 Index("driftopt_events_by_trial", events.c.trial_id)
+
+keys = Table(
+    "driftopt_keys",
+    metadata,
+    Column("study_id", Integer, primary_key=True, autoincrement=False),  # 0: requests to create a study
+    Column("key", String(200), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),  # of several things asked together
+    Column("asked_for", String(32), nullable=False),  # a checksum of what the request said
+    Column("result", Integer, nullable=False),  # the number of the trial, or of the study
+    Column("at", Double, nullable=False),
+    sqlite_with_rowid=False,
+)

@@ -1,4 +1,4 @@
-"""Which studies a database holds: find, add, list and delete them; tables are made, or brought up to date."""
+"""Which studies a database holds: find, add, list and delete them; tables are made."""
 
 import os
 import re
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from driftopt.study.errors import DamagedLog, Duplicate, NoSuchStudy, StudyExists
-from driftopt.study.log import keys, migration, schema, statements
+from driftopt.study.errors import DamagedLog, Duplicate, FormatError, NoSuchStudy, StudyExists
+from driftopt.study.log import keys, schema, statements
 from driftopt.study.log.database import Database
 from driftopt.study.log.keys import Request
 from driftopt.study.log.rows import Asked, Happened, Mark, Row, chained, stored
@@ -49,8 +49,6 @@ def add(
 ) -> Found:
     """A new study, with the rows of a log that is taken over; the study that the same request made before."""
     _prepare(database)
-    if request is not None:
-        keys.prepare(database)
 
     def taken(connection: sa.Connection) -> bool:
         known = sa.select(schema.studies.c.id).where(schema.studies.c.name == name)
@@ -92,7 +90,7 @@ def _by_number(connection: sa.Connection, id: int, name: str) -> Found:
 
 def find(database: Database, name: str) -> Found:
     """A study by its name."""
-    _bring_up_to_date(database)
+    _check_tables(database)
 
     def work(connection: sa.Connection) -> Found:
         table = schema.studies.c
@@ -114,7 +112,7 @@ def find(database: Database, name: str) -> Found:
 
 def listed(database: Database) -> list[Standing]:
     """All studies, oldest first."""
-    _bring_up_to_date(database)
+    _check_tables(database)
     of_study = schema.studies.c.id
     spent = sa.select(sa.func.count()).where(schema.trials.c.study_id == of_study)
     extended = sa.select(sa.func.max(schema.events.c.value)).where(
@@ -132,8 +130,7 @@ def listed(database: Database) -> list[Standing]:
 def delete(database: Database, name: str, request: Request | None = None, now: float = 0.0) -> int:
     """Delete a study and its log; returns how many rows the log had, or had when the same request came."""
     if request is not None:
-        _bring_up_to_date(database)
-        keys.prepare(database)
+        _check_tables(database)
         done = database.read(lambda connection: keys.find(connection, keys.CREATION, request))
         if done is not None:
             return done
@@ -203,42 +200,41 @@ def _with_numbers(row: Happened, numbers: dict[int, int]) -> str | None:
 # The tables
 
 
-def _bring_up_to_date(database: Database) -> None:
+def _check_tables(database: Database) -> None:
     """Make sure that there are studies, in the present format."""
     file = database.url.database
     if database.sqlite and file and file != ":memory:" and not os.path.exists(file):
         raise NoSuchStudy(f"{database.label} holds no studies; create one first")
 
-    def old(connection: sa.Connection) -> bool:
+    def work(connection: sa.Connection) -> None:
         if not sa.inspect(connection).has_table(schema.versions.name):
             raise NoSuchStudy(f"{database.label} holds no studies; create one first")
-        return migration.needed(connection, database.label)
+        _check_format(connection, database.label)
 
-    if database.read(old):
-        _migrate(database)
+    database.read(work)
 
 
-def _migrate(database: Database) -> None:
-    """Bring the database to the present format; an SQLite file as it was is kept beside it."""
-    if database.sqlite and database.url.database:
-        version = database.read(lambda tx: tx.execute(sa.select(schema.versions.c.version)).scalar_one())
-        migration.keep(database.url.database, version)
-    database.write(migration.migrate, again=True)
+def _check_format(connection: sa.Connection, label: str) -> None:
+    version = connection.execute(sa.select(schema.versions.c.version)).scalar()
+    if version != schema.FORMAT:
+        raise FormatError(
+            f"{label} is in format {version}; this driftopt reads format {schema.FORMAT}: use the version "
+            "that wrote it"
+        )
 
 
 def _prepare(database: Database) -> None:
-    """Make the tables where there are none, and check the format of those that stand."""
+    """Make the tables where there are none, and check the format of those that are there."""
 
-    def work(connection: sa.Connection) -> bool:
+    def work(connection: sa.Connection) -> None:
         if not database.sqlite:
             # Two creators at once: the second waits for the first's tables.
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(0x64726966)))
         if sa.inspect(connection).has_table(schema.versions.name):
-            return migration.needed(connection, database.label)
+            _check_format(connection, database.label)
+            return
         schema.metadata.create_all(connection)
         connection.execute(sa.insert(schema.versions).values(version=schema.FORMAT))
-        return False
 
     database.use_wal()
-    if database.write(work, again=True):
-        _migrate(database)
+    database.write(work, again=True)
