@@ -7,9 +7,10 @@ import random
 import unicodedata
 
 import pytest
+import sqlalchemy as sa
 
 from driftopt.study import Study, StudyError, StudyExists, load
-from driftopt.study.log import chained, studies
+from driftopt.study.log import chained, statements, studies
 from driftopt.study.spec import Spec
 from study.test_catalogue import lively
 from support.study_worlds import PLAIN, bowl
@@ -160,21 +161,22 @@ def test_free_numbers_are_kept_and_the_next_ones_are_beyond_them(url, tmp_path):
 
 
 def test_two_imports_at_once_are_both_taken(postgres_url, tmp_path, monkeypatch):
-    """The second comes in whole while the first has its numbers and has written nothing."""
+    """The second comes in whole while the first has asked which number is free, and nothing more."""
     path = lively(tmp_path / "here.db").export(tmp_path / "a.json")
     Study.create(postgres_url, "other", budget=8, **PLAIN).ask()
-    numbered, begun = studies._renumbered, []
+    execute, begun = sa.Connection.execute, []
 
-    def slowly(connection, rows):
-        found = numbered(connection, rows)
-        if not begun:
+    def slowly(connection, statement, *rest, **more):
+        found = execute(connection, statement, *rest, **more)
+        if statement is statements.NEXT_ID["postgresql"] and not begun:
             begun.append(1)
             load(postgres_url, path, "second").close()
         return found
 
-    monkeypatch.setattr(studies, "_renumbered", slowly)
+    monkeypatch.setattr(sa.Connection, "execute", slowly)
     load(postgres_url, path, "first")
     ids = [trial.id for name in ("first", "second") for trial in Study.open(postgres_url, name).trials()]
+    assert begun
     assert len(ids) == len(set(ids)) == 42
 
 

@@ -1,6 +1,5 @@
 """Ctrl-C, a time limit or MemoryError at any moment: the study is right, or reads its log again."""
 
-import itertools
 import random
 import sys
 from pathlib import Path
@@ -88,34 +87,31 @@ def others_go_on(other, turn):
 
 
 def test_whatever_is_interrupted_at_any_moment_leaves_a_study_that_is_right(tmp_path):
-    rng = random.Random(0)
-    path = tmp_path / "a.db"
-    one = Study.create(path, "a", budget=2_000, **PLAN)
-    other = Study.open(path, "a")
-    for turn in range(12):
-        others_go_on(other, turn)
-    lines, interrupted = dict.fromkeys(OPERATIONS, 300), 0
-    for turn, name in zip(range(16 * len(OPERATIONS)), itertools.cycle(OPERATIONS)):
-        others_go_on(other, rng.randrange(4))
-        if turn % 3 == 0:
-            one = Study.open(path, "a")
-        error = (KeyboardInterrupt, MemoryError)[turn % 2]
-        with Interruption(rng.randrange(1, lines[name] + 1), error) as interruption:
-            try:
-                OPERATIONS[name](one, turn)
-                lines[name] = interruption.lines
-            except error:
-                interrupted += 1
-            except (NothingToAsk, ValueError):
-                pass
-        assert one._session.lock.acquire(blocking=False)
-        one._session.lock.release()
-        one._session.follow()
-        fresh = Session(one._log, one.spec, one._clock)
-        fresh.follow()
-        assert known(one._session) == known(fresh), (turn, name)
+    rng, lines, interrupted = random.Random(0), dict.fromkeys(OPERATIONS, 300), 0
+    for life in range(8):
+        path = tmp_path / f"{life}.db"
+        one = Study.create(path, "a", budget=2_000, **PLAN)
+        other = Study.open(path, "a")
+        others_go_on(other, 7)
+        for turn, name in enumerate([*OPERATIONS] * 2):
+            others_go_on(other, rng.randrange(4))
+            if turn % 3 == 0:
+                one = Study.open(path, "a")
+            error = (KeyboardInterrupt, MemoryError)[rng.randrange(2)]
+            with Interruption(rng.randrange(1, lines[name] + 1), error) as interruption:
+                try:
+                    OPERATIONS[name](one, turn)
+                    lines[name] = interruption.lines
+                except error:
+                    interrupted += 1
+                except (NothingToAsk, ValueError):
+                    pass
+            one._session.follow()
+            fresh = Session(one._log, one.spec, one._clock)
+            fresh.follow()
+            assert known(one._session) == known(fresh), (life, turn, name)
+        one.verify()
     assert interrupted >= 200
-    assert one.verify() > 400
 
 
 def behind(path):
@@ -127,7 +123,7 @@ def behind(path):
         trial = asked(other)
         other.tell(trial.id, bowl(trial))
     other._session.follow()
-    one._session.progress._seen = other._session.progress.seen  # as if it had taken the rows in
+    one._session.progress._seen = other._session.progress._seen  # as if it had taken the rows in
     return one
 
 

@@ -79,11 +79,6 @@ class MethodState(Host):
             self._key = other(self._key)
         self._drawn = self._asked = None
 
-    @property
-    def iterate(self) -> np.ndarray:
-        """Where the method stands, before any step of the space."""
-        return np.asarray(self.state.x)
-
     def decisions(self, draw: int, anew: bool = True) -> np.ndarray:
         """The open iteration's decisions; with draw > 0, what they would be after one more redraw.
 

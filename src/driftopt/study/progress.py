@@ -82,11 +82,6 @@ class Progress:
         return self._seen.rows
 
     @property
-    def seen(self) -> Mark:
-        """How far the log was taken in."""
-        return self._seen
-
-    @property
     def open(self) -> OpenIteration | None:
         """The draw now being answered, if one is."""
         return next(reversed(self._draws.values()), None)
