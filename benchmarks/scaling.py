@@ -15,7 +15,7 @@ from benchmarks.rows import check, row
 from driftopt import sweep
 from driftopt.problems import kink
 from driftopt.runtime.jax_settings import cores
-from driftopt.sweep import grid, units
+from driftopt.sweep import grid, tiles
 
 STEPS = np.geomspace(1e-4, 1e-1, 256).tolist()
 LANES = 256  # a unit of the work that is scaled
@@ -62,7 +62,7 @@ class Instant(Executor):
 
 def _scheduler() -> dict[str, Any]:
     """Cutting, naming, handing out, keeping in a folder and putting into the table, a part of eight runs."""
-    with _units_of(8), tempfile.TemporaryDirectory() as folder:
+    with _tiles_of(8), tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
         runs = sweep.run(
             [grid("zo-sph", step=STEPS, radius=1.0)],
@@ -88,13 +88,13 @@ def _scheduler() -> dict[str, Any]:
 
 
 @contextmanager
-def _units_of(lanes: int) -> Generator[None]:
-    before = units.WIDE, units.NARROW, units.QUERIES
-    units.WIDE, units.NARROW, units.QUERIES = lanes, lanes, 1
+def _tiles_of(lanes: int) -> Generator[None]:
+    before = tiles.WIDE, tiles.NARROW, tiles.QUERIES
+    tiles.WIDE, tiles.NARROW, tiles.QUERIES = lanes, lanes, 1
     try:
         yield
     finally:
-        units.WIDE, units.NARROW, units.QUERIES = before
+        tiles.WIDE, tiles.NARROW, tiles.QUERIES = before
 
 
 def _timed(workers: int, seeds: int) -> tuple[float, int, int]:

@@ -14,7 +14,7 @@ from driftopt.outside import LIBRARIES, AskTell, World
 from driftopt.outside.contract import Diverged, Spent
 from driftopt.problems.synthetic import kink
 from driftopt.rng.seeds import as_key, query_key, run_keys
-from driftopt.sweep.outside_runs import OutsideRuns, SimulatedPlace
+from driftopt.sweep.outside_runs import OutsideRuns, SimulatedTarget
 from driftopt.sweep.task import RunSettings
 from support.worlds import Slow, shifting
 
@@ -155,9 +155,9 @@ def test_the_oracle_is_the_simulators(kind, settle, batch):
     """Query by query: the noise of a simulated run of the same seed, through a world with memory as well."""
     problem, seed, points = shifting() if kind is None else shifting(kind=kind), 6, 20
     search = AskTell(Fixed, batch=batch)
-    place = SimulatedPlace(problem, None)
+    target = SimulatedTarget(problem, None)
     task = OutsideRuns(
-        ((search,),), (place,), ((seed,),), RunSettings(points * batch * settle, settle=settle)
+        ((search,),), (target,), ((seed,),), RunSettings(points * batch * settle, settle=settle)
     )
     arrays = task.run()
     assert int(arrays["queries"][0, 0, 0]) == points * batch * settle

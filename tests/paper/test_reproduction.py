@@ -17,7 +17,7 @@ from driftopt.paper import (
 )
 from driftopt.paper.findings import findings
 from driftopt.paper.scope import Scope
-from driftopt.sweep import execution
+from driftopt.sweep import running
 from support.paper_runs import QUICK, reproduce
 
 
@@ -98,7 +98,7 @@ def test_interrupted_and_started_again_it_gives_the_same_bytes(outcome, tmp_path
         return task.run()
 
     with monkeypatch.context() as patch:
-        patch.setattr(execution, "run_task", limited)
+        patch.setattr(running, "run_task", limited)
         with pytest.raises(KeyboardInterrupt):
             reproduce(tmp_path)
     kept = len(list((tmp_path / "parts").glob("*.npz")))

@@ -62,7 +62,7 @@ def test_every_name_in_the_list_is_there():
         ("methods/o2nc.py", True),
         ("drivers", True),
         ("problems", True),
-        ("sweep/parts.py", True),
+        ("sweep/simulated.py", True),
         ("comparison/functions.py", True),
         ("cli/demo.py", False),
         ("report", False),

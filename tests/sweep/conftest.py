@@ -2,11 +2,11 @@
 
 import pytest
 
-from driftopt.sweep import units
+from driftopt.sweep import tiles
 
 
 @pytest.fixture
-def small_units(monkeypatch):
-    """A unit is one run."""
+def small_tiles(monkeypatch):
+    """A tile is one run."""
     for name in ("WIDE", "NARROW", "QUERIES"):
-        monkeypatch.setattr(units, name, 1)
+        monkeypatch.setattr(tiles, name, 1)

@@ -30,13 +30,13 @@ def same_as_here(scattered):
     np.testing.assert_array_equal(here.x, scattered.x)
 
 
-@pytest.mark.usefixtures("small_units")
+@pytest.mark.usefixtures("small_tiles")
 def test_processes_give_the_same_bits():
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         same_as_here(sweep.run(GRIDS, executor=pool, parts=7, **CALL))
 
 
-@pytest.mark.usefixtures("small_units")  # as the workers, which are other processes
+@pytest.mark.usefixtures("small_tiles")  # as the workers, which are other processes
 def test_a_killed_worker_changes_nothing(tmp_path, monkeypatch):
     with (
         distributed.LocalCluster(

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from driftopt import sweep
 from driftopt.outside.contract import Outside
 from driftopt.problems import Pricing
-from driftopt.sweep import cutting, grid, units
-from driftopt.sweep.parts import Simulated, Simulation
+from driftopt.sweep import cutting, grid, tiles
+from driftopt.sweep.simulated import Simulated, Simulation
 from driftopt.sweep.task import RunSettings
-from driftopt.sweep.units import Unit, division, unit_of
+from driftopt.sweep.tiles import Tile, division, tile_of
 
 SHOPS = [Pricing.synthetic(seed, buyers=20, products=3) for seed in range(3)]
 GRIDS = [
@@ -47,10 +47,10 @@ def test_every_run_is_in_one_part_and_no_part_is_too_large(most, chosen):
     assert len(set(found)) == len(found)
     assert set(found) == set(runs_of(whole))
     for part in cut:
-        assert len(runs_of([part])) <= max(most, np.prod(part.task.unit.shape))
+        assert len(runs_of([part])) <= max(most, np.prod(part.task.tile.shape))
     assert sum(part.queries for part in cut) == sum(part.queries for part in whole)
-    units_of = [{part.task.unit for part in parts if part.label == "auto"} for parts in (cut, whole)]
-    assert units_of[0] == units_of[1]
+    tiles_of = [{part.task.tile for part in parts if part.label == "auto"} for parts in (cut, whole)]
+    assert tiles_of[0] == tiles_of[1]
 
 
 LENGTHS = st.tuples(st.integers(1, 60), st.integers(1, 60), st.integers(1, 600))
@@ -58,24 +58,24 @@ LENGTHS = st.tuples(st.integers(1, 60), st.integers(1, 60), st.integers(1, 600))
 
 @given(LENGTHS, st.integers(1, 100_000), st.integers(1, 5000), st.integers(1, 20_000), st.booleans())
 @settings(max_examples=200)
-def test_parts_are_whole_units_that_cover_everything_once(lanes, budget, memory, most, accelerator):
-    unit = unit_of(lanes, budget, memory, accelerator=accelerator)
-    assert all(1 <= size <= length for size, length in zip(unit.shape, lanes, strict=True))
-    assert np.prod(unit.shape) <= (units.SIDE_BY_SIDE if accelerator else units.LARGEST)
-    assert unit.instances * unit.configurations <= memory
-    filled = np.prod([-(-n // size) * size for n, size in zip(lanes, unit.shape, strict=True)])
+def test_parts_are_whole_tiles_that_cover_everything_once(lanes, budget, memory, most, accelerator):
+    tile = tile_of(lanes, budget, memory, accelerator=accelerator)
+    assert all(1 <= size <= length for size, length in zip(tile.shape, lanes, strict=True))
+    assert np.prod(tile.shape) <= (tiles.SIDE_BY_SIDE if accelerator else tiles.LARGEST)
+    assert tile.instances * tile.configurations <= memory
+    filled = np.prod([-(-n // size) * size for n, size in zip(lanes, tile.shape, strict=True)])
     assert filled <= 2 * np.prod(lanes)
-    parts = list(division(lanes, unit, most))
+    parts = list(division(lanes, tile, most))
     assert sum(np.prod([end - first for first, end in part]) for part in parts) == np.prod(lanes)
     for part in parts:
-        assert all(first % size == 0 for (first, _), size in zip(part, unit.shape, strict=True))
+        assert all(first % size == 0 for (first, _), size in zip(part, tile.shape, strict=True))
 
 
 @pytest.fixture
-def units_of_six(monkeypatch):
-    """Units of six runs, or less where that fills them better."""
+def tiles_of_six(monkeypatch):
+    """Tiles of six runs, or less where that fills them better."""
     for name, value in {"WIDE": 6, "NARROW": 1, "QUERIES": 1}.items():
-        monkeypatch.setattr(units, name, value)
+        monkeypatch.setattr(tiles, name, value)
 
 
 def same(one, other):
@@ -86,7 +86,7 @@ def same(one, other):
         np.testing.assert_array_equal(own, others)
 
 
-@pytest.mark.usefixtures("units_of_six")
+@pytest.mark.usefixtures("tiles_of_six")
 def test_every_division_gives_the_same_bits_wherever_it_runs():
     whole = sweep.run(GRIDS, SHOPS, parts=1, **CALL)
     assert whole.manifest["parts"] == 3
@@ -98,14 +98,14 @@ def test_every_division_gives_the_same_bits_wherever_it_runs():
         same(whole, sweep.run(GRIDS, SHOPS, parts=7, executor=threads, **CALL))
 
 
-@pytest.mark.usefixtures("units_of_six")
-def test_without_units_another_division_rounds_otherwise(monkeypatch):
-    """What the units are for: each part as one program of its own shape."""
+@pytest.mark.usefixtures("tiles_of_six")
+def test_without_tiles_another_division_rounds_otherwise(monkeypatch):
+    """What the tiles are for: each part as one program of its own shape."""
     run = Simulation.run
 
     def as_one(task):
         seeds = len(task.seeds[0])
-        return run(replace(task, unit=Unit(len(task.problems), seeds, len(task.method.radius[0]))))
+        return run(replace(task, tile=Tile(len(task.problems), seeds, len(task.method.radius[0]))))
 
     monkeypatch.setattr(Simulation, "run", as_one)
     steps = [grid("zo-o2nc-2pt", step=[0.01, 0.1], radius=[0.3, 0.9], block=5)]

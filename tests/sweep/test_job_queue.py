@@ -95,7 +95,7 @@ def test_what_is_no_queue_is_refused(queue):
         JobQueue(queue)
 
 
-@pytest.mark.usefixtures("small_units")
+@pytest.mark.usefixtures("small_tiles")
 def test_a_sweep_through_a_queue_that_loses_jobs_gives_the_same_bits(tmp_path):
     here = sweep.run(GRIDS, **CALL)
     with JobQueue(Queue(losses=2), every=1e-3) as executor:
@@ -104,7 +104,7 @@ def test_a_sweep_through_a_queue_that_loses_jobs_gives_the_same_bits(tmp_path):
     np.testing.assert_array_equal(here.x, there.x)
 
 
-@pytest.mark.usefixtures("small_units")
+@pytest.mark.usefixtures("small_tiles")
 def test_a_sweep_through_submitit_gives_the_same_bits(tmp_path):
     submitit = pytest.importorskip("submitit", reason="needs driftopt[submitit]")
     queue = submitit.AutoExecutor(folder=tmp_path / "logs", cluster="local")

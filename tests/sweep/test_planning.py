@@ -7,7 +7,7 @@ import pytest
 from driftopt import sweep
 from driftopt.comparison import comparison
 from driftopt.problems.synthetic import kink
-from driftopt.sweep import confirmation, grid, planning
+from driftopt.sweep import grid, planning
 
 GRIDS = [
     grid("zo-sph", step=[0.01, 0.02], radius=[0.5, 1.0], batch=[1, 3]),
@@ -32,7 +32,7 @@ def test_configurations_that_cannot_start_cost_nothing():
 
 def test_ten_million_runs_are_planned_without_running_or_building_them(monkeypatch):
     """10,000 configurations × 20 seeds × 50 instances, timed as if a pilot had said so."""
-    monkeypatch.setattr(planning, "_pilot", lambda *_: (1e8, 2.0))
+    monkeypatch.setattr(planning, "time_pilot", lambda *_: (1e8, 2.0))
     steps = [0.0001 * i for i in range(1, 1001)]
     big = [grid("zo-sph", step=steps, radius=[0.1 * i for i in range(1, 11)])]
     plan = sweep.plan(big, [kink(5, rng=1)] * 50, budget=10_000, seeds=range(20), evaluate_every=100)
@@ -45,7 +45,7 @@ def test_ten_million_runs_are_planned_without_running_or_building_them(monkeypat
 
 def test_a_comparison_is_planned_whole(monkeypatch):
     """Development runs of what is tuned, and held-out runs of one configuration of each."""
-    monkeypatch.setattr(planning, "_pilot", lambda *_: (1e8, 2.0))
+    monkeypatch.setattr(planning, "time_pilot", lambda *_: (1e8, 2.0))
     methods = {"zo-sph": {"step": [0.01, 0.1], "radius": 0.5}, "zo-og": {"step": 0.1, "radius": 0.5}}
     plan = comparison.plan(kink(2), methods, budget=100, development=3, held_out=4)
     assert plan.runs == 2 * 3 + 2 * 4
@@ -61,8 +61,8 @@ class Terminal(io.StringIO):
 
 def test_a_large_sweep_starts_only_when_somebody_says_so(monkeypatch, capsys):
     """At a terminal it asks; elsewhere it never waits."""
-    monkeypatch.setattr(planning, "_pilot", lambda *_: (1.0, 2.0))
-    monkeypatch.setattr(confirmation, "MANY", 5_000)
+    monkeypatch.setattr(planning, "time_pilot", lambda *_: (1.0, 2.0))
+    monkeypatch.setattr(planning, "MANY", 5_000)
     monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
     with pytest.raises(sweep.NotConfirmed, match=r"about 88 minutes here.*no terminal to ask at"):
         sweep.run(GRIDS, confirm=True, progress=False, **CALL)
@@ -78,8 +78,8 @@ def test_a_large_sweep_starts_only_when_somebody_says_so(monkeypatch, capsys):
 def test_the_command_refuses_a_large_comparison_where_nobody_can_be_asked(tmp_path, monkeypatch):
     from driftopt.cli import compare as command
 
-    monkeypatch.setattr(planning, "_pilot", lambda *_: (0.1, 2.0))
-    monkeypatch.setattr(confirmation, "MANY", 100)
+    monkeypatch.setattr(planning, "time_pilot", lambda *_: (0.1, 2.0))
+    monkeypatch.setattr(planning, "MANY", 100)
     monkeypatch.setattr("sys.stdin", io.StringIO())
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "kink.toml"

@@ -18,8 +18,10 @@ from driftopt.methods.sgd import SGD
 from driftopt.problem import Problem
 from driftopt.pytree import module
 from driftopt.sweep import grid
-from driftopt.sweep.outside_runs import SimulatedPlace
-from driftopt.sweep.units import Unit
+from driftopt.sweep.outside_runs import SimulatedTarget
+from driftopt.sweep.simulated import Simulated
+from driftopt.sweep.task import RunSettings
+from driftopt.sweep.tiles import Tile
 
 SHIFT = 0.0
 GRIDS = [grid("zo-sph", step=[0.05], radius=[0.5])]
@@ -70,8 +72,8 @@ def test_a_global_counts_for_the_optimisers_of_others(monkeypatch):
     point, seen = np.ones((1, 2)), []
     for shift in (0.0, 3.0):
         monkeypatch.setattr(sys.modules[__name__], "SHIFT", shift)
-        place = SimulatedPlace(PROBLEMS[0], None)
-        seen.append((place.judge(0, point)[0], place.answer(0, 1)(point)[0]))
+        target = SimulatedTarget(PROBLEMS[0], None)
+        seen.append((target.judge(0, point)[0], target.oracle(0, 1)(point)[0]))
     np.testing.assert_allclose(np.subtract(*seen), 2 - 8, rtol=1e-6)
 
 
@@ -184,8 +186,8 @@ def test_a_global_that_a_formula_reads_counts_in_every_run(monkeypatch):
 
 
 def test_the_division_into_parts_does_not_change_the_code_behind_them():
-    source = sweep.parts.Simulated(PROBLEMS, ["a"])
-    settings = sweep.parts.RunSettings(60)
+    source = Simulated(PROBLEMS, ["a"])
+    settings = RunSettings(60)
     one, two = (
         source.task(
             grid("zo-sph", step=steps, radius=0.5),
@@ -193,7 +195,7 @@ def test_the_division_into_parts_does_not_change_the_code_behind_them():
             [0],
             [3],
             settings,
-            Unit(1, 1, len(steps)),
+            Tile(1, 1, len(steps)),
         )
         for steps in ([0.05], [0.05, 0.1])
     )

@@ -17,9 +17,10 @@ from driftopt.methods.grids import grid
 from driftopt.outside import LIBRARIES, contract
 from driftopt.problems.synthetic import kink
 from driftopt.space import Space
-from driftopt.sweep.parts import RunSettings, Simulated
 from driftopt.sweep.same_code import OtherCode, origin, run_task
-from driftopt.sweep.units import Unit
+from driftopt.sweep.simulated import Simulated
+from driftopt.sweep.task import RunSettings
+from driftopt.sweep.tiles import Tile
 
 STEPS = grid("zo-sph", radius=0.5, step=[0.01])
 OWN = """
@@ -47,7 +48,7 @@ def own(tmp_path, monkeypatch):
 @pytest.fixture
 def task(own):
     source = FunctionSource(own.noisy, Space.build(np.zeros(2)), 3)
-    return source.task(STEPS, [[0]], [0], [1], RunSettings(20), Unit(1, 1, 1))
+    return source.task(STEPS, [[0]], [0], [1], RunSettings(20), Tile(1, 1, 1))
 
 
 def elsewhere(here):
@@ -67,7 +68,7 @@ def test_another_driftopt_is_refused(task):
 def test_another_version_of_a_library_is_refused(monkeypatch):
     source = Simulated([kink(2)], ["a"])
     search = grid(LIBRARIES["scipy"], radius=0.5)
-    task = source.task(search, [[0]], [0], [1], RunSettings(20), Unit(1, 1, 1))
+    task = source.task(search, [[0]], [0], [1], RunSettings(20), Tile(1, 1, 1))
     asked = elsewhere(origin(task))
     assert run_task(task, asked)["queries"] == 20
     monkeypatch.setattr(contract, "installed_version", {"scipy": "99.0"}.get)

@@ -6,7 +6,7 @@ import pytest
 from driftopt import sweep
 from driftopt.problems.synthetic import kink
 from driftopt.sweep import grid
-from driftopt.sweep.parts import Simulated
+from driftopt.sweep.simulated import Simulated
 
 polars = pytest.importorskip("polars", reason="needs driftopt[report]")
 
@@ -24,7 +24,7 @@ def folder(request, tmp_path):
     return tmp_path if request.param == "disk" else f"memory://{tmp_path.name}"
 
 
-def test_files_have_the_rows_of_the_table_in_memory(folder, small_units):
+def test_files_have_the_rows_of_the_table_in_memory(folder, small_tiles):
     here = sweep.run(GRIDS, PROBLEMS, **CALL)
     there = sweep.stream(GRIDS, PROBLEMS, folder=folder, parts=5, **CALL)
     started = here.columns["queries"] > 0
@@ -45,7 +45,7 @@ def test_files_have_the_rows_of_the_table_in_memory(folder, small_units):
     assert sweep.select(GRIDS, there, source, 80) == sweep.select(GRIDS, here, source, 80)
 
 
-def test_it_goes_on_from_the_files_that_are_there(tmp_path, small_units, capsys):
+def test_it_goes_on_from_the_files_that_are_there(tmp_path, small_tiles, capsys):
     first = sweep.stream(GRIDS, PROBLEMS, folder=tmp_path, parts=5, **CALL)
     files = sorted((tmp_path / "runs").iterdir())
     assert len(files) == first.manifest["parts"]
@@ -58,11 +58,11 @@ def test_it_goes_on_from_the_files_that_are_there(tmp_path, small_units, capsys)
 
 
 def test_nothing_of_a_finished_part_stays_in_memory(tmp_path, monkeypatch):
-    from driftopt.sweep import sweep_job
+    from driftopt.sweep import running
 
     held = []
-    execute = sweep_job.execute
-    monkeypatch.setattr(sweep_job, "execute", lambda *given: held.append(execute(*given)) or held[0])
+    execute = running.execute
+    monkeypatch.setattr(running, "execute", lambda *given: held.append(execute(*given)) or held[0])
     sweep.stream(GRIDS, PROBLEMS, folder=tmp_path, **CALL)
     assert all(not arrays for arrays in held[0][0])
 

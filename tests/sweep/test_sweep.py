@@ -13,7 +13,8 @@ from driftopt import methods, sweep
 from driftopt.drivers.simulation import simulate
 from driftopt.problems.synthetic import kink
 from driftopt.rng.seeds import lane_seed
-from driftopt.sweep import execution, grid, parts, tuning
+from driftopt.sweep import grid, running, simulated, tuning
+from driftopt.sweep.task import Task
 
 PROBLEMS = [kink(3, rng=1), kink(3, rng=2)]
 GRIDS = [
@@ -84,12 +85,12 @@ class Killed(Exception):
 def stop_after(count: int, error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     done = iter(range(count))
 
-    def limited(task: parts.Task, asked: object):
+    def limited(task: Task, asked: object):
         if next(done, None) is None:
             raise error
         return task.run()
 
-    monkeypatch.setattr(execution, "run_task", limited)
+    monkeypatch.setattr(running, "run_task", limited)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), Killed()])
@@ -210,7 +211,7 @@ def fake(grids, values) -> sweep.Runs:
 )
 def test_selection_takes_the_first_smallest_mean_and_non_finite_is_worst(rows):
     grids = [grid("zo-co", step=[0.01 * (i + 1) for i in range(len(rows))], radius=1.0)]
-    source = parts.Simulated(PROBLEMS[:1], ["a"])
+    source = simulated.Simulated(PROBLEMS[:1], ["a"])
     chosen = sweep.select(grids, fake(grids, np.array(rows)), source, 120)[0]
     means = [np.mean(r) if np.isfinite(r).all() else np.inf for r in rows]
     assert chosen.configuration == means.index(min(means))

@@ -8,8 +8,8 @@ import pytest
 from driftopt import sweep
 from driftopt.problems.synthetic import kink
 from driftopt.runtime import folders
-from driftopt.sweep import grid, workers
-from driftopt.sweep.workers import workers_of
+from driftopt.sweep import cutting, grid
+from driftopt.sweep.cutting import workers_of
 
 GRIDS = [grid("zo-sph", step=[0.01, 0.02], radius=[0.5, 1.0])]
 CALL = {"problems": [kink(2, rng=1)], "budget": 40, "seeds": range(6)}
@@ -31,9 +31,9 @@ class Here(Executor):
 
 
 @pytest.fixture
-def cheap(monkeypatch, small_units):
+def cheap(monkeypatch, small_tiles):
     """Parts of forty queries pay."""
-    monkeypatch.setattr(workers, "WORTH", 40)
+    monkeypatch.setattr(cutting, "WORTH", 40)
 
 
 def same(one, other):
@@ -91,7 +91,7 @@ def test_another_scheduler_goes_on_with_other_workers(place):
 @pytest.mark.usefixtures("cheap")
 def test_of_two_schedulers_each_leaves_out_what_the_other_has_finished(place, monkeypatch):
     """The other one finishes everything while the first has one part in flight at a time."""
-    from driftopt.sweep import execution
+    from driftopt.sweep import running
 
     class Interrupted(Here):
         def submit(self, fn, /, *args, **kwargs):
@@ -101,9 +101,9 @@ def test_of_two_schedulers_each_leaves_out_what_the_other_has_finished(place, mo
             return future
 
     monkeypatch.setattr(folders, "LISTED", 0.0)
-    monkeypatch.setattr(execution, "IN_FLIGHT", 1)
+    monkeypatch.setattr(running, "IN_FLIGHT", 1)
     first = Interrupted(3)
-    monkeypatch.setattr(execution, "workers_of", lambda _: 0)
+    monkeypatch.setattr(running, "workers_of", lambda _: 0)
     runs = sweep.run(GRIDS, executor=first, folder=place, progress=False, **CALL)
     assert first.ran == 1
     assert (runs.manifest["parts"], runs.manifest["parts_found_finished"]) == (12, 11)

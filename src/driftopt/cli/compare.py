@@ -48,14 +48,14 @@ def compare(
     from driftopt.packages import INSTALL_REPORT, missing_report_packages
     from driftopt.report.numbers import listed
     from driftopt.runtime.jax_settings import prepare
-    from driftopt.sweep.confirmation import confirm, is_large
-    from driftopt.sweep.reuse import reused_parts, said_at_the_end
+    from driftopt.sweep.planning import confirm
+    from driftopt.sweep.progress import reuse_reported_at_the_end, reused_parts
 
     prepare()
     arguments = read(file, allow_module or ())
     if plan and not _confirmed(planned(**arguments), yes):
         return
-    if not (plan or yes) and is_large(planned(**arguments, pilot=False)):
+    if not (plan or yes) and planned(**arguments, pilot=False).large:
         confirm(planned(**arguments), "give --yes to start it without being asked")
     folder = Path("results") / file.stem if out is None else checks.path("--out", out)
     if missing := missing_report_packages():
@@ -64,7 +64,7 @@ def compare(
             f"more. To have everything: {INSTALL_REPORT}",
             file=sys.stderr,
         )
-    with said_at_the_end():
+    with reuse_reported_at_the_end():
         comparison = compare(**arguments, folder=folder, fresh=fresh, progress=True)
     if missing:
         files.write_text(comparison, folder)
@@ -78,10 +78,10 @@ def compare(
 
 def _confirmed(plan: Any, yes: bool) -> bool:
     """Whether to start, once it is said what it will take."""
-    from driftopt.sweep.confirmation import says_yes
+    from driftopt.sweep.planning import ask_to_start
 
     if not yes and sys.stdin.isatty():
-        return says_yes(plan)
+        return ask_to_start(plan)
     print(plan, flush=True)
     if not yes:
         print("Nothing was started: give the command without --plan, or with --yes, to start.")

@@ -57,7 +57,7 @@ def reproduce(
     from driftopt.paper.reproduction import reproduce
     from driftopt.paper.scope import Scope
     from driftopt.runtime.jax_settings import prepare
-    from driftopt.sweep.reuse import reused_parts, said_at_the_end
+    from driftopt.sweep.progress import reuse_reported_at_the_end, reused_parts
 
     prepare()
     chosen = _words("methods", methods)
@@ -72,7 +72,7 @@ def reproduce(
     # results/full is for the full protocol alone.
     name = "partial" if scope.changes() or not whole else "quick" if quick else "full"
     folder = out or Path("results") / name
-    with said_at_the_end():
+    with reuse_reported_at_the_end():
         reproduction = reproduce(
             folder,
             scope=scope,

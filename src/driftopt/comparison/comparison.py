@@ -26,7 +26,8 @@ from driftopt.outside import Outside
 from driftopt.problem import Problem
 from driftopt.space import Space
 from driftopt.sweep import Grid, grid
-from driftopt.sweep.parts import Simulated, Source
+from driftopt.sweep.simulated import Simulated
+from driftopt.sweep.task import Source
 
 FIRST_HELD_OUT_SEED = 1_000_000
 

@@ -15,17 +15,15 @@ from driftopt.drivers.minimization import minimize
 from driftopt.method import Method
 from driftopt.methods import registry
 from driftopt.methods.grids import Grid
-from driftopt.outside.contract import Answer, Outside
+from driftopt.outside.contract import Oracle, Outside
 from driftopt.plugins import OWN
 from driftopt.runtime.fingerprint import digest_of
 from driftopt.runtime.identity import Identity, of_python
 from driftopt.space import Space
 from driftopt.space.bounds import Bounds
-from driftopt.sweep.kept_parts import Arrays
-from driftopt.sweep.outside_runs import OutsideRuns, SearchPlace, searches
-from driftopt.sweep.parts import Source
-from driftopt.sweep.task import RunSettings, Task
-from driftopt.sweep.units import Unit
+from driftopt.sweep.outside_runs import OutsideRuns, SearchTarget, searches
+from driftopt.sweep.task import Arrays, RunSettings, Source, Task
+from driftopt.sweep.tiles import Tile
 
 
 @dataclass(frozen=True)
@@ -117,7 +115,7 @@ def _value(fun: Callable[..., Any], x: np.ndarray, arguments: tuple[Any, ...], r
 
 
 @dataclass(frozen=True, eq=False)
-class FunctionPlace(SearchPlace):
+class FunctionTarget(SearchTarget):
     """A noisy function for optimisers that others wrote; every point asked for is a decision of its space."""
 
     label: str
@@ -134,7 +132,7 @@ class FunctionPlace(SearchPlace):
         bounds = next((step for step in self.space.steps if isinstance(step, Bounds)), None)
         return None if bounds is None else (bounds.lower, bounds.upper)
 
-    def answer(self, seed: int, settle: int) -> Answer:
+    def oracle(self, seed: int, settle: int) -> Oracle:
         arguments, batches = _generator(self.fun, seed, 0), itertools.count()
 
         def values(points: np.ndarray) -> np.ndarray:
@@ -173,14 +171,14 @@ class FunctionSource(Source):
         instances: Sequence[int],
         seeds: Sequence[int],
         settings: RunSettings,
-        unit: Unit,
+        tile: Tile,
     ) -> Task:
         numbers = tuple(dict(grid.configurations[i]) for i in configurations[0])
         space = self.space
         if settings.x0 is not None:
             space = Space.build(settings.x0, names=space.names, **space.given)
         if isinstance(grid.candidate(configurations[0][0]), Outside):
-            place = FunctionPlace(grid.label, self.fun, space, self.evaluations)
+            place = FunctionTarget(grid.label, self.fun, space, self.evaluations)
             return OutsideRuns(searches(grid, configurations), (place,), (tuple(seeds),), settings)
         return FunctionTask(
             self.fun,

@@ -8,7 +8,7 @@ from driftopt.report.curves import Panel, average, limits
 from driftopt.report.numbers import counted, listed, significant
 from driftopt.report.page import Badge, Finding, Page, Section
 from driftopt.report.styles import assign
-from driftopt.sweep.reuse import reused_parts
+from driftopt.sweep.progress import reused_parts
 
 
 def page(judged: Judged) -> Page:

@@ -20,7 +20,7 @@ from driftopt.packages import MissingPackage, installed_version
 
 EXTRA = "peers"  # of driftopt's own: it brings all of these libraries
 
-Answer = Callable[[np.ndarray], np.ndarray]  # points (n, d) → a fresh value at each
+Oracle = Callable[[np.ndarray], np.ndarray]  # points (n, d) → a fresh value at each
 
 
 class Spent(Exception):
@@ -37,7 +37,7 @@ class World:
     `recommend` is the optimiser's to replace; until it does, it is the luckiest draw so far.
 
     Args:
-        answer: gives a fresh value at each row of its argument.
+        oracle: gives a fresh value at each row of its argument.
         x0: where to start.
         points: how many points may be asked for, each answered by the mean of `batch` values.
         seed: for the optimiser's own randomness.
@@ -50,7 +50,7 @@ class World:
 
     def __init__(
         self,
-        answer: Answer,
+        oracle: Oracle,
         x0: np.ndarray,
         *,
         points: int,
@@ -61,7 +61,7 @@ class World:
     ):
         self.x0, self.sides, self.seed = np.array(x0, float), sides, seed
         self.asked, self.left = 0, points
-        self._answer, self._batch, self._marks = answer, batch, list(marks)
+        self._oracle, self._batch, self._marks = oracle, batch, list(marks)
         self._best, self._luckiest = np.inf, self.x0.copy()
         self._looks: list[np.ndarray] = []
         self._known = (0, self._luckiest)
@@ -78,7 +78,7 @@ class World:
         if len(rows) > self.left:
             raise Spent
         self._look(self.asked + len(rows))  # everything before these points has been told
-        each = self._answer(np.repeat(rows, self._batch, axis=0)).reshape(len(rows), self._batch)
+        each = self._oracle(np.repeat(rows, self._batch, axis=0)).reshape(len(rows), self._batch)
         values = each.mean(axis=1)
         self.asked, self.left = self.asked + len(rows), self.left - len(rows)
         if not np.isfinite(values).all():

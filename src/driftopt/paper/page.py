@@ -12,7 +12,7 @@ from driftopt.paper.tables import selections, tables
 from driftopt.report.numbers import counted
 from driftopt.report.page import Badge, Finding, Page, Section, Strip
 from driftopt.report.styles import Style
-from driftopt.sweep.reuse import reused_parts
+from driftopt.sweep.progress import reused_parts
 
 Found = Mapping[str, Sequence[Finding]]  # by the experiment's name
 

@@ -22,9 +22,9 @@ from driftopt.report.page import Finding
 from driftopt.runtime.files import make_folder
 from driftopt.runtime.jax_settings import cores
 from driftopt.sweep import Tuned
-from driftopt.sweep.arguments import check_source
 from driftopt.sweep.cutting import check_affordable
 from driftopt.sweep.kept_parts import Store, writing
+from driftopt.sweep.settings import check_source
 
 EXPERIMENTS = ("strategic", "pricing")
 AT_ONCE = 2, 8  # parts at least and at most: while one runs, others compile; each takes memory

@@ -1,13 +1,13 @@
-"""Grids of hyper-parameters × seeds × problem instances → a tidy table; selection on development runs."""
+"""Sweeps: grids of hyper-parameters × seeds × problem instances as a tidy table, and tuning by them."""
 
 from driftopt.methods.grids import Grid, grid
-from driftopt.sweep.confirmation import NotConfirmed
 from driftopt.sweep.job_queue import JobQueue
-from driftopt.sweep.kept_parts import ResultsError
-from driftopt.sweep.planning import SweepPlan, plan
-from driftopt.sweep.stored_runs import StoredRuns
+from driftopt.sweep.kept_parts import ResultsError, StoredRuns
+from driftopt.sweep.planning import NotConfirmed, SweepPlan, plan
+from driftopt.sweep.running import run, stream
+from driftopt.sweep.settings import SweepOptions
 from driftopt.sweep.table import Runs
-from driftopt.sweep.tuning import Selection, Tuned, run, select, stream, tune
+from driftopt.sweep.tuning import Selection, Tuned, select, tune
 
 __all__ = [
     "Grid",
@@ -17,6 +17,7 @@ __all__ = [
     "Runs",
     "Selection",
     "StoredRuns",
+    "SweepOptions",
     "SweepPlan",
     "Tuned",
     "grid",

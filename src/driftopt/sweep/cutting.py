@@ -1,10 +1,11 @@
-"""How a sweep is cut into parts: some units each, which are the same however many parts there are.
+"""How a sweep is cut into parts: some tiles each, and the same tiles however many parts there are.
 
-Configurations that differ in numbers alone share a program. They are grouped by their static structure (the
-number of directions sets an array's shape) and, on CPUs, by batch: lanes of one batch share their noise.
+Configurations that differ only in numbers share a program. They are grouped by their static structure (the
+number of directions sets an array's shape) and, on CPUs, by batch: runs of one batch share their noise.
 """
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,9 +17,16 @@ from driftopt.drivers.simulation import starts
 from driftopt.method import Method, check_spacing
 from driftopt.methods.grids import Grid
 from driftopt.outside.contract import Outside
-from driftopt.sweep.parts import Part, Simulated, Source
-from driftopt.sweep.task import RunSettings
-from driftopt.sweep.units import LARGEST, SIDE_BY_SIDE, Unit, division
+from driftopt.runtime.hashing import hashed
+from driftopt.sweep.kept_parts import Store, writing
+from driftopt.sweep.simulated import Simulated
+from driftopt.sweep.task import Part, RunSettings, Source
+from driftopt.sweep.tiles import LARGEST, SIDE_BY_SIDE, Tile, division
+
+PARTS_EACH = 4  # parts a worker: a worker that is done takes the next, so none waits long for the last
+# Queries that make a part worthwhile: starting a compiled program costs a second or two, a Python function
+# nothing.
+WORTH, WORTH_OF_A_FUNCTION = 1_000_000, 1_000
 
 
 def feasible(method: Method | Outside, dim: int, budget: int, settle: int = 1) -> bool:
@@ -52,11 +60,19 @@ def check_moving(grids: Sequence[Grid], source: Source, x0: Any) -> None:
 
 
 def fit_side_by_side(grids: Sequence[Grid], source: Source, seeds: int) -> bool:
-    """Whether there is an accelerator, and each grid's runs with so many seeds are one unit on it."""
+    """Whether there is an accelerator, and each grid's runs with this number of seeds are one tile on it."""
     if not isinstance(source, Simulated) or jax.default_backend() == "cpu":
         return False
     most = max(len(one) for one in grids) * len(source.names) * seeds
     return most <= SIDE_BY_SIDE and all(isinstance(one.candidate(0), Method) for one in grids)
+
+
+class _Cost(NamedTuple):
+    """The queries of one run of a configuration."""
+
+    batch: int
+    expected: int  # whole iterations within the budget
+    limit: int  # the largest number that the budget allows
 
 
 def cut(
@@ -69,69 +85,115 @@ def cut(
 ) -> Iterator[Part]:
     """The parts of a grid's feasible configurations on all instances, or of one chosen for each instance.
 
-    No part has more than `most` runs, or else it is a single unit.
+    A part has at most `most` runs, or is a single tile.
     """
     everywhere = range(len(source.names))
     groups: dict[Any, list[int]] = {}
     costs: dict[int, _Cost] = {}
+    budget, settle = settings.budget, settings.settle
     for member in range(len(grid)) if chosen is None else everywhere:
         index = member if chosen is None else chosen[member]
         method = grid.candidate(index)
-        if feasible(method, source.dim, settings.budget, settings.settle):
-            # Lanes of one batch share noise; a single configuration has nobody to share with. Outside
-            # optimisers run one after the other: each configuration is a part.
-            alone = chosen is not None or jax.default_backend() != "cpu"
-            costs[index] = cost = _cost(method, source.dim, settings)
-            outside = isinstance(method, Outside) and not alone
-            shared = member if outside else (jax.tree.structure(method), None if alone else cost.batch)
-            groups.setdefault(shared, []).append(member)
+        if not feasible(method, source.dim, budget, settle):
+            continue
+        batch = int(np.asarray(method.batch))
+        # Runs of one batch share noise; a single configuration has none to share it with. Outside optimisers
+        # run one after the other: each configuration is a part.
+        alone = chosen is not None or jax.default_backend() != "cpu"
+        key = jax.tree.structure(method), None if alone else batch
+        if isinstance(method, Outside):
+            # It may ask for fewer points at a time than it said, and so for more in total.
+            cost = _Cost(batch, budget // (batch * settle) * batch * settle, budget)
+            groups.setdefault(key if alone else member, []).append(member)
+        else:
+            spent = affordable(method.for_budget(budget // settle), source.dim, budget // settle).queries
+            cost = _Cost(batch, spent * settle, spent * settle)
+            groups.setdefault(key, []).append(member)
+        costs[index] = cost
     for members in groups.values():
         if chosen is None:
-            rows, instances = (tuple(members),) * len(everywhere), everywhere
+            configurations, instances = (tuple(members),) * len(everywhere), everywhere
         else:
-            rows, instances = tuple((chosen[k],) for k in members), members
-        lanes = (len(instances), len(seeds), len(rows[0]))
-        one_batch = len({costs[i].batch for row in dict.fromkeys(rows) for i in row}) == 1
-        unit = unit_of_group(source, grid.candidate(rows[0][0]), lanes, settings, one_batch)
-        for (k, k_end), (s, s_end), (c, c_end) in division(
-            lanes, unit, min(most or LARGEST, source.largest(len(seeds)))
-        ):
-            some = tuple(row[c:c_end] for row in rows[k:k_end])
-            few, places = tuple(seeds[s:s_end]), tuple(instances[k:k_end])
-            spent, limit = (
-                len(few) * sum(getattr(costs[i], kind) for row in some for i in row)
-                for kind in ("spent", "limit")
-            )
-            task = source.task(grid, some, places, few, settings, unit)
-            yield Part(grid.label, some, places, few, spent, limit, task)
+            configurations, instances = tuple((chosen[k],) for k in members), members
+        lanes = (len(instances), len(seeds), len(configurations[0]))
+        one_batch = len({costs[i].batch for some in dict.fromkeys(configurations) for i in some}) == 1
+        tile = tile_of_group(source, grid.candidate(configurations[0][0]), lanes, settings, one_batch)
+        largest = min(most or LARGEST, source.largest(len(seeds)))
+        for (k, k_end), (s, s_end), (c, c_end) in division(lanes, tile, largest):
+            some = tuple(row[c:c_end] for row in configurations[k:k_end])
+            few, where = tuple(seeds[s:s_end]), tuple(instances[k:k_end])
+            each = [costs[i] for row in some for i in row]
+            expected, limit = (len(few) * sum(cost) for cost in zip(*(one[1:] for one in each), strict=True))
+            task = source.task(grid, some, where, few, settings, tile)
+            yield Part(grid.label, some, where, few, expected, limit, task)
 
 
-def unit_of_group(
+def tile_of_group(
     source: Source,
     method: Method | Outside,
     lanes: tuple[int, int, int],
     settings: RunSettings,
     one_batch: bool = True,
-) -> Unit:
-    """What runs together of configurations like this one; optimisers of others run one by one."""
-    found = (
-        Source.unit(source, lanes, settings) if isinstance(method, Outside) else source.unit(lanes, settings)
-    )
-    return replace(found, one_batch=one_batch)
-
-
-class _Cost(NamedTuple):
-    """What a run of a configuration costs."""
-
-    batch: int
-    spent: int  # as expected: whole iterations within the budget
-    limit: int  # at most
-
-
-def _cost(method: Method | Outside, dim: int, settings: RunSettings) -> _Cost:
-    batch, budget, settle = int(np.asarray(method.batch)), settings.budget, settings.settle
+) -> Tile:
+    """The tile for configurations like this one; outside optimisers run one at a time."""
     if isinstance(method, Outside):
-        # It may ask for fewer points at a time than it said, and so for more in all.
-        return _Cost(batch, budget // (batch * settle) * batch * settle, budget)
-    spent = affordable(method.for_budget(budget // settle), dim, budget // settle).queries * settle
-    return _Cost(batch, spent, spent)
+        return replace(Source.tile(source, lanes, settings), one_batch=one_batch)
+    return replace(source.tile(lanes, settings), one_batch=one_batch)
+
+
+def workers_of(executor: Any) -> int | None:
+    """The number of workers that an executor has now; None where it does not say.
+
+    Args:
+        executor: of `concurrent.futures`, of Dask (`client.get_executor()`), or any with a number `workers`.
+
+    >>> workers_of(ThreadPoolExecutor(3))
+    3
+    """
+    client = getattr(executor, "_client", None)  # Dask offers no public way to its client
+    if client is not None and callable(getattr(client, "nthreads", None)):
+        return sum(client.nthreads().values())
+    for name in ("workers", "_max_workers"):
+        count = getattr(executor, name, None)
+        if isinstance(count, int) and count > 0:
+            return count
+    return None
+
+
+def wanted_parts(parts: Sequence[Part], source: Source, executor: Executor | None) -> int | None:
+    """The least number of parts that keeps all workers of a cluster busy; None if the given parts do.
+
+    Threads share the cores of one machine, and one program uses all of them: they want the fewest parts.
+    """
+    if executor is None or isinstance(executor, ThreadPoolExecutor):
+        return None
+    worth = WORTH if isinstance(source, Simulated) else WORTH_OF_A_FUNCTION
+    wanted = min(PARTS_EACH * (workers_of(executor) or 0), sum(part.queries for part in parts) // worth)
+    return wanted if wanted > len(parts) else None
+
+
+def recorded_division(parts: Sequence[Part], wanted: int | None, store: Store, *, fresh: bool) -> int | None:
+    """The number of parts that this sweep was first cut into, from the store's folder; else `wanted`.
+
+    So a sweep that continues with other workers, or under another scheduler, finds its parts.
+
+    Args:
+        parts: the fewest parts, which identify the sweep.
+        wanted: the number for the workers that there are now.
+        store: holds finished parts.
+        fresh: whether to ignore what the folder holds.
+    """
+    files = store.files
+    if files is None or (
+        wanted is None and not any(name.endswith(".division") for name in files.names("parts"))
+    ):
+        return wanted
+    file = f"parts/{hashed(*(part.task.key for part in parts)).hex()[:32]}.division"
+    if files.has(file) and not fresh:
+        text = files.read(file).decode(errors="replace").strip()
+        if text.isdecimal() and int(text) > 0:
+            return int(text)
+    if wanted is not None:
+        with writing(files.name):
+            files.write(file, f"{wanted}\n".encode())
+    return wanted

@@ -1,11 +1,11 @@
-"""Queues of jobs as executors: submitit's, and others whose jobs are asked whether they are done.
+"""Job queues as executors: submitit's, and others whose jobs have `done` and `result`.
 
     executor = submitit.AutoExecutor(folder="logs")
     executor.update_parameters(slurm_partition="cpu", timeout_min=30)
     sweep.run(grids, problems, executor=sweep.JobQueue(executor, workers=200), …)
 
-A job that was lost, with its machine or to a time limit, is submitted again; an error of the work itself is
-not, and ends the sweep. What is finished is in the results folder either way.
+A job that was lost, with its machine or to a time limit, is submitted again. An error of the work itself ends
+the sweep. Finished parts are in the results folder either way.
 """
 
 import threading
@@ -15,16 +15,19 @@ from typing import Any
 
 from driftopt import checks
 
-TRIES = 3  # of a job that is lost
-EVERY = 1.0  # seconds between two looks at the queue
+TRIES = 3  # of a job that gets lost
+EVERY = 1.0  # seconds between two checks of the queue
 
 
 class JobQueue(Executor):
-    """An executor over anything with `submit(function, *arguments)` that gives jobs.
+    """An executor over any queue whose `submit(function, *arguments)` returns jobs.
 
-    A job has `done()`, `result()` and `exception()`. Lost are jobs whose exception is of a class named in
-    `lost`: submitit's is UncompletedJobError, whose child FailedJobError is an error of the work. `workers`
-    is how many jobs the queue runs at once, as far as is known: a sweep is cut for them.
+    Args:
+        queue: its jobs have `done()`, `result()` and `exception()`.
+        every: seconds between two checks of all jobs.
+        lost: names of the exceptions of lost jobs. submitit's is UncompletedJobError; its subclass
+            FailedJobError is an error of the work.
+        workers: how many jobs the queue runs in parallel, if known; sweeps are cut for them.
     """
 
     def __init__(
@@ -46,7 +49,7 @@ class JobQueue(Executor):
         self._jobs: dict[Future[Any], tuple[Any, Callable[[], Any], int]] = {}
         self._changed = threading.Condition()
         self._ends = False
-        self._looking: threading.Thread | None = None
+        self._watcher: threading.Thread | None = None
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         """Put a job into the queue."""
@@ -59,14 +62,14 @@ class JobQueue(Executor):
             if self._ends:
                 raise RuntimeError("this queue was shut down: make another JobQueue")
             self._jobs[future] = (put(), put, 1)
-            if self._looking is None:
-                self._looking = threading.Thread(target=self._look, daemon=True)
-                self._looking.start()
+            if self._watcher is None:
+                self._watcher = threading.Thread(target=self._watch, daemon=True)
+                self._watcher.start()
             self._changed.notify_all()
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take nothing more; jobs that were submitted go on."""
+        """Accept no further jobs; submitted jobs continue."""
         with self._changed:
             self._ends = True
             if cancel_futures:
@@ -74,11 +77,11 @@ class JobQueue(Executor):
                     if future.cancel():
                         del self._jobs[future]
             self._changed.notify_all()
-        if wait and self._looking is not None:
-            self._looking.join()
+        if wait and self._watcher is not None:
+            self._watcher.join()
 
-    def _look(self) -> None:
-        """Ask every job now and then, until none is left and none can come."""
+    def _watch(self) -> None:
+        """Check every job now and then, until none is left and none can come."""
         while True:
             with self._changed:
                 while not self._jobs and not self._ends:
@@ -90,25 +93,22 @@ class JobQueue(Executor):
                 self._settle(future, job, put, tries)
             with self._changed:
                 if self._jobs:
-                    self._changed.wait(self._every)  # a new job, too, is a reason to look
+                    self._changed.wait(self._every)  # a new job ends the wait, too
 
     def _settle(self, future: "Future[Any]", job: Any, put: Callable[[], Any], tries: int) -> None:
-        """Hand on what became of a job, if something has."""
+        """Pass on the result or the error of a finished job; submit a lost one again."""
         try:
             if not future.cancelled() and not job.done():
                 return
             error = None if future.cancelled() else job.exception()
-            if error is not None and tries < TRIES and self._was_lost(error):
+            if error is not None and tries < TRIES and type(error).__name__ in self._lost:
                 with self._changed:
                     self._jobs[future] = (put(), put, tries + 1)
                 return
             result = None if error is not None or future.cancelled() else job.result()
-        except Exception as failed:  # the queue itself: whoever waits must learn of it
+        except Exception as failed:  # an error of the queue must reach the waiting caller
             error, result = failed, None
         with self._changed:
             self._jobs.pop(future, None)
         if future.set_running_or_notify_cancel():
             future.set_result(result) if error is None else future.set_exception(error)
-
-    def _was_lost(self, error: BaseException) -> bool:
-        return type(error).__name__ in self._lost

@@ -1,4 +1,4 @@
-"""Runs of optimisers that others wrote: queries counted alike, judged at their own recommendation."""
+"""Runs of outside optimisers: their queries count as ours do, and their own recommendation is judged."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -13,43 +13,42 @@ from jax import Array, lax
 
 from driftopt.drivers.host import farthest
 from driftopt.methods.grids import Grid
-from driftopt.outside.contract import Answer, Diverged, Outside, Spent, World, libraries_of
+from driftopt.outside.contract import Diverged, Oracle, Outside, Spent, World, libraries_of
 from driftopt.problem import Problem
 from driftopt.rng.seeds import as_key, query_key, run_keys
 from driftopt.runtime.fingerprint import digest_of
 from driftopt.runtime.identity import Identity, of_python, of_trace, ours
-from driftopt.sweep.kept_parts import Arrays
-from driftopt.sweep.task import RunSettings, Task
+from driftopt.sweep.task import Arrays, RunSettings, Task
 
 BLOCK = 16  # queries answered in one call: a dispatch costs more than a query
-BEGIN = np.uint32(2**32 - 1)  # the number of the world's own key: no query has it
+BEGIN = np.uint32(2**32 - 1)  # the number of the key that starts a problem's world; no query has it
 
 
-class SearchPlace(ABC):
-    """Where a search runs: what answers it, and what judges it."""
+class SearchTarget(ABC):
+    """The function that a search minimises: it answers queries and judges recommendations."""
 
     @property
     @abstractmethod
     def x0(self) -> np.ndarray:
-        """Where a search starts."""
+        """The start of a search."""
 
     @property
     def sides(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """The bounds of all coordinates, infinite where a side is open; None where there are none."""
+        """Lower and upper bounds of all coordinates, infinite on open sides; None without bounds."""
         return None
 
     @abstractmethod
-    def answer(self, seed: int, settle: int) -> Answer:
-        """The oracle of one run: a fresh value at each point, held for `settle` deployments."""
+    def oracle(self, seed: int, settle: int) -> Oracle:
+        """A function for one run that gives a fresh value at each point after `settle` deployments."""
 
     @abstractmethod
     def judge(self, seed: int, x: np.ndarray) -> np.ndarray:
-        """What the decisions (n, d) are worth, (n,); +inf where that is not finite."""
+        """The objectives (n,) of decisions (n, d); +inf where one is not finite."""
 
     @property
     @abstractmethod
     def code(self) -> Identity:
-        """The hash of what the answers depend on."""
+        """The hash of everything that the values depend on."""
 
     @property
     def boxed(self) -> bool:
@@ -57,13 +56,13 @@ class SearchPlace(ABC):
         return self.sides is not None and bool(np.isfinite(self.sides).all())
 
     def report(self, x: np.ndarray) -> np.ndarray:
-        """The decision that a recommendation stands for."""
+        """The decision that a recommendation means."""
         return x
 
 
 @dataclass(frozen=True, eq=False)
-class SimulatedPlace(SearchPlace):
-    """A Problem, with the noise that its queries have in a simulated run of the same seed."""
+class SimulatedTarget(SearchTarget):
+    """A Problem, with the same noise as a simulated run of the same seed."""
 
     problem: Problem
     start: tuple[float, ...] | None
@@ -72,22 +71,22 @@ class SimulatedPlace(SearchPlace):
     def x0(self) -> np.ndarray:
         return np.asarray(self.problem.x0 if self.start is None else self.start, float)
 
-    def answer(self, seed: int, settle: int) -> Answer:
+    def oracle(self, seed: int, settle: int) -> Oracle:
         problem = jax.tree.map(jnp.asarray, self.problem)
         program, _ = _programs(self.code.digest)
-        _, oracle = run_keys(as_key(seed))
-        world, spent = problem.begin(query_key(oracle, BEGIN)), 0
+        _, key = run_keys(as_key(seed))
+        world, spent = problem.begin(query_key(key, BEGIN)), 0
 
         def values(points: np.ndarray) -> np.ndarray:
             nonlocal world, spent
-            found: list[np.ndarray] = []
+            blocks: list[np.ndarray] = []
             for block in np.split(points, range(BLOCK, len(points), BLOCK)):
                 with np.errstate(over="ignore"):  # a search that diverges may ask anywhere
                     padded = np.resize(block, (BLOCK, points.shape[1])).astype(np.float32)
-                world, answers = program(problem, world, oracle, spent, padded, len(block), settle)
-                found.append(np.asarray(answers)[: len(block)])
+                world, answers = program(problem, world, key, spent, padded, len(block), settle)
+                blocks.append(np.asarray(answers)[: len(block)])
                 spent += settle * len(block)
-            return np.concatenate(found).astype(float)
+            return np.concatenate(blocks).astype(float)
 
         return values
 
@@ -95,8 +94,8 @@ class SimulatedPlace(SearchPlace):
         _, objectives = _programs(self.code.digest)
         with np.errstate(over="ignore"):
             values = np.asarray(objectives(self.problem, x.astype(np.float32)), float)
-        sound = (np.abs(x) <= farthest(jnp.float32)).all(axis=1) & np.isfinite(values)
-        return np.where(sound, values, np.inf)
+        finite = (np.abs(x) <= farthest(jnp.float32)).all(axis=1) & np.isfinite(values)
+        return np.where(finite, values, np.inf)
 
     @property
     def code(self) -> Identity:
@@ -108,16 +107,16 @@ class SimulatedPlace(SearchPlace):
             return Identity("")
         points = jnp.zeros((BLOCK, self.x0.size), jnp.float32)
 
-        def all_of_it(problem: Problem, oracle: Array) -> Any:
+        def everything(problem: Problem, oracle: Array) -> Any:
             world = problem.begin(query_key(oracle, BEGIN))
             return world, _answers(problem, world, oracle, 0, points, BLOCK, 1), _objectives(problem, points)
 
-        return of_trace(jax.make_jaxpr(all_of_it)(self.problem, run_keys(as_key(0))[1]))
+        return of_trace(jax.make_jaxpr(everything)(self.problem, run_keys(as_key(0))[1]))
 
 
 @cache
 def _programs(code: str) -> tuple[Any, Any]:
-    """The compiled answers and objectives: traced again where the code behind a problem is another."""
+    """The compiled answers and objectives, traced again for each version of the code behind a problem."""
     return jax.jit(partial(_answers), static_argnames="settle"), jax.jit(partial(_objectives))
 
 
@@ -139,8 +138,8 @@ def _answers(
 
         after = once(0, (world, None))
         after, xi = lax.fori_loop(1, settle, once, after)
-        kept = jax.tree.map(lambda a, b: jnp.where(row < count, a, b), after, world)
-        return kept, problem.value(points[row], xi)
+        world = jax.tree.map(lambda a, b: jnp.where(row < count, a, b), after, world)
+        return world, problem.value(points[row], xi)
 
     return lax.scan(deploy, world, jnp.arange(BLOCK))
 
@@ -150,33 +149,33 @@ def _objectives(problem: Problem, x: Array) -> Array:
 
 
 def searches(grid: Grid, configurations: Sequence[Sequence[int]]) -> tuple[tuple[Outside, ...], ...]:
-    """A grid's outside optimisers, a row for each instance."""
-    built = [[grid.candidate(index) for index in row] for row in configurations]
-    return tuple(tuple(one for one in row if isinstance(one, Outside)) for row in built)
+    """A grid's outside optimisers, several for each instance."""
+    built = [[grid.candidate(index) for index in some] for some in configurations]
+    return tuple(tuple(one for one in some if isinstance(one, Outside)) for some in built)
 
 
 @dataclass(frozen=True)
 class OutsideRuns(Task):
-    """Runs of searches at several places, one after the other."""
+    """Runs of searches on several targets, one after the other."""
 
-    searches: tuple[tuple[Outside, ...], ...]  # a row for each place
-    places: tuple[SearchPlace, ...]
-    seeds: tuple[tuple[int, ...], ...]  # a row for each place
+    searches: tuple[tuple[Outside, ...], ...]  # several for each target
+    targets: tuple[SearchTarget, ...]
+    seeds: tuple[tuple[int, ...], ...]  # several for each target
     settings: RunSettings
 
     def __post_init__(self) -> None:
-        for row, place in zip(self.searches, self.places, strict=True):
-            for search in row:
-                search.check(place.x0.size, self._points(search), place.boxed)
+        for some, target in zip(self.searches, self.targets, strict=True):
+            for search in some:
+                search.check(target.x0.size, self._points(search), target.boxed)
 
     @property
     def key(self) -> str:
-        data = [place.problem for place in self.places if isinstance(place, SimulatedPlace)]
+        data = [one.problem for one in self.targets if isinstance(one, SimulatedTarget)]
         return digest_of(self._code.digest, data, self.seeds, self.settings, self.libraries)
 
     @property
     def libraries(self) -> dict[str, str]:
-        return libraries_of(one for row in self.searches for one in row)
+        return libraries_of(one for some in self.searches for one in some)
 
     @property
     def unseen(self) -> tuple[str, ...]:
@@ -184,63 +183,60 @@ class OutsideRuns(Task):
 
     @cached_property
     def _code(self) -> Identity:
-        found = [of_python(self.searches), *(place.code for place in self.places)]
-        unknown = dict.fromkeys(name for one in found for name in one.unknown)
-        return Identity("".join(one.digest for one in found), tuple(unknown))
+        codes = [of_python(self.searches), *(target.code for target in self.targets)]
+        unknown = dict.fromkeys(name for one in codes for name in one.unknown)
+        return Identity("".join(one.digest for one in codes), tuple(unknown))
 
     def run(self) -> Arrays:
-        dim, s = self.places[0].x0.size, self.settings
-        shape = (len(self.places), len(self.seeds[0]), len(self.searches[0]))
-        marks = () if s.evaluate_every is None else _marks(s.budget, s.evaluate_every)
+        dim, s = self.targets[0].x0.size, self.settings
+        shape = (len(self.targets), len(self.seeds[0]), len(self.searches[0]))
+        marks: tuple[int, ...] = ()  # the query counts of a curve's points, as in a simulated run
+        if (every := s.evaluate_every) is not None:
+            marks = tuple(min((i + 1) * every, s.budget) for i in range(-(-s.budget // every)))
         x, queries = np.full((*shape, dim), np.nan, np.float32), np.zeros(shape, np.int64)
         curve = np.full((*shape, len(marks) + 1), np.inf)
         for at in np.ndindex(*shape):
-            k, run, c = at
-            search, place, seed = self.searches[k][c], self.places[k], self.seeds[k][run]
-            looks, asked, sound = self._one(search, place, seed, marks)
-            x[at], queries[at] = looks[-1], asked * search.batch * s.settle
-            judged = place.judge(seed, looks)
-            curve[at] = judged if sound else [*judged[:-1], np.inf]
-        found = {"x": x, "objective": curve[..., -1], "queries": queries}
+            k, i, c = at
+            search, target, seed = self.searches[k][c], self.targets[k], self.seeds[k][i]
+            recommended, asked, finite = self._search(search, target, seed, marks)
+            x[at], queries[at] = recommended[-1], asked * search.batch * s.settle
+            judged = target.judge(seed, recommended)
+            curve[at] = judged if finite else [*judged[:-1], np.inf]
+        arrays = {"x": x, "objective": curve[..., -1], "queries": queries}
         if marks:
-            found["curve_at"] = np.broadcast_to(marks, (shape[0], shape[2], len(marks)))
-            found["curve"] = curve[..., :-1].astype(np.float32)
-        return found
+            arrays["curve_at"] = np.broadcast_to(marks, (shape[0], shape[2], len(marks)))
+            arrays["curve"] = curve[..., :-1].astype(np.float32)
+        return arrays
 
     def _points(self, search: Outside) -> int:
         return self.settings.budget // (search.batch * self.settings.settle)
 
-    def _one(
-        self, search: Outside, place: SearchPlace, seed: int, marks: Sequence[int]
+    def _search(
+        self, search: Outside, target: SearchTarget, seed: int, marks: Sequence[int]
     ) -> tuple[np.ndarray, int, bool]:
-        """What was recommended at the marks and at the end, the points asked for, and whether all was finite.
+        """The recommendations at the marks and at the end, the points asked for, and whether all were finite.
 
-        A recommendation that is not finite is the last one that was.
+        A recommendation that is not finite is replaced by the last finite one.
         """
         settle = self.settings.settle
         world = World(
-            place.answer(seed, settle),
-            place.x0,
+            target.oracle(seed, settle),
+            target.x0,
             points=self._points(search),
             seed=seed,
-            sides=place.sides,
+            sides=target.sides,
             batch=search.batch,
             marks=[mark // (search.batch * settle) for mark in marks],
         )
-        sound = True
+        finite = True
         try:
             search.run(world)
         except Spent:
             pass
         except Diverged:
-            sound = False
-        looks = [place.report(look) for look in world.finish()]
-        for i, look in enumerate(looks):
-            if not np.isfinite(look).all():
-                looks[i], sound = looks[i - 1] if i else place.x0, False
-        return np.array(looks), world.asked, sound
-
-
-def _marks(budget: int, every: int) -> tuple[int, ...]:
-    """Where curves are looked at, as in a simulated run."""
-    return tuple(min((i + 1) * every, budget) for i in range(-(-budget // every)))
+            finite = False
+        recommended = [target.report(x) for x in world.finish()]
+        for i, x in enumerate(recommended):
+            if not np.isfinite(x).all():
+                recommended[i], finite = recommended[i - 1] if i else target.x0, False
+        return np.array(recommended), world.asked, finite

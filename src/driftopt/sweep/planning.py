@@ -1,12 +1,15 @@
-"""What a sweep will take, before it starts: runs, queries, time and room, from a pilot of a second or two.
+"""The cost of a sweep before it starts: runs, queries, time and disk space, from a pilot of a second or two.
 
 print(sweep.plan(grids, problems, budget=1000, seeds=range(20)))
 10,000 runs, 10 million queries in 4 parts: about 2 minutes here, 2.1 MB of results
+
+A large sweep can be confirmed before it starts: the plan, and a question on a terminal.
 """
 
+import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -17,42 +20,55 @@ from driftopt.drivers.plan import affordable, first_step
 from driftopt.method import Method
 from driftopt.methods.grids import Grid
 from driftopt.problem import Problem
-from driftopt.runtime.forks import refuse_after_fork
-from driftopt.sweep.arguments import check_grids, check_seeds, check_source
-from driftopt.sweep.cutting import feasible, unit_of_group
-from driftopt.sweep.parts import Simulated, Source
+from driftopt.sweep.cutting import feasible, tile_of_group
 from driftopt.sweep.progress import duration
-from driftopt.sweep.task import RunSettings
-from driftopt.sweep.units import division
+from driftopt.sweep.settings import SweepSettings
+from driftopt.sweep.simulated import Simulated
+from driftopt.sweep.task import Source
+from driftopt.sweep.tiles import division
 
-PILOT = 400_000  # queries of a pilot, all its lanes together
-LANES = 64  # at most
-PILOTS = 8  # programs that are tried, the largest first; the others are taken to be as quick
-ROW = 200  # bytes of a run in the table, but for its decision and its curve
+PILOT = 400_000  # queries of a pilot over all its runs
+PILOT_RUNS = 64  # at most
+PILOTS = 8  # programs that are timed, the largest first; the others are assumed to be as fast
+BYTES = 200  # of a run in the table, without its decision and its curve
+LONG = 600.0  # seconds from which a sweep is large
+LARGE = 1e9  # bytes of results from which a sweep is large
+MANY = 1e9  # queries from which a sweep is large where its time is not known; below, no pilot is run
+
+
+class NotConfirmed(ValueError):
+    """A large sweep was not started; the message says what it would take and how to start it."""
 
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """What a sweep will take."""
+    """The cost of a sweep."""
 
     runs: int  # how many
     queries: int  # of all runs together
     parts: int  # the fewest that it can be cut into
-    workers: int  # on which the time is reckoned
-    seconds: float | None  # None where it cannot be known: optimisers of others, Python functions
+    workers: int  # for which the time is estimated
+    seconds: float | None  # None where it cannot be known: outside optimisers, Python functions
     result_bytes: int  # of the results on disk
 
     def __str__(self) -> str:
         parts = f"{self.parts:,} part{'s' * (self.parts != 1)}"
-        time = "unknown time" if self.seconds is None else f"about {duration(self.seconds)}"
-        place = "here" if self.workers == 1 else f"with {self.workers:,} workers like this machine"
-        return (
-            f"{self.runs:,} runs, {_many(self.queries)} queries in {parts}: {time} {place}, "
-            f"{_room(self.result_bytes)} of results"
-        )
+        took = "unknown time" if self.seconds is None else f"about {duration(self.seconds)}"
+        where = "here" if self.workers == 1 else f"with {self.workers:,} workers like this machine"
+        size = f"{self.result_bytes} bytes"
+        for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+            if self.result_bytes >= unit:
+                size = f"{self.result_bytes / unit:.3g} {name}"
+                break
+        queries = f"{self.queries:,}"
+        for number, name in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
+            if self.queries >= number:
+                queries = f"{self.queries / number:.3g} {name}"
+                break
+        return f"{self.runs:,} runs, {queries} queries in {parts}: {took} {where}, {size} of results"
 
     def __add__(self, other: "SweepPlan") -> "SweepPlan":
-        """One after the other."""
+        """The plan of one sweep after the other."""
         times = (self.seconds, other.seconds)
         return SweepPlan(
             self.runs + other.runs,
@@ -63,20 +79,20 @@ class SweepPlan:
             self.result_bytes + other.result_bytes,
         )
 
+    @property
+    def large(self) -> bool:
+        """Whether you should be asked first: it takes long, or needs much space, or has very many queries."""
+        long = self.queries >= MANY if self.seconds is None else self.seconds >= LONG
+        return long or self.result_bytes >= LARGE
+
 
 @dataclass(frozen=True)
-class _Group:
+class Group:
     """Configurations that share a program."""
 
     grid: Grid
     members: tuple[int, ...]
-    spent: int  # queries of one run of each of them, all together
-
-    def parts(self, source: Source, seeds: int, settings: RunSettings, largest: int) -> int:
-        """The fewest that they are cut into."""
-        lanes = (len(source.names), seeds, len(self.members))
-        unit = unit_of_group(source, self.grid.candidate(self.members[0]), lanes, settings)
-        return sum(1 for _ in division(lanes, unit, largest))
+    queries: int  # of one run of each of them, together
 
 
 def plan(
@@ -92,117 +108,133 @@ def plan(
     workers: int = 1,
     pilot: bool = True,
 ) -> SweepPlan:
-    """What `run` with the same arguments will take; a pilot of each program is timed on this machine.
+    """The cost of `run` with the same arguments; a pilot of each program is timed on this machine.
 
     Args:
-        grids: as for `run`.
-        problems: as for `run`.
+        grids: methods with the configurations to try.
+        problems: the instances.
         budget: queries a run.
-        seeds: as for `run`.
+        seeds: one run a seed.
         names: the instances' names.
-        x0: where runs start.
+        x0: the start of all runs.
         evaluate_every: queries between two points of a curve.
-        settle: deployments that stand behind one answer.
+        settle: deployments for one value.
         workers: machines like this one that share the work.
-        pilot: whether to find out the time; counting alone takes no pilot.
+        pilot: whether to estimate the time; counting alone needs no pilot.
 
     Returns:
         the numbers; `print` it for a sentence.
     """
-    refuse_after_fork()
-    source, grids, seeds = check_source(problems, names), check_grids(grids), check_seeds("seeds", seeds)
-    start = None if x0 is None else tuple(checks.single_precision("x0", x0, source.dim).tolist())
-    queries, held = checks.one_count("budget", budget), checks.shape("settle", settle)
-    settings, crew = RunSettings(queries, start, None, False, held), checks.one_count("workers", workers)
-    every = queries if evaluate_every is None else checks.one_count("evaluate_every", evaluate_every)
-    points = 0 if evaluate_every is None else -(-queries // every)
-    places = len(source.names) * len(seeds)
-    groups = [group for one in grids for group in _groups(one, source, settings)]
-    runs = sum(len(one) for one in grids) * places
-    largest = source.largest(len(seeds))
+    checked = SweepSettings.check(
+        grids, problems, budget=budget, seeds=seeds, names=names, x0=x0, settle=settle
+    )
+    if evaluate_every is not None:
+        every = checks.one_count("evaluate_every", evaluate_every)
+        checked = replace(checked, runs=replace(checked.runs, evaluate_every=every))
+    return plan_of(checked, checks.one_count("workers", workers), pilot=pilot)
+
+
+def plan_of(settings: SweepSettings, workers: int, *, pilot: bool = True) -> SweepPlan:
+    """The cost of a sweep with these settings."""
+    source, runs, seeds = settings.source, settings.runs, len(settings.seeds)
+    points = 0 if runs.evaluate_every is None else -(-runs.budget // runs.evaluate_every)
+    each = len(source.names) * seeds
+    groups = [group for one in settings.grids for group in _groups(one, settings)]
+    parts = 0
+    for group in groups:
+        lanes = (len(source.names), seeds, len(group.members))
+        tile = tile_of_group(source, group.grid.candidate(group.members[0]), lanes, runs)
+        parts += sum(1 for _ in division(lanes, tile, source.largest(seeds)))
+    count = sum(len(one) for one in settings.grids) * each
     return SweepPlan(
-        runs,
-        sum(group.spent for group in groups) * places,
-        sum(group.parts(source, len(seeds), settings, largest) for group in groups),
-        crew,
-        _seconds(groups, source, settings, seeds, places, crew) if pilot else None,
-        runs * (ROW + 4 * source.dim + 12 * points),
+        count,
+        sum(group.queries for group in groups) * each,
+        parts,
+        workers,
+        _seconds(groups, settings, workers) if pilot else None,
+        count * (BYTES + 4 * source.dim + 12 * points),
     )
 
 
-def _groups(grid: Grid, source: Source, settings: RunSettings) -> list[_Group]:
-    found: dict[Any, list[tuple[int, int]]] = {}
-    budget = settings.budget // settings.settle
+def _groups(grid: Grid, settings: SweepSettings) -> list[Group]:
+    """The grid's feasible configurations, by program."""
+    dim, budget, settle = settings.source.dim, settings.runs.budget, settings.runs.settle
+    groups: dict[Any, list[tuple[int, int]]] = {}
     for member in range(len(grid)):
         method = grid.candidate(member)
-        if not feasible(method, source.dim, settings.budget, settings.settle):
+        if not feasible(method, dim, budget, settle):
             continue
-        batch = int(np.asarray(method.batch))
         if isinstance(method, Method):
-            spent = affordable(method.for_budget(budget), source.dim, budget).queries * settings.settle
-            found.setdefault((jax.tree.structure(method), batch), []).append((member, spent))
+            batch = int(np.asarray(method.batch))
+            iterations = affordable(method.for_budget(budget // settle), dim, budget // settle)
+            key = jax.tree.structure(method), batch
+            groups.setdefault(key, []).append((member, iterations.queries * settle))
         else:
-            found.setdefault(member, []).append((member, settings.budget))
-    return [_Group(grid, tuple(m for m, _ in few), sum(spent for _, spent in few)) for few in found.values()]
+            groups.setdefault(member, []).append((member, budget))
+    return [Group(grid, tuple(m for m, _ in few), sum(n for _, n in few)) for few in groups.values()]
 
 
-def _seconds(
-    groups: Sequence[_Group],
-    source: Source,
-    settings: RunSettings,
-    seeds: Sequence[int],
-    places: int,
-    workers: int,
-) -> float | None:
-    ours = all(isinstance(group.grid.candidate(group.members[0]), Method) for group in groups)
-    if not isinstance(source, Simulated) or not ours:
+def _seconds(groups: Sequence[Group], settings: SweepSettings, workers: int) -> float | None:
+    """The time that the groups take on these workers, from a pilot of the largest; None if it is unknown."""
+    methods = all(isinstance(group.grid.candidate(group.members[0]), Method) for group in groups)
+    if not isinstance(settings.source, Simulated) or not methods:
         return None
-    largest = sorted(groups, key=lambda group: -group.spent)
-    tried = [(group, *_pilot(group, source, settings, seeds[0])) for group in largest[:PILOTS]]
-    if not tried:
+    largest = sorted(groups, key=lambda group: -group.queries)[:PILOTS]
+    if not largest:
         return 0.0
-    computing = sum(group.spent * places / rate for group, rate, _ in tried)
-    share = sum(group.spent for group, _, _ in tried) / max(sum(group.spent for group in groups), 1)
-    compiling = sum(first for _, _, first in tried) * len(groups) / len(tried)
+    timed = [(group, *time_pilot(group, settings)) for group in largest]
+    each = len(settings.source.names) * len(settings.seeds)
+    computing = sum(group.queries * each / rate for group, rate, _ in timed)
+    share = sum(group.queries for group in largest) / max(sum(group.queries for group in groups), 1)
+    compiling = sum(seconds for _, _, seconds in timed) * len(groups) / len(timed)
     return compiling + computing / share / workers
 
 
-def _pilot(group: _Group, source: Source, settings: RunSettings, seed: int) -> tuple[float, float]:
-    """Queries per second of a few runs of a group, and the seconds that its program takes to be made."""
-    few = group.members[:LANES]
+def time_pilot(group: Group, settings: SweepSettings) -> tuple[float, float]:
+    """The queries per second of a few runs of a group, and the seconds that compiling its program takes."""
+    source, runs = settings.source, settings.runs
+    few = group.members[:PILOT_RUNS]
     each = [group.grid.method(member) for member in few]
-    least = max(first_step(one.for_budget(settings.budget), source.dim) for one in each) * settings.settle
-    budget = min(settings.budget, max(4 * least, PILOT // len(few)))
-    short = RunSettings(budget, settings.x0, None, False, settings.settle)
-    unit = source.unit((1, 1, len(few)), short)
-    task = source.task(group.grid, (few,), (0,), (seed,), short, unit)
+    least = max(first_step(one.for_budget(runs.budget), source.dim) for one in each) * runs.settle
+    budget = min(runs.budget, max(4 * least, PILOT // len(few)))
+    short = replace(runs, budget=budget, evaluate_every=None, metrics=False, version=None)
+    tile = source.tile((1, 1, len(few)), short)
+    task = source.task(group.grid, (few,), (0,), (settings.seeds[0],), short, tile)
     began = time.perf_counter()
-    spent = int(task.run()["queries"].sum())
+    queries = int(task.run()["queries"].sum())
     compiled = time.perf_counter()
     task.run()
     took = max(time.perf_counter() - compiled, 1e-6)
-    return spent / took, max(compiled - began - took, 0.0)
+    return queries / took, max(compiled - began - took, 0.0)
 
 
-def _many(count: int) -> str:
-    """A number of queries in words.
+def confirm_sweep(settings: SweepSettings, workers: int) -> None:
+    """Return if the sweep is small or you agree to start it; a pilot is run only for many queries."""
+    if plan_of(settings, workers, pilot=False).large:
+        confirm(plan_of(settings, workers), "leave out confirm=True to start it")
 
-    >>> _many(36_000_000), _many(2_500)
-    ('36 million', '2,500')
+
+def confirm(plan: SweepPlan, how: str) -> None:
+    """Return if a sweep may start: it is not large, or you say so at a terminal.
+
+    Without a terminal it never waits.
+
+    Args:
+        plan: the sweep's cost.
+        how: an advice how to start it without the question.
+
+    Raises:
+        NotConfirmed: the answer was no, or there is no terminal.
     """
-    for size, name in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
-        if count >= size:
-            return f"{count / size:.3g} {name}"
-    return f"{count:,}"
+    if not plan.large:
+        return
+    if not sys.stdin.isatty():
+        raise NotConfirmed(f"nothing was started: {plan}. There is no terminal to ask at; {how}")
+    if not ask_to_start(plan):
+        raise NotConfirmed(f"nothing was started: the answer was no; {how}")
 
 
-def _room(count: float) -> str:
-    """Bytes in words.
-
-    >>> _room(25e9), _room(900)
-    ('25 GB', '900 bytes')
-    """
-    for size, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if count >= size:
-            return f"{count / size:.3g} {name}"
-    return f"{count:.0f} bytes"
+def ask_to_start(plan: SweepPlan) -> bool:
+    """Print the cost of a sweep, ask whether to start it, and return whether the answer is yes."""
+    print(f"{plan}\nStart? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,15 +1,21 @@
-"""How far a sweep is: a bar on a terminal, a line now and then elsewhere.
+"""The progress of a sweep and whether its results are reused.
 
-Both say how many workers there are, the queries per second and the time that is left.
+On a terminal a bar shows the progress, elsewhere a line every 20 seconds. Both give the number of workers,
+the queries per second and the time left.
 """
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 EVERY = 20.0  # seconds between lines where there is no terminal
+
+report_reuse: ContextVar[bool] = ContextVar("report_reuse", default=True)  # whether each sweep reports it
 
 
 def rate(queries: float, seconds: float) -> str:
@@ -23,7 +29,7 @@ def rate(queries: float, seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in words, as exact as an estimate deserves.
+    """A time in words, with the precision of an estimate.
 
     >>> [duration(seconds) for seconds in (0.4, 50, 130, 2400, 9000, 400_000)]
     ['1 second', '50 seconds', '2 minutes', '40 minutes', '2.5 hours', '4.6 days']
@@ -38,7 +44,14 @@ def duration(seconds: float) -> str:
 
 
 class SweepProgress:
-    """A context: `advance` after each part, `note` for a sentence; `workers` says how many there are now."""
+    """A context that shows progress: call `advance` after each part, `note` for a sentence.
+
+    Args:
+        title: what the progress is called.
+        total: queries of the sweep.
+        show: whether to show progress; notes are always shown.
+        workers: returns the number of workers now.
+    """
 
     def __init__(
         self,
@@ -77,45 +90,65 @@ class SweepProgress:
         if self._bar is not None:
             self._bar.stop()
         elif self.show and kind is None and self.done:
-            self._say(f"{self.title}: {self.done:,} queries, {rate(self.done, self.seconds)}")
+            self.note(f"{self.title}: {self.done:,} queries, {rate(self.done, self.seconds)}")
 
     @property
     def seconds(self) -> float:
-        """Since the start."""
+        """The seconds since the start."""
         return time.monotonic() - self.started
 
     def skip(self, queries: int) -> None:
-        """Work that was found finished: it leaves the total, so that the rate stays honest."""
+        """Take the queries of a reused part off the total, so that the rate counts only computed ones."""
         self.total -= queries
         if self._bar is not None:
             self._bar.update(self._task, total=self.total)
 
     def advance(self, queries: int) -> None:
-        """So many more queries are done."""
+        """Count these queries as done."""
         self.done += queries
-        speed = rate(self.done, self.seconds) + self._crew()
+        if not self.show:
+            return
+        speed, count = rate(self.done, self.seconds), self._workers()
+        if count is not None:
+            speed += f", {count} worker{'s' * (count != 1)}"
         if self._bar is not None:
             self._bar.update(self._task, completed=self.done, rate=speed)
-        elif self.show and time.monotonic() - self.spoken > EVERY:
+        elif time.monotonic() - self.spoken > EVERY:
             self.spoken = time.monotonic()
-            self._say(f"{self.title}: {100 * self.done / max(self.total, 1):.0f}%, {speed}{self._left()}")
-
-    def _crew(self) -> str:
-        count = self._workers() if self.show else None
-        return "" if count is None else f", {count} worker{'s' * (count != 1)}"
-
-    def _left(self) -> str:
-        """The time that the rest takes at the rate so far."""
-        if not 0 < self.done < self.total:
-            return ""
-        return f", about {duration(self.seconds * (self.total - self.done) / self.done)} left"
+            line = f"{self.title}: {100 * self.done / max(self.total, 1):.0f}%, {speed}"
+            if 0 < self.done < self.total:
+                left = self.seconds * (self.total - self.done) / self.done
+                line += f", about {duration(left)} left"
+            self.note(line)
 
     def note(self, sentence: str) -> None:
-        """A sentence the user should see, whatever the mode."""
+        """Show a sentence that you should see even where progress is hidden."""
         if self._bar is not None:
             self._bar.console.print(sentence, highlight=False)
         else:
-            self._say(sentence)
+            print(sentence, file=sys.stderr, flush=True)
 
-    def _say(self, sentence: str) -> None:
-        print(sentence, file=sys.stderr, flush=True)
+
+@contextmanager
+def reuse_reported_at_the_end() -> Generator[None]:
+    """A block in which sweeps do not report reuse, because the caller reports it for all of them."""
+    before = report_reuse.set(False)
+    try:
+        yield
+    finally:
+        report_reuse.reset(before)
+
+
+def reused_parts(manifests: Sequence[Mapping[str, Any]], folder: Path | None = None) -> str:
+    """A sentence about how many parts of these sweeps were reused, and from where.
+
+    >>> reused_parts([{"parts": 5, "parts_found_finished": 2}, {"parts": 3, "parts_found_finished": 0}])
+    '2 of 8 parts were finished before and are used again'
+    >>> reused_parts([{"parts": 3, "parts_found_finished": 0}])
+    'all 3 parts were run now'
+    """
+    reused, parts = (sum(one[key] for one in manifests) for key in ("parts_found_finished", "parts"))
+    if not reused:
+        return f"all {parts} parts were run now"
+    source = "" if folder is None else f", from {folder / 'parts'}; --fresh computes them again"
+    return f"{reused} of {parts} parts were finished before and are used again{source}"

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from driftopt.runtime.fingerprint import code_version
 from driftopt.runtime.forks import refuse_after_fork
 from driftopt.runtime.identity import own_files
-from driftopt.sweep.kept_parts import Arrays
-from driftopt.sweep.parts import Task
+from driftopt.sweep.task import Arrays, Task
 
 SCRIPTS = ("__main__", "__mp_main__")  # each process has its own
 

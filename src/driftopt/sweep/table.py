@@ -1,4 +1,4 @@
-"""The tidy table of a sweep: one row a run, in an order that does not depend on who finished first."""
+"""The tidy table of a sweep: one row a run, in an order that does not depend on which part finished first."""
 
 import itertools
 import json
@@ -12,11 +12,10 @@ from driftopt.methods.grids import Grid
 from driftopt.report import formats, frames
 from driftopt.report.numbers import fixed
 from driftopt.report.table import Row, Table, cells
-from driftopt.sweep.kept_parts import Arrays
-from driftopt.sweep.parts import Part, Source
+from driftopt.sweep.kept_parts import METRIC
+from driftopt.sweep.task import Arrays, Part, Source
 
 SHOWN = 20  # rows of the table that a notebook shows
-METRIC = "metric_"  # before the names of a problem's own figures among a part's arrays
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,14 +24,14 @@ class Runs:
 
     `columns` holds method, instance, configuration, seed, parameters (JSON), queries, objective (+inf for a
     run that diverged or could not start) and the problem's metrics; `x` the reported decisions (NaN where
-    there is none); `curves` each run's (queries, objective) along the way, where it was asked for. `frame`
-    gives the parameters a column each.
+    there is none); `curves` each run's (queries, objective) along the way with `evaluate_every`, else None.
+    `frame` gives each parameter its own column.
     """
 
     columns: Mapping[str, np.ndarray]
     x: np.ndarray
     curves: Sequence[tuple[np.ndarray, np.ndarray] | None]
-    # How they were made: versions, seeds, queries.
+    # How the runs were made: versions, seeds, queries.
     manifest: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def __len__(self) -> int:
@@ -41,17 +40,17 @@ class Runs:
     def frame(self) -> Any:
         """One row a run, one column a parameter, as a polars DataFrame.
 
-        A parameter that a method does not have is null there; one whose name is a column's already has
-        `parameter_` before it.
+        A parameter that a method does not have is null. A parameter with the name of another column gets the
+        prefix `parameter_`.
         """
         return frames.polars_frame(self._spread_out(), "Runs.frame()")
 
     def curve_frame(self) -> Any:
-        """One row an evaluation along each run, as a polars DataFrame; empty where none were asked for."""
+        """One row an evaluation along each run, as a polars DataFrame; empty without `evaluate_every`."""
         return frames.polars_frame(self._evaluations(), "Runs.curve_frame()")
 
     def to_pandas(self) -> Any:
-        """`frame` as a pandas DataFrame; pyarrow is not needed."""
+        """`frame` as a pandas DataFrame; this does not need pyarrow."""
         return frames.pandas_frame(self._spread_out(), "Runs.to_pandas()")
 
     def __repr__(self) -> str:
@@ -73,7 +72,7 @@ class Runs:
         return formats.notebook(Table(repr(self), heads, rows, note, words=(0, 1)))
 
     def _spread_out(self) -> dict[str, Any]:
-        """The columns, with the parameters in place of their JSON."""
+        """The columns, with one for each parameter instead of their JSON."""
         texts: list[str] = self.columns["parameters"].tolist()
         read = {text: json.loads(text) for text in dict.fromkeys(texts)}
         names = dict.fromkeys(name for parameters in read.values() for name in parameters)
@@ -86,11 +85,12 @@ class Runs:
         return first | values | rest
 
     def _evaluations(self) -> dict[str, Any]:
-        kept = [(row, curve) for row, curve in enumerate(self.curves) if curve is not None]
-        rows = np.repeat([row for row, _ in kept], [len(at) for _, (at, _) in kept]).astype(int)
+        """The columns of the curves."""
+        curves = [(row, curve) for row, curve in enumerate(self.curves) if curve is not None]
+        rows = np.repeat([row for row, _ in curves], [len(at) for _, (at, _) in curves]).astype(int)
         named = {name: self.columns[name][rows] for name in ("method", "instance", "configuration", "seed")}
         empty = [np.empty(0)]
-        at, values = (np.concatenate([curve[i] for _, curve in kept] or empty) for i in (0, 1))
+        at, values = (np.concatenate([curve[i] for _, curve in curves] or empty) for i in (0, 1))
         return named | {"queries": at.astype(np.int64), "objective": values.astype(np.float64)}
 
     def where(self, **equal: Any) -> "Runs":
@@ -101,15 +101,15 @@ class Runs:
         return self.rows(keep)
 
     def chosen(self, configurations: Mapping[tuple[str, str], int]) -> np.ndarray:
-        """Which runs are of the configuration chosen for their method and instance."""
+        """A mask of the runs with the configuration chosen for their method and instance."""
         named = zip(*(self.columns[c].tolist() for c in ("method", "instance", "configuration")), strict=True)
         return np.array([configurations[method, instance] == c for method, instance, c in named], bool)
 
     def rows(self, keep: np.ndarray) -> "Runs":
         """The runs where `keep` is true."""
-        kept = np.flatnonzero(keep).tolist()
-        columns = {name: column[kept] for name, column in self.columns.items()}
-        return Runs(columns, self.x[kept], [self.curves[i] for i in kept], self.manifest)
+        rows = np.flatnonzero(keep).tolist()
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return Runs(columns, self.x[rows], [self.curves[i] for i in rows], self.manifest)
 
 
 def assemble(
@@ -118,68 +118,41 @@ def assemble(
     seeds: Sequence[int],
     chosen: Mapping[tuple[str, str], int] | None,
     parts: Sequence[Part],
-    done: Sequence[Arrays],
+    results: Sequence[Arrays],
 ) -> Runs:
-    """Rows in a fixed order, whatever the order of completion."""
-    keys, parameters = _rows(grids, source.names, seeds, chosen)
-    table = _Table(keys, parameters, source.dim)
-    # A configuration's seeds stand below each other.
-    tops = {key[:3]: len(seeds) * number for number, key in enumerate(keys[:: len(seeds)])}
-    order = {seed: place for place, seed in enumerate(seeds)}
-    for part, arrays in zip(parts, done, strict=True):
-        below = np.array([order[seed] for seed in part.seeds])[:, None]
-        for k, (instance, row) in enumerate(zip(part.instances, part.configurations, strict=True)):
-            top = np.array([tops[part.label, source.names[instance], configuration] for configuration in row])
-            table.write(top + below, {name: array[k] for name, array in arrays.items()})
-    return Runs(table.columns, table.x, table.curves)
-
-
-Key = tuple[str, str, int, int]  # method, instance, configuration, seed
-
-
-def _rows(
-    grids: Sequence[Grid],
-    instances: Sequence[str],
-    seeds: Sequence[int],
-    chosen: Mapping[tuple[str, str], int] | None,
-) -> tuple[list[Key], list[str]]:
-    """The key of every row, in order, and its parameters as JSON."""
-    keys: list[Key] = []
+    """The table, its rows in a fixed order; a run that is in no part could not start and stays +inf."""
+    tops: dict[tuple[str, str, int], int] = {}  # the first row of each configuration, whose seeds follow
     parameters: list[str] = []
-    for one, name in itertools.product(grids, instances):
+    for one, name in itertools.product(grids, source.names):
         for c in range(len(one)) if chosen is None else [chosen[one.label, name]]:
-            keys += [(one.label, name, c, seed) for seed in seeds]
+            tops[one.label, name, c] = len(seeds) * len(tops)
             parameters += [json.dumps(dict(one.configurations[c]), default=str)] * len(seeds)
-    return keys, parameters
-
-
-class _Table:
-    """The table as it fills up: a run that no part holds could not start, and stays infinitely bad."""
-
-    def __init__(self, keys: Sequence[Key], parameters: Sequence[str], dim: int):
-        self._count = len(keys)
-        self.x = np.full((self._count, dim), np.nan, np.float32)
-        self.curves: list[tuple[np.ndarray, np.ndarray] | None] = [None] * self._count
-        self.columns: dict[str, np.ndarray] = {
-            "method": np.array([key[0] for key in keys], dtype=str),
-            "instance": np.array([key[1] for key in keys], dtype=str),
-            "configuration": np.array([key[2] for key in keys], dtype=np.int64),
-            "seed": np.array([key[3] for key in keys], dtype=np.int64),
-            "parameters": np.array(parameters, dtype=str),
-            "queries": np.zeros(self._count, np.int64),
-            "objective": np.full(self._count, np.inf),
-        }
-
-    def write(self, rows: np.ndarray, arrays: Arrays) -> None:
-        """The results of runs (S, C) into these rows."""
-        values = arrays["objective"]
-        self.columns["objective"][rows] = np.where(np.isfinite(values), values, np.inf)
-        self.columns["queries"][rows] = arrays["queries"]
-        self.x[rows] = arrays["x"]
-        if "curve" in arrays:
-            for s, c in np.ndindex(rows.shape):
-                self.curves[rows[s, c]] = (arrays["curve_at"][c], arrays["curve"][s, c])
-        for name in arrays:
-            if name.startswith(METRIC):
-                column = self.columns.setdefault(name.removeprefix(METRIC), np.full(self._count, np.nan))
-                column[rows] = arrays[name]
+    count = len(parameters)
+    x = np.full((count, source.dim), np.nan, np.float32)
+    curves: list[tuple[np.ndarray, np.ndarray] | None] = [None] * count
+    columns: dict[str, np.ndarray] = {
+        "method": np.repeat(np.array([label for label, _, _ in tops], dtype=str), len(seeds)),
+        "instance": np.repeat(np.array([name for _, name, _ in tops], dtype=str), len(seeds)),
+        "configuration": np.repeat(np.array([c for _, _, c in tops], dtype=np.int64), len(seeds)),
+        "seed": np.tile(np.array(seeds, dtype=np.int64), len(tops)),
+        "parameters": np.array(parameters, dtype=str),
+        "queries": np.zeros(count, np.int64),
+        "objective": np.full(count, np.inf),
+    }
+    order = {seed: index for index, seed in enumerate(seeds)}
+    for part, arrays in zip(parts, results, strict=True):
+        below = np.array([order[seed] for seed in part.seeds])[:, None]
+        for k, (instance, some) in enumerate(zip(part.instances, part.configurations, strict=True)):
+            rows = np.array([tops[part.label, source.names[instance], c] for c in some]) + below
+            values = arrays["objective"][k]
+            columns["objective"][rows] = np.where(np.isfinite(values), values, np.inf)
+            columns["queries"][rows] = arrays["queries"][k]
+            x[rows] = arrays["x"][k]
+            if "curve" in arrays:
+                for s, c in np.ndindex(rows.shape):
+                    curves[rows[s, c]] = (arrays["curve_at"][k][c], arrays["curve"][k][s, c])
+            for name in arrays:
+                if name.startswith(METRIC):
+                    column = columns.setdefault(name.removeprefix(METRIC), np.full(count, np.nan))
+                    column[rows] = arrays[name][k]
+    return Runs(columns, x, curves)
