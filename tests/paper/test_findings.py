@@ -49,23 +49,23 @@ GOOD = {"zo-og": [0.7] * 4, "zo-o2nc-2pt": [0.6] * 4, "zo-o2nc-1pt": [0.65] * 4}
 def test_the_claims_hold_where_the_runs_bear_them_out():
     lowest, second = findings(summary(GOOD))
     assert lowest.verdict == "yes"
-    assert lowest.detail == ("it has the lowest mean on 4 of 4; 8 of 8 comparisons tell it apart as lower")
+    assert lowest.detail.endswith("on 4 of 4; 8 of 8 comparisons find it significantly lower")
     assert second.verdict == "yes"
-    assert second.detail.startswith("0.6500 against 0.7000, told apart (p = ")
+    assert second.detail.startswith("0.6500 against 0.7000, significant (p = ")
 
 
 def test_a_claim_that_the_runs_cannot_decide_is_neither_held_nor_refuted():
     """Lowest everywhere or not: where noise is as large as the differences, the answer is the same."""
     near = {**GOOD, "zo-o2nc-1pt": [0.65, 0.599, 0.65, 0.65]}
     (lowest, _) = findings(summary(near))
-    assert lowest.verdict == "not told apart"
+    assert lowest.verdict == "undecided"
     assert lowest.detail.startswith(
-        "it has the lowest mean on 3 of 4 (102: ZO-O2NC (Option II) 0.5990 against 0.6000, not told apart"
+        "it has the lowest mean on 3 of 4 (102: ZO-O2NC (Option II) 0.5990 against 0.6000, not significant"
     )
     noisy = findings(summary(GOOD, deviation=0.5))
-    assert [finding.verdict for finding in noisy] == ["not told apart", "not told apart"]
+    assert [finding.verdict for finding in noisy] == ["undecided", "undecided"]
     single = findings(summary(GOOD, runs=1))
-    assert [finding.verdict for finding in single] == ["not told apart", "not told apart"]
+    assert [finding.verdict for finding in single] == ["undecided", "undecided"]
     assert "no test possible" in single[1].detail
 
 
@@ -73,7 +73,7 @@ def test_one_split_that_is_lost_for_certain_refutes_the_claim():
     far = {**GOOD, "zo-o2nc-1pt": [0.65, 0.45, 0.65, 0.65]}
     (lowest, _) = findings(summary(far))
     assert lowest.verdict == "no"
-    assert "against 0.6000, told apart (p = " in lowest.detail
+    assert "against 0.6000, significant (p = " in lowest.detail
     above = {**GOOD, "zo-o2nc-1pt": [0.8] * 4}
     assert findings(summary(above))[1].verdict == "no"
 
@@ -82,8 +82,8 @@ def test_refuting_a_claim_of_many_parts_takes_more_than_one_small_p():
     """p = 0.03 of one comparison in eight is what chance brings: Holm's correction leaves it undecided."""
     some = {"zo-og": [0.6] * 4, "zo-o2nc-2pt": [0.6] * 4, "zo-o2nc-1pt": [0.6, 0.564, 0.6, 0.6]}
     (lowest, _) = findings(summary(some))
-    assert "0.5640 against 0.6000, not told apart (p = 0.23 after Holm’s correction)" in lowest.detail
-    assert lowest.verdict == "not told apart"
+    assert "0.5640 against 0.6000, not significant (p = 0.23 after Holm’s correction)" in lowest.detail
+    assert lowest.verdict == "undecided"
 
 
 def test_a_diverged_method_never_wins():
@@ -94,7 +94,7 @@ def test_a_diverged_method_never_wins():
     both = {**GOOD, "zo-og": [0.7, np.inf, 0.7, 0.7]}
     lowest, second = findings(summary(both))
     assert (lowest.verdict, second.verdict) == ("yes", "yes")  # the other one is infinitely bad
-    assert [f.verdict for f in findings(summary({m: [np.inf] * 4 for m in GOOD}))] == ["not told apart"] * 2
+    assert [f.verdict for f in findings(summary({m: [np.inf] * 4 for m in GOOD}))] == ["undecided"] * 2
 
 
 def test_the_untuned_method_has_a_line_of_its_own_and_no_part_in_the_papers_claim():
@@ -113,11 +113,11 @@ def test_most_weeks_are_more_than_half_of_them():
     for values, verdict in (
         ([0.6, 0.6, 0.6, 0.9], "yes"),
         ([0.6, 0.6, 0.9, 0.9], "no"),
-        ([0.6, 0.6, 0.7, 0.9], "not told apart"),
+        ([0.6, 0.6, 0.7, 0.9], "undecided"),
     ):
         (found,) = findings(summary({**base, "zo-o2nc-1pt": values}, claims=claims))
         assert found.verdict == verdict
-    assert "its mean is below all four on 2 of 4; told apart from all four on 2" in found.detail
+    assert "its mean is below all four on 2 of 4; significantly below all four on 2" in found.detail
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
-"""`compare`: the paper's protocol for a user's own problem, methods and budget, with intervals and tests.
+"""`compare`: the paper's protocol for your own problem, methods and budget, with intervals and tests.
 
     compare(problem, {"zo-sph": {"step": [0.01, 0.1], "radius": 0.5}, "auto": {"radius": 0.5}}, budget=5000)
 
-Each method is tuned on development runs and judged on held-out runs. For every two methods there is Welch's
-test, corrected by Holm for the number of tests, and an interval of the difference.
+Each method is tuned on development runs and judged on held-out runs. Every pair of methods gets an interval
+of the difference and Welch's test, corrected by Holm for the number of tests.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,10 +34,10 @@ FIRST_HELD_OUT_SEED = 1_000_000
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Judged):
-    """Scores, contrasts and the runs they come from; `print` it for Markdown, or `write` it into a folder."""
+    """Scores, contrasts and the runs behind them; `print` it for Markdown, or `write` it into a folder."""
 
     def write(self, folder: str | Path) -> None:
-        """Tables, results, the curves and report.html."""
+        """Write tables, results, the curves and report.html into a folder."""
         files.write(self, checks.path("folder", folder))
 
     def __str__(self) -> str:
@@ -75,38 +75,40 @@ def compare(
 
     Args:
         problem: a Problem, several of one kind, or a noisy Python function fun(x) or fun(x, rng); the latter
-            gets a generator of its run, so that the comparison can be repeated exactly.
-        methods: label → parameters, each one value or a list of values to try; the label is the method's name
-            unless the parameter `method` names another, is a Method or is a function that builds one. A
-            Method in place of the parameters is compared as it is. The names of `driftopt.outside.LIBRARIES`
-            stand for the optimisers of others, and an `outside.AskTell` for any object with ask and tell. A
-            list of Methods and grids serves too, where no two are called the same: a Method is called by its
-            class, a grid by its label.
-            `beside`, {"covariates": True}, is what else the method is told, as in `methods.informed`.
+            gets a generator for its run, so that the comparison is repeatable.
+        methods: label → parameters, each one value or a list of values to try. The label is the name of the
+            method, or the parameter `method` gives its name, a Method or a function that builds one. A Method
+            instead of parameters is compared as it is. The names of `driftopt.outside.LIBRARIES` are
+            optimisers of other libraries; an `outside.AskTell` wraps any object with ask and tell. A list of
+            Methods and grids is possible, too, if their labels differ: a Method's is its class, a grid has
+            its own. `beside`, for example {"covariates": True}, gives the method side information as in
+            `methods.informed`.
         budget: queries a run.
         development: how many runs choose a configuration, or their seeds.
         held_out: how many runs judge it, or their seeds; none may be a development seed.
-        names: the instances' names, where there are several.
-        x0: for a function, where runs start; for a Problem, it replaces its own.
+        names: the instances' names, if there are several.
+        x0: for a function, the start of runs; for a Problem, it replaces the problem's own.
         bounds: for a function, a pair (low, high) for each coordinate.
-        constraints: for a function, linear constraints that every decision keeps, as in `minimize`.
+        constraints: for a function, linear constraints on every decision, as in `minimize`.
         grid: for a function, the steps on which every decision lies, as in `minimize`.
-        evaluations: for a function, how many fresh values at the reported decision judge a run; not counted.
-        evaluate_every: for a Problem, queries between two points of a curve; a fiftieth of the budget.
-        folder: keeps finished parts, so that an interrupted comparison goes on from there.
-        fresh: run every part again, whatever the folder holds.
-        executor: runs the parts; threads unless given.
-        progress: show how far it is, on stderr.
-        version: names what your code does not show, a file it reads or a service it asks; change the text
-            when that changes, and no result from before is used again.
-        settle: hold every decision for so many queries and use the last, for a world with memory.
+        evaluations: for a function, how many fresh values at the reported decision judge a run; they are not
+            part of the budget.
+        evaluate_every: for a Problem, queries between two points of a curve; by default a fiftieth of the
+            budget.
+        folder: keeps finished parts, so that an interrupted comparison continues from there.
+        fresh: compute every part again, whatever the folder holds.
+        executor: runs the parts; by default threads.
+        progress: show the progress on stderr.
+        version: names what your code does not show, such as a file or a service; change the text when that
+            changes, and no earlier result is reused.
+        settle: hold every decision for this many queries and use the last value, for a world with carry-over.
 
     Raises:
-        ValueError: what was given does not fit together; the sentence says what was expected.
+        ValueError: the arguments do not fit together; the message says what was expected.
     """
     budget = checks.one_count("budget", budget)
-    kept = {"bounds": bounds, "constraints": constraints, "grid": grid}
-    source = _source(problem, names, x0, kept, evaluations)
+    feasible_set = {"bounds": bounds, "constraints": constraints, "grid": grid}
+    source = _source(problem, names, x0, feasible_set, evaluations)
     grids = _grids(methods)
     every = max(1, budget // 50) if evaluate_every is None else evaluate_every
     tuned = sweep.tune(
@@ -125,9 +127,20 @@ def compare(
         version=version,
         settle=settle,
     )
-    luckiest, shown = [one.label for one in grids if _luckiest(one)], {one.label: _sees(one) for one in grids}
-    scores, contrasts = judge(tuned, luckiest, shown)
-    return Comparison(scores, contrasts, tuned, budget, _best_known(source))
+    luckiest: list[str] = []  # labels of methods that report nothing but the best value seen
+    sees: dict[str, str] = {}
+    for one in grids:
+        candidate = one.candidate(0)
+        if isinstance(candidate, Outside) and candidate.luckiest:
+            luckiest.append(one.label)
+        sees[one.label] = (candidate.sees if isinstance(candidate, Method) else Sight.VALUES).words
+    scores, contrasts = judge(tuned, luckiest, sees)
+    best_known: dict[str, float] = {}
+    if isinstance(source, Simulated):
+        for name, instance in zip(source.names, source.problems, strict=True):
+            if (optimum := instance.optimum()) is not None:
+                best_known[name] = optimum.value
+    return Comparison(scores, contrasts, tuned, budget, best_known)
 
 
 def plan(
@@ -140,26 +153,27 @@ def plan(
     pilot: bool = True,
     **others: Any,
 ) -> sweep.SweepPlan:
-    """What `compare` with the same arguments will take, development and held-out runs together.
+    """The cost of `compare` with the same arguments, development and held-out runs together.
 
     Args:
-        problem: as for `compare`.
-        methods: as for `compare`.
+        problem: a Problem, several, or a noisy function.
+        methods: label → parameters, or a list.
         budget: queries a run.
         development: how many runs choose a configuration, or their seeds.
         held_out: how many runs judge it, or their seeds.
-        pilot: whether to find out the time, as in `sweep.plan`.
+        pilot: whether to estimate the time, as in `sweep.plan`.
         others: further arguments of `compare`.
 
     Returns:
         the numbers; `print` it for a sentence.
     """
-    kept = {name: others.get(name) for name in ("bounds", "constraints", "grid")}
-    source = _source(problem, others.get("names"), others.get("x0"), kept, others.get("evaluations", 200))
+    feasible_set = {name: others.get(name) for name in ("bounds", "constraints", "grid")}
+    x0, evaluations = others.get("x0"), others.get("evaluations", 200)
+    source = _source(problem, others.get("names"), x0, feasible_set, evaluations)
     grids = _grids(methods)
     shared: dict[str, Any] = {"budget": budget, "settle": others.get("settle", 1), "pilot": pilot}
     if isinstance(source, Simulated):
-        shared["x0"] = others.get("x0")
+        shared["x0"] = x0
     every = others.get("evaluate_every") or max(1, checks.one_count("budget", budget) // 50)
     first = [Grid(one.label, one.build, one.configurations[:1]) for one in grids]
     judged = sweep.plan(
@@ -172,41 +186,43 @@ def plan(
 
 
 def _source(
-    problem: Any, names: Sequence[str] | None, x0: Any, kept: Mapping[str, Any], evaluations: int
+    problem: Any, names: Sequence[str] | None, x0: Any, feasible_set: Mapping[str, Any], evaluations: int
 ) -> Source:
+    """The problems of a comparison as the source of a sweep."""
     if isinstance(problem, Problem):
         problem = [problem]
     if isinstance(problem, list | tuple) and problem and all(isinstance(p, Problem) for p in problem):
-        if given := [name for name, value in kept.items() if value is not None]:
+        if given := [name for name, value in feasible_set.items() if value is not None]:
             raise ValueError(
-                f"{' and '.join(given)} are for Python functions; a Problem says itself what a decision is"
+                f"{' and '.join(given)} are for Python functions; a Problem defines its own feasible set"
             )
-        labels = _labels(problem) if names is None else [str(name) for name in checks.several("names", names)]
+        if names is not None:
+            labels = [str(name) for name in checks.several("names", names)]
+        else:
+            labels = [one.label for one in problem]
+            if len(set(labels)) != len(labels):
+                labels = [f"{label} {k + 1}" for k, label in enumerate(labels)]
         if len(labels) != len(problem) or len(set(labels)) != len(labels):
             raise ValueError(f"{len(problem)} problems need as many different names; got {labels}")
         return Simulated(problem, labels)
     if callable(problem):
         if x0 is None:
-            raise ValueError("a Python function needs x0, where runs start")
-        space = Space.build(x0, **kept)
+            raise ValueError("a Python function needs x0, the start of its runs")
+        space = Space.build(x0, **feasible_set)
         return FunctionSource(problem, space, checks.one_count("evaluations", evaluations))
     raise ValueError(
         f"problem must be a Problem, a list of them, or a Python function; got {checks.brief(problem)}"
     )
 
 
-def _labels(problems: Sequence[Problem]) -> list[str]:
-    named = [problem.label for problem in problems]
-    return named if len(set(named)) == len(named) else [f"{n} {k + 1}" for k, n in enumerate(named)]
-
-
 def _grids(methods: Any) -> list[Grid]:
+    """The methods of a comparison as grids."""
     if isinstance(methods, Mapping):
         grids = [_labelled(str(label), given) for label, given in methods.items()]
     elif isinstance(methods, list | tuple):
         if named := [one for one in methods if isinstance(one, str)]:
             raise ValueError(
-                f"methods: a name stands with its parameters, in a table such as {{{named[0]!r}: "
+                f"methods: give each name its parameters, in a table such as {{{named[0]!r}: "
                 '{"radius": 0.5}}, where a list gives values to try; got a list of names'
             )
         grids = [one if isinstance(one, Grid) else grid(check_method(one)) for one in methods]
@@ -226,6 +242,7 @@ def _grids(methods: Any) -> list[Grid]:
 
 
 def _labelled(label: str, given: Any) -> Grid:
+    """The grid of one entry of a table of methods."""
     if isinstance(given, Method):
         return grid(given, label=label)
     if isinstance(given, Outside):
@@ -236,54 +253,33 @@ def _labelled(label: str, given: Any) -> Grid:
             f"methods: {label} must be a table of parameters or a Method, got {checks.brief(given)}"
         )
     numbers = checks.table(f"methods: {label}", given)
-    method, told = numbers.pop("method", label), numbers.pop("beside", None)
+    method, known = numbers.pop("method", label), numbers.pop("beside", None)
     if isinstance(method, str) and method in outside.LIBRARIES:
         method = outside.LIBRARIES[method]
     if isinstance(method, type) and issubclass(method, Outside):
         method.require(label)
-    if told is None:
+    if known is None:
         return grid(method, label=label, **numbers)
-    told = checks.table(f"methods: {label}: beside", told)
-    if unknown := sorted(set(told) - set(_BESIDE)):
+    known = checks.table(f"methods: {label}: beside", known)
+    if unknown := sorted(set(known) - set(_BESIDE)):
         raise ValueError(f"methods: {label}: beside has {', '.join(unknown)}; it takes {', '.join(_BESIDE)}")
-    return grid(partial(_informed, method, told), label=label, **numbers)
+    return grid(partial(_informed, method, known), label=label, **numbers)
 
 
 _BESIDE = ("covariates", "precision", "relative_to_control", "limits")
 
 
-def _informed(method: Any, told: Mapping[str, Any], **numbers: Any) -> Method:
-    """The method with these numbers, told what the problem knows beside values."""
-    return informed(grid(method, **numbers).method(0), **told)
+def _informed(method: Any, known: Mapping[str, Any], **numbers: Any) -> Method:
+    """The method with these numbers, which receives the problem's side information."""
+    return informed(grid(method, **numbers).method(0), **known)
 
 
 def _itself(search: Outside) -> Outside:
     return search
 
 
-def _luckiest(one: Grid) -> bool:
-    """Whether what is judged is no recommendation but the best value seen."""
-    found = one.candidate(0)
-    return isinstance(found, Outside) and found.luckiest
-
-
-def _sees(one: Grid) -> str:
-    """What a method is shown; the optimisers of others are shown values."""
-    found = one.candidate(0)
-    return found.sees.words if isinstance(found, Method) else Sight.VALUES.words
-
-
 def _seeds(name: str, given: int | Sequence[int], first: int) -> Sequence[int]:
+    """The seeds of runs, or as many from `first` on."""
     if isinstance(given, int | float | np.generic):
         return range(first, first + checks.one_count(name, given))
     return checks.several(name, given)
-
-
-def _best_known(source: Source) -> dict[str, float]:
-    """The optimum's value where the problem knows it."""
-    known: dict[str, float] = {}
-    if isinstance(source, Simulated):
-        for name, problem in zip(source.names, source.problems, strict=True):
-            if (found := problem.optimum()) is not None:
-                known[name] = found.value
-    return known

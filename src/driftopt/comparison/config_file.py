@@ -1,7 +1,7 @@
 """A comparison from a short TOML file. Such a file is code: the modules that it names are imported and run.
 
 budget = 2000
-problem = "kink"                       # a name, or "module:attribute" beside the file
+problem = "kink"                       # a name, or "module:attribute" in this folder
 problem_options = { dim = 5 }
 held_out = 20
 
@@ -9,14 +9,14 @@ held_out = 20
 radius = [0.5, 1.0]
 step = [0.01, 0.1]
 
-A name "module:attribute" means a module beside the file, or one in an installed package that the user has
-allowed; what it names must be defined there: Problems, a factory of Problems, a noisy function, or a method.
+A name "module:attribute" means a module in the file's folder, or in an installed package that the user has
+allowed. It must be defined there: Problems, a factory of Problems, a noisy function, or a method.
 """
 
 import datetime
 import inspect
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,19 +47,19 @@ def read(path: str | Path, allow_modules: Sequence[str] = ()) -> dict[str, Any]:
 
     Args:
         path: the file.
-        allow_modules: installed packages that the file may name; modules beside it need no permission.
+        allow_modules: installed packages that the file may name; modules in its folder need no permission.
 
     Raises:
-        ValueError: the file is none that can be run, or names what it may not.
+        ValueError: the file is not a valid comparison, or names a module that is not allowed.
         FileNotFoundError: there is no such file.
     """
     path = Path(path)
     try:
         given = tomllib.loads(path.read_text("utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"the file {path} is no valid TOML: {error}") from None
+        raise ValueError(f"the file {path} is not valid TOML: {error}") from None
     except UnicodeDecodeError:
-        raise ValueError(f"the file {path} is no valid TOML: it is not written in UTF-8") from None
+        raise ValueError(f"the file {path} is not valid TOML: it is not written in UTF-8") from None
     except (FileNotFoundError, IsADirectoryError):
         raise FileNotFoundError(f"there is no file {path}") from None
     except OSError as error:
@@ -72,16 +72,22 @@ def read(path: str | Path, allow_modules: Sequence[str] = ()) -> dict[str, Any]:
     for key, table in (("methods", given["methods"]), ("problem_options", options)):
         if not isinstance(table, dict):
             raise ValueError(f"{path}: {key} must be a table, as in [methods.auto]; got {table!r}")
-    if "version" in given:
-        given["version"] = _version(path, given["version"])
+    if (version := given.get("version")) is not None:  # numbers and dates need no quotes in a file
+        if isinstance(version, bool) or not isinstance(version, str | int | float | datetime.date):
+            raise ValueError(
+                f'{path}: version must be a text or a number, as in version = "2026-01"; got {version!r}'
+            )
+        given["version"] = str(version)
     names = Names(path.parent.resolve(), tuple(allow_modules))
     given["problem"] = problem(given["problem"], options, names, noisy="x0" in given)
-    given["methods"] = {label: _method(numbers, names) for label, numbers in given["methods"].items()}
+    for label, numbers in given["methods"].items():
+        if isinstance(numbers, dict) and ":" in str(numbers.get("method", "")):
+            given["methods"][label] = {**numbers, "method": names.find(numbers["method"])}
     return given
 
 
 def problem(name: Any, options: Mapping[str, Any], names: Names, *, noisy: bool) -> Any:
-    """The problem that a name stands for.
+    """The problem with this name.
 
     "module:attribute" is a Problem, a list of Problems, a noisy function (where the file gives x0), or,
     without x0, a function that takes `problem_options` and returns Problems.
@@ -104,7 +110,11 @@ def problem(name: Any, options: Mapping[str, Any], names: Names, *, noisy: bool)
     if _is_problems(found) or (noisy and callable(found)):
         return found
     if callable(found):
-        built = _call(name, found, options)
+        try:
+            inspect.signature(found).bind(**options)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"problem_options do not fit {name}: {error}") from None
+        built = found(**options)
         if _is_problems(built):
             return built
         raise ValueError(
@@ -114,29 +124,7 @@ def problem(name: Any, options: Mapping[str, Any], names: Names, *, noisy: bool)
     raise ValueError(f"{name} is {found!r}: expected a Problem, a list of them, or a function")
 
 
-def _version(path: Path, given: Any) -> str:
-    """The version as `compare` takes it; in a file, numbers and dates are written without quotes."""
-    if isinstance(given, bool) or not isinstance(given, str | int | float | datetime.date):
-        raise ValueError(
-            f'{path}: version must be a text or a number, as in version = "2026-01"; got {given!r}'
-        )
-    return str(given)
-
-
 def _is_problems(found: Any) -> bool:
+    """Whether this is a Problem or a list of them."""
     several = found if isinstance(found, list | tuple) else [found]
     return bool(several) and all(isinstance(one, Problem) for one in several)
-
-
-def _call(name: str, build: Callable[..., Any], options: Mapping[str, Any]) -> Any:
-    try:
-        inspect.signature(build).bind(**options)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"problem_options do not fit {name}: {error}") from None
-    return build(**options)
-
-
-def _method(parameters: Any, names: Names) -> Any:
-    if isinstance(parameters, dict) and ":" in str(parameters.get("method", "")):
-        return {**parameters, "method": names.find(parameters["method"])}
-    return parameters

@@ -1,4 +1,4 @@
-"""The files of a comparison; each is written whole or not at all."""
+"""The files of a comparison; each is written completely or not at all."""
 
 import io
 import json
@@ -16,24 +16,9 @@ from driftopt.runtime.files import make_folder, write_whole
 
 
 def write(judged: Judged, folder: Path) -> None:
-    """table.md, tests.csv, manifest.json, results.csv and .parquet, figure.png and .pdf, report.html."""
+    """Write the tables, the manifest, all results, the figure and report.html."""
     require_report_packages("the report")
     write_text(judged, folder)
-    _write_results(judged, folder)
-    _write_figure(judged, folder)
-    write_whole(folder / "report.html", render(page(judged)).encode())
-
-
-def write_text(judged: Judged, folder: Path) -> None:
-    """table.md, tests.csv and manifest.json, which need no further packages."""
-    make_folder(folder)
-    write_whole(folder / "table.md", markdown(judged).encode())
-    write_whole(folder / "tests.csv", tests_csv(judged).encode())
-    write_whole(folder / "manifest.json", (json.dumps(judged.tuned.manifest, indent=1) + "\n").encode())
-
-
-def _write_results(judged: Judged, folder: Path) -> None:
-    """One row a run, development and held-out."""
     import polars
 
     phases = (("development", judged.tuned.development), ("held-out", judged.tuned.held_out))
@@ -47,18 +32,22 @@ def _write_results(judged: Judged, folder: Path) -> None:
     table.write_parquet(buffer)
     write_whole(folder / "results.parquet", buffer.getvalue())
     write_whole(folder / "results.csv", csv_of(table).encode())
+    if curves := panels(judged):
+        pictures = figure.draw(
+            curves,
+            assign(judged.methods),
+            {method: method for method in judged.methods},
+            quantity="objective",
+            budget=judged.budget,
+        )
+        for kind, content in pictures.items():
+            write_whole(folder / f"figure.{kind}", content)
+    write_whole(folder / "report.html", render(page(judged)).encode())
 
 
-def _write_figure(judged: Judged, folder: Path) -> None:
-    """The curves as a picture, where there are any."""
-    if not (drawn := panels(judged)):
-        return
-    pictures = figure.draw(
-        drawn,
-        assign(judged.methods),
-        {method: method for method in judged.methods},
-        quantity="objective",
-        budget=judged.budget,
-    )
-    for kind, content in pictures.items():
-        write_whole(folder / f"figure.{kind}", content)
+def write_text(judged: Judged, folder: Path) -> None:
+    """Write table.md, tests.csv and manifest.json, which need no further packages."""
+    make_folder(folder)
+    write_whole(folder / "table.md", markdown(judged).encode())
+    write_whole(folder / "tests.csv", tests_csv(judged).encode())
+    write_whole(folder / "manifest.json", (json.dumps(judged.tuned.manifest, indent=1) + "\n").encode())

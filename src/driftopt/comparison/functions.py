@@ -1,4 +1,4 @@
-"""A plain Python function as the problem of a sweep: runs go through `minimize`, one after the other."""
+"""A plain Python function as the source of a sweep: its runs are calls of `minimize`, one after the other."""
 
 import inspect
 import itertools
@@ -31,7 +31,7 @@ class FunctionTask(Task):
     """Runs of a method on a noisy function, each judged by fresh values at its reported decision."""
 
     fun: Callable[..., Any]
-    code: Identity
+    code: Identity  # of the function
     label: str
     methods: tuple[str | Method, ...]  # one a configuration: a name of the registry, or the Method itself
     parameters: tuple[dict[str, Any], ...]
@@ -53,7 +53,7 @@ class FunctionTask(Task):
 
     @cached_property
     def _rest(self) -> Identity:
-        # What builds methods of others, by name; driftopt's own code is in every key already.
+        # The functions that build methods of other providers; every key covers driftopt's own code.
         lines = [registry.entry(name) for name in self.methods if isinstance(name, str)]
         builders = tuple(line.build for line in lines if line.provider != OWN)
         return of_python(self.methods, builders, self.parameters, self.space)
@@ -64,12 +64,11 @@ class FunctionTask(Task):
         objective, queries = np.full(shape, np.inf), np.zeros(shape, np.int64)
         for s, seed in enumerate(self.seeds):
             for c in range(len(self.parameters)):
-                found = self._one(seed, c)
                 at = (0, s, c)
-                x[at], objective[at], queries[at] = found
+                x[at], objective[at], queries[at] = self._run(seed, c)
         return {"x": x, "objective": objective, "queries": queries}
 
-    def _one(self, seed: int, configuration: int) -> tuple[np.ndarray, float, int]:
+    def _run(self, seed: int, configuration: int) -> tuple[np.ndarray, float, int]:
         numbers = self.parameters[configuration]
         method = self.methods[configuration]
         try:
@@ -85,15 +84,19 @@ class FunctionTask(Task):
             )
         except NotFinite as error:
             return error.result.x, np.inf, error.result.nfev
-        except MinimizeError as error:  # the function raised, or gave no number: that is the user's to mend
+        except MinimizeError as error:  # the function raised, or returned no number
             raise ValueError(f"{self.label} with {numbers}, seed {seed}: {error}") from error
         value = _judged(self.fun, result.x, seed, self.evaluations, f"{self.label} with {numbers}")
         return result.x, value, result.nfev
 
 
 def _generator(fun: Callable[..., Any], seed: int, purpose: int) -> tuple[Any, ...]:
-    """The generator of a run, for a function that takes one: 0 for its queries, 1 for its judge."""
-    return (np.random.default_rng([seed, purpose]),) if _takes_rng(fun) else ()
+    """The generator of a run, for a function that takes one: purpose 0 for its queries, 1 for its judge."""
+    try:
+        takes_rng = "rng" in inspect.signature(fun).parameters
+    except ValueError:  # a function written in C may have no signature
+        takes_rng = False
+    return (np.random.default_rng([seed, purpose]),) if takes_rng else ()
 
 
 def _judged(fun: Callable[..., Any], x: np.ndarray, seed: int, evaluations: int, label: str) -> float:
@@ -103,20 +106,20 @@ def _judged(fun: Callable[..., Any], x: np.ndarray, seed: int, evaluations: int,
 
 
 def _value(fun: Callable[..., Any], x: np.ndarray, arguments: tuple[Any, ...], run: str) -> float:
-    """A value of the function, NaN and infinite ones too; what is no number is refused as in `minimize`."""
+    """A value of the function, possibly NaN or infinite; other things than numbers are refused."""
     try:
-        answer = fun(x.copy(), *arguments)
+        returned = fun(x.copy(), *arguments)
     except Exception as error:
         raise ValueError(f"{run}: the function raised {type(error).__name__}: {error}") from error
-    found = checks.numbers_of(f"{run}: what the function returns", answer, "iufb")
-    if found.size != 1:
-        raise ValueError(f"{run}: what the function returns must be one number, got {checks.brief(answer)}")
-    return float(found.ravel()[0])
+    value = checks.numbers_of(f"{run}: what the function returns", returned, "iufb")
+    if value.size != 1:
+        raise ValueError(f"{run}: what the function returns must be one number, got {checks.brief(returned)}")
+    return float(value.ravel()[0])
 
 
 @dataclass(frozen=True, eq=False)
 class FunctionTarget(SearchTarget):
-    """A noisy function for optimisers that others wrote; every point asked for is a decision of its space."""
+    """A noisy function for outside optimisers; every point they ask for becomes a decision of its space."""
 
     label: str
     fun: Callable[..., Any]
@@ -139,7 +142,7 @@ class FunctionTarget(SearchTarget):
             decisions = self.space.deploy(self.space.lift(points), (seed, next(batches)))
             run = f"{self.label}, seed {seed}"
             each = [[_value(self.fun, x, arguments, run) for _ in range(settle)] for x in decisions]
-            return np.array([held[-1] for held in each])
+            return np.array([values[-1] for values in each])
 
         return values
 
@@ -156,7 +159,7 @@ class FunctionTarget(SearchTarget):
 
 
 class FunctionSource(Source):
-    """One noisy function with its start and what a decision must keep."""
+    """One noisy function with its start and its feasible set."""
 
     def __init__(self, fun: Callable[..., Any], space: Space, evaluations: int):
         self.fun, self.space, self.evaluations = fun, space, evaluations
@@ -178,8 +181,8 @@ class FunctionSource(Source):
         if settings.x0 is not None:
             space = Space.build(settings.x0, names=space.names, **space.given)
         if isinstance(grid.candidate(configurations[0][0]), Outside):
-            place = FunctionTarget(grid.label, self.fun, space, self.evaluations)
-            return OutsideRuns(searches(grid, configurations), (place,), (tuple(seeds),), settings)
+            target = FunctionTarget(grid.label, self.fun, space, self.evaluations)
+            return OutsideRuns(searches(grid, configurations), (target,), (tuple(seeds),), settings)
         return FunctionTask(
             self.fun,
             self.code,
@@ -195,15 +198,7 @@ class FunctionSource(Source):
         )
 
     def largest(self, seeds: int) -> int:
-        return 8 * seeds  # a few runs a part: an interruption then costs little
+        return 8 * seeds  # few runs a part, so that an interruption costs little
 
     def checksums(self) -> dict[str, str]:
         return {self.names[0]: self.code.digest[:16]}
-
-
-def _takes_rng(fun: Callable[..., Any]) -> bool:
-    """Whether a function asks for its run's generator; one written in C may not say what it takes."""
-    try:
-        return "rng" in inspect.signature(fun).parameters
-    except ValueError:
-        return False

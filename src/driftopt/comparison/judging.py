@@ -1,4 +1,4 @@
-"""The verdict on methods from their held-out runs: scores with intervals, and a test for every two."""
+"""Scores of methods from their held-out runs, with intervals, and a test for every pair."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -29,9 +29,9 @@ class Score:
     configurations: int  # how many there were to choose from
     parameters: Mapping[str, Any]  # the numbers of the one that was chosen
     best: bool  # the smallest mean
-    tied: bool  # not told apart from the best at the 5 % level
-    luckiest: bool = False  # judged at its luckiest draw: it recommends nothing else
-    sees: str = "values"  # what the method is shown, in words
+    tied: bool  # not significantly different from the best at the 5 % level
+    luckiest: bool = False  # judged at the best value it has seen: it recommends nothing else
+    sees: str = "values"  # the information that the method gets, in words
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,16 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Judged:
-    """Scores, contrasts and the runs they come from."""
+    """Scores, contrasts and the runs behind them."""
 
     scores: Sequence[Score]  # one for each method and instance
     contrasts: Sequence[Contrast]  # one for each pair of methods and instance
-    tuned: Tuned  # the runs they come from
+    tuned: Tuned  # the runs behind them
     budget: int  # queries of each run
     best_known: Mapping[str, float]  # by instance, where the problem knows its optimum
 
     def score(self, method: str, instance: str | None = None) -> Score:
-        """One method's score, on the first instance unless told otherwise."""
+        """One method's score, by default on the first instance."""
         for score in self.scores:
             if score.method == method and instance in (None, score.instance):
                 return score
@@ -77,7 +77,7 @@ class Judged:
         return list(dict.fromkeys(score.method for score in self.scores))
 
     def on(self, instance: str) -> tuple[list[Score], list[Contrast]]:
-        """What belongs to one instance."""
+        """The scores and contrasts of one instance."""
         scores = [score for score in self.scores if score.instance == instance]
         return scores, [contrast for contrast in self.contrasts if contrast.instance == instance]
 
@@ -89,8 +89,8 @@ def judge(
 
     Args:
         tuned: the runs.
-        luckiest: labels of methods that report nothing but their best draw.
-        sees: label → what the method is shown, where that is more than values.
+        luckiest: labels of methods that report nothing but the best value seen.
+        sees: label → the information that the method gets, if it is more than values.
     """
     chosen = [(choice.instance, choice.method) for choice in tuned.selected]
     values = {
@@ -98,7 +98,16 @@ def judge(
         for instance, method in chosen
     }
     instances = list(dict.fromkeys(instance for instance, _ in chosen))
-    contrasts = [contrast for instance in instances for contrast in _contrasts(instance, values)]
+    contrasts: list[Contrast] = []
+    for instance in instances:
+        pairs = list(itertools.combinations([method for i, method in values if i == instance], 2))
+        samples = [(values[instance, one], values[instance, other]) for one, other in pairs]
+        p_values = [welch(one, other) for one, other in samples]
+        for pair, (one, other), p, corrected in zip(pairs, samples, p_values, holm(p_values), strict=True):
+            finite = np.isfinite([*one, *other]).all()
+            difference = float(one.mean() - other.mean()) if finite else float("nan")
+            interval = difference_interval(one, other)
+            contrasts.append(Contrast(instance, *pair, difference, interval, p, corrected))
     shown = sees or {}
     scores = [
         replace(one, luckiest=one.method in luckiest, sees=shown.get(one.method, one.sees))
@@ -107,46 +116,30 @@ def judge(
     return scores, contrasts
 
 
-def _contrasts(instance: str, values: Values) -> list[Contrast]:
-    pairs = list(itertools.combinations([method for i, method in values if i == instance], 2))
-    samples = [(values[instance, one], values[instance, other]) for one, other in pairs]
-    p_values = [welch(one, other) for one, other in samples]
-    return [
-        Contrast(
-            instance,
-            *pair,
-            float(one.mean() - other.mean()) if np.isfinite([*one, *other]).all() else float("nan"),
-            difference_interval(one, other),
-            p,
-            corrected,
-        )
-        for pair, (one, other), p, corrected in zip(pairs, samples, p_values, holm(p_values), strict=True)
-    ]
-
-
 def _scores(tuned: Tuned, values: Values, contrasts: Sequence[Contrast]) -> list[Score]:
+    """One score for each method and instance."""
     best: dict[str, str] = {}
     for instance in dict.fromkeys(instance for instance, _ in values):
         means = {method: float(v.mean()) for (i, method), v in values.items() if i == instance}
         best[instance] = min(means, key=lambda method: means[method])
-    apart = {(c.instance, frozenset((c.one, c.other))) for c in contrasts if c.p_holm < LEVEL}
+    different = {(c.instance, frozenset((c.one, c.other))) for c in contrasts if c.p_holm < LEVEL}
     scores: list[Score] = []
     for choice in tuned.selected:
         sample = values[choice.instance, choice.method]
-        leader, fine = best[choice.instance], bool(np.isfinite(sample).all())
+        leader, finite = best[choice.instance], bool(np.isfinite(sample).all())
         scores.append(
             Score(
                 choice.method,
                 choice.instance,
                 float(sample.mean()),
-                float(sample.std(ddof=1)) if fine and len(sample) > 1 else float("nan"),
+                float(sample.std(ddof=1)) if finite and len(sample) > 1 else float("nan"),
                 mean_interval(sample),
                 len(sample),
                 int((~np.isfinite(sample)).sum()),
                 choice.configurations,
                 choice.parameters,
-                best=fine and choice.method == leader,
-                tied=fine and (choice.instance, frozenset((choice.method, leader))) not in apart,
+                best=finite and choice.method == leader,
+                tied=finite and (choice.instance, frozenset((choice.method, leader))) not in different,
             )
         )
     return scores

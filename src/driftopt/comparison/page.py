@@ -16,7 +16,8 @@ def page(judged: Judged) -> Page:
     looks = assign(judged.methods)
     return Page(
         "A comparison of zeroth-order methods",
-        _subtitle(judged),
+        f"{'Tuned on development runs, judged' if _chosen(judged) else 'Judged'} on held-out runs, with "
+        "intervals and tests.",
         [Badge(f"budget {judged.budget:,} queries")],
         findings(judged),
         [_section(judged)],
@@ -25,13 +26,8 @@ def page(judged: Judged) -> Page:
     )
 
 
-def _subtitle(judged: Judged) -> str:
-    tuned = "Tuned on development runs, judged" if _chosen(judged) else "Judged"
-    return f"{tuned} on held-out runs, with intervals and tests."
-
-
 def _chosen(judged: Judged) -> str:
-    """How configurations were chosen, where there were any to choose from."""
+    """A sentence about the choice of configurations; empty if no method had several."""
     if all(score.configurations == 1 for score in judged.scores):
         return ""
     return (
@@ -41,7 +37,7 @@ def _chosen(judged: Judged) -> str:
 
 
 def findings(judged: Judged) -> list[Finding]:
-    """Who has the smallest mean on each instance, and who cannot be told apart from it."""
+    """The method with the smallest mean on each instance, and those that are not significantly different."""
     found: list[Finding] = []
     for instance in judged.instances:
         scores, _ = judged.on(instance)
@@ -52,7 +48,7 @@ def findings(judged: Judged) -> list[Finding]:
             )
             continue
         tied = [score.method for score in scores if score.tied and not score.best]
-        rest = f"not told apart from it: {listed(tied)}" if tied else "told apart from all others"
+        rest = f"tied with it: {listed(tied)}" if tied else "significantly different from all others"
         claim = f"{instance}: {leader.method} has the smallest mean, {significant(leader.mean)}"
         alone = len(scores) == 1
         detail = f"95% interval {span(leader.interval)}" + ("" if alone else f"; {rest}")
@@ -61,7 +57,7 @@ def findings(judged: Judged) -> list[Finding]:
 
 
 def panels(judged: Judged) -> list[Panel]:
-    """The curves of each instance; none where the problem has no exact objective to record."""
+    """The curves of each instance; none where the problem has no exact objective."""
     runs = judged.tuned.held_out
     if any(curve is None for curve in runs.curves):
         return []

@@ -1,11 +1,11 @@
-"""A comparison's tables: scores of the methods, and tests of every two of them."""
+"""A comparison's tables: scores of the methods, and tests of every pair."""
 
 import csv
 import io
 
 import numpy as np
 
-from driftopt.comparison.judging import Contrast, Judged, Score
+from driftopt.comparison.judging import Judged, Score
 from driftopt.oracle import Sight
 from driftopt.report import formats
 from driftopt.report.escaping import markdown as plain_markdown
@@ -17,21 +17,19 @@ from driftopt.report.table import Cell, Row, Table, cells
 HEADS = ("Method", "mean", "95% interval", "sd", "runs", "configurations", "selected")
 TEST_HEADS = ("Pair", "difference of means", "95% interval", "p (Welch)", "p (Holm)")
 READING = (
-    "Bold: the smallest mean; ≈ marks methods that the held-out runs cannot tell apart from it (Welch’s "
-    "test, corrected by Holm over all pairs of the instance, 5 % level). Intervals are bootstrap intervals "
+    "Bold: the smallest mean; ≈ marks methods that are not significantly different from it (Welch’s test, "
+    "corrected by Holm over all pairs of the instance, 5 % level). Intervals are bootstrap intervals "
     "of the mean, and Student’s where there are fewer than 8 runs."
 )
 
 
-LUCKIEST = "† Judged at the best value it has seen, its luckiest draw: it recommends nothing else."
+LUCKIEST = "† Judged at the best value it has seen, its luckiest draw: it has no other recommendation."
 
 
-OTHER_ORACLE = "‡ Sees more than values, another oracle: it stands below those that see values alone."
+OTHER_ORACLE = "‡ Sees more than values: it is listed below the methods that see values only."
 
 
-DIVERGED = (
-    "Diverged: a value of the run, or what the method made of it, was NaN or infinite and counts as +∞."
-)
+DIVERGED = "Diverged: a value or a recommendation of the run was NaN or infinite and counts as +∞."
 
 
 def span(interval: Interval) -> str:
@@ -46,9 +44,9 @@ def scores_table(judged: Judged, instance: str) -> Table:
     known = judged.best_known.get(instance)
     caption = instance if known is None else f"{instance} (best known value {significant(known)})"
     scores = judged.on(instance)[0]
-    if len({score.sees for score in scores}) == 1:  # then there is nothing to tell apart
+    if len({score.sees for score in scores}) == 1:
         return Table(caption, HEADS, [_score_row(score) for score in scores], reading(judged), words=(0, 6))
-    # Another oracle stands below, and is marked.
+    # Methods with more information come last, with a mark.
     marked = [(one, " ‡" * (one.sees != Sight.VALUES.words), _score_row(one)) for one in scores]
     rows = [
         Row(row.label + mark, [Cell(one.sees), *row.cells])
@@ -63,7 +61,7 @@ def reading(judged: Judged) -> str:
 
 
 def _marks(judged: Judged) -> list[str]:
-    """What the marks of this comparison say."""
+    """The explanations of this comparison's marks."""
     luckiest = [LUCKIEST] if any(score.luckiest for score in judged.scores) else []
     diverged = [DIVERGED] if any(score.diverged for score in judged.scores) else []
     return luckiest + [OTHER_ORACLE] * (len({score.sees for score in judged.scores}) > 1) + diverged
@@ -84,14 +82,15 @@ def _value(value: object) -> str:
 
 
 def tests_table(judged: Judged, instance: str) -> Table | None:
-    """One row for every two methods; None where there is only one."""
-    rows = [_contrast_row(contrast) for contrast in judged.on(instance)[1]]
+    """One row for every pair of methods; None where there is only one."""
+    rows = [
+        Row(
+            f"{c.one} minus {c.other}",
+            cells([significant(c.difference), span(c.interval), chance(c.p), chance(c.p_holm)]),
+        )
+        for c in judged.on(instance)[1]
+    ]
     return Table(f"{instance}: pairs", TEST_HEADS, rows) if rows else None
-
-
-def _contrast_row(c: Contrast) -> Row:
-    texts = [significant(c.difference), span(c.interval), chance(c.p), chance(c.p_holm)]
-    return Row(f"{c.one} minus {c.other}", cells(texts))
 
 
 def tables(judged: Judged) -> list[Table]:
@@ -120,7 +119,7 @@ def brief(judged: Judged) -> str:
         table = scores_table(judged, instance)
         parts += ["", formats.plain(Table("", table.heads, table.rows, words=table.words)).rstrip("\n")]
         parts.insert(-1, table.caption)
-    signs = "★ the smallest mean; ≈ not told apart from it; print() shows the tests"
+    signs = "★ the smallest mean; ≈ not significantly different; print() shows the tests"
     return "\n".join([*parts, signs, *_marks(judged)])
 
 

@@ -1,4 +1,4 @@
-"""What the paper's methods are called and how their curves look, in every table, figure and page."""
+"""Titles and curve styles of the paper's methods, the same in every table, figure and page."""
 
 from collections.abc import Sequence
 

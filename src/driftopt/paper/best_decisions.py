@@ -1,8 +1,8 @@
 """The best decisions known on the real splits of the credit data.
 
-They score 0.42435, 0.40376, 0.41795 and 0.41611 on splits 101 to 104, and were found once by differential
-evolution with 64 islands of 128, 1,500 generations, six seeds, then random steps. Many people stand exactly
-where they would just move, hence all the digits.
+They score 0.42435, 0.40376, 0.41795 and 0.41611 on splits 101 to 104. Differential evolution with 64 islands
+of 128, 1,500 generations and six seeds found them, then random steps. All the digits matter, because many
+people are exactly at the point where they would start to move.
 """
 
 STRATEGIC = {

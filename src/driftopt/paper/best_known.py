@@ -1,8 +1,8 @@
-"""The best known value of each instance: how far a run is from what can be reached.
+"""The best known value of each instance, from which tables compute the gap of a run.
 
 Pricing has a smooth exact objective, so L-BFGS from several starts finds it. The strategic loss has plateaus
-and jumps: differential evolution on the exact loss finds better points than descent. On the real splits a
-long search was made once, and what it found is evaluated here; on other data a shorter one is made.
+and jumps: differential evolution on the exact loss finds better points than descent. For the real splits the
+result of a long search is stored and evaluated here; for other data a shorter search runs.
 """
 
 from typing import Any
@@ -22,34 +22,33 @@ POPULATION, GENERATIONS = 8, 250
 
 
 def best_known(experiment: Experiment, store: Store) -> dict[str, float]:
-    """For each instance the smallest exact objective known; a search is made once and kept in the folder."""
-    out: dict[str, float] = {}
+    """The smallest known exact objective of each instance; the folder keeps the result of a search."""
+    best: dict[str, float] = {}
     for instance, problem in zip(experiment.instances, experiment.problems, strict=True):
         if instance in experiment.best_decisions:
-            out[instance] = float(
-                objective_at(problem, np.asarray(experiment.best_decisions[instance], np.float32))
-            )
+            decision = np.asarray(experiment.best_decisions[instance], np.float32)
+            best[instance] = float(objective_at(problem, decision))
             continue
         key = digest_of(problem, "best known", SEEDS, BOUNDS, POPULATION, GENERATIONS)
-        found = store.get(key)
-        if found is None:
-            known = problem.optimum()
-            found = {"best": np.array(search(problem) if known is None else known.value)}
-            store.put(key, found)
-        out[instance] = float(found["best"])
-    return out
+        kept = store.get(key)
+        if kept is None:
+            optimum = problem.optimum()
+            kept = {"best": np.array(search(problem) if optimum is None else optimum.value)}
+            store.put(key, kept)
+        best[instance] = float(kept["best"])
+    return best
 
 
 @jax.jit
 def objective_at(problem: Problem, x: Any) -> jax.Array:
-    """The exact objective as one program: operation by operation there are forty to compile."""
+    """The exact objective as one program, since operation by operation there are forty to compile."""
     return problem.objective(x)
 
 
 def search(
     problem: Any, seeds: tuple[int, ...] = SEEDS, population: int = POPULATION, generations: int = GENERATIONS
 ) -> float:
-    """The smallest exact objective that differential evolution finds in the box, best of several seeds."""
+    """The smallest exact objective that differential evolution finds in the box with several seeds."""
     from scipy.optimize import differential_evolution  # half a second in which nothing is compiled yet
 
     many = jax.jit(jax.vmap(problem.objective))
@@ -57,7 +56,7 @@ def search(
     def evaluate(points: np.ndarray) -> np.ndarray:
         return np.asarray(many(jnp.asarray(points.T, jnp.float32)), float)
 
-    found = [
+    results = [
         differential_evolution(
             evaluate,
             [BOUNDS] * problem.dim,
@@ -74,4 +73,4 @@ def search(
         )
         for seed in seeds
     ]
-    return float(min(result.fun for result in found))
+    return float(min(result.fun for result in results))

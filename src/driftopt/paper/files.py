@@ -1,4 +1,4 @@
-"""The files of a reproduction; each is written whole or not at all."""
+"""The files of a reproduction; each is written completely or not at all."""
 
 import io
 import json
@@ -30,7 +30,7 @@ def write(
     findings: Mapping[str, Sequence[Finding]],
     manifest: Mapping[str, Any],
 ) -> None:
-    """Every output file."""
+    """Write every output file."""
     write_results(folder, results)
     for name, picture in pictures.items():
         write_whole(folder / name, picture)
@@ -44,7 +44,7 @@ def write(
 
 
 def draw(summary: PaperSummary) -> dict[str, bytes]:
-    """figure_<experiment>.png and .pdf, by these names."""
+    """The contents of figure_<experiment>.png and .pdf, by name."""
     e = summary.experiment
     remarks = [e.kind] if e.quick or e.changes else []
     remarks += [f"data: {e.provenance.source}"] if not e.real or remarks else []
@@ -61,7 +61,7 @@ def draw(summary: PaperSummary) -> dict[str, bytes]:
 
 
 def write_results(folder: Path, results: Results) -> None:
-    """results.parquet and .csv, one row a run; curves.parquet, one row an evaluation of a held-out run."""
+    """Write results (Parquet and CSV), one row a run, and curves, one row an evaluation of a held-out run."""
     import polars
 
     frames: list[Any] = []

@@ -1,7 +1,7 @@
-"""The short of it: what the numbers say about the paper's claims, in sentences made from the numbers.
+"""Findings: sentences about the paper's claims, made from the numbers.
 
-A claim about an order of means is "yes" where Welch's tests bear out all of it, "no" where they refute a part
-of it after Holm's correction, and "not told apart" where the runs decide neither.
+A claim about an order of means is "yes" if Welch's tests confirm all of it, "no" if they refute a part of it
+after Holm's correction, and "undecided" otherwise.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,37 +22,37 @@ LEVEL = 0.05
 
 
 def findings(summary: PaperSummary) -> list[Finding]:
-    """The experiment's claims, checked where their methods were run, each with what it was checked on."""
-    found = [f for name in summary.experiment.claims for f in CLAIMS[name](summary)]
+    """The experiment's claims, checked on the methods that were run, each with its caveat."""
+    checked = [f for name in summary.experiment.claims for f in CLAIMS[name](summary)]
     caveat = summary.experiment.caveat
-    return [replace(f, claim=f"{f.claim} ({caveat})") if caveat else f for f in found]
+    return [replace(f, claim=f"{f.claim} ({caveat})") if caveat else f for f in checked]
 
 
 @dataclass(frozen=True)
 class Contest:
-    """Two methods on an instance: how far the first is below the second, and p of Welch's test, or NaN."""
+    """Two methods on an instance: the first's advantage, and p of Welch's test or NaN."""
 
     below: float  # infinite where one of the two diverged
     p: float
 
     @property
     def won(self) -> bool:
-        """The first is lower, told apart."""
+        """Whether the first is significantly lower."""
         return self.below == np.inf or (self.below > 0 and self.p < LEVEL)
 
 
 def option_one_is_lowest(summary: PaperSummary) -> list[Finding]:
-    """Of the paper's methods; whoever needs no tuning is not part of its claim."""
+    """Option I against the paper's other methods; auto is not part of the paper's claim."""
     return _lowest(summary, OPTION_ONE, "Option I", [m for m in summary.methods if m in TUNED])
 
 
 def auto_is_lowest(summary: PaperSummary) -> list[Finding]:
-    """The method that needs no tuning, against all that were tuned: no claim of the paper."""
+    """The method that needs no tuning against all tuned methods, which the paper does not claim."""
     return _lowest(summary, AUTO, "Not in the paper: auto, which needs no tuning,", summary.methods)
 
 
 def _lowest(summary: PaperSummary, method: str, name: str, field: Sequence[str]) -> list[Finding]:
-    """Whether a method of the field has the lowest objective on every instance, and where not, who has."""
+    """Whether a method has the lowest objective of a field on every instance, and if not, who has."""
     rivals = [m for m in field if m != method]
     if method not in field or not rivals:
         return []
@@ -68,16 +68,16 @@ def _lowest(summary: PaperSummary, method: str, name: str, field: Sequence[str])
             against = f"{fixed(means[i, best])} against {fixed(means[i, method])}"
             words = _in_words(corrected.get((i, best), np.nan), " after Holm’s correction")
             lost.append(f"{i}: {title(best)} {against}, {words}")
-    told = sum(c.won for c in contests)
+    lower = sum(c.won for c in contests)
     detail = f"it has the lowest mean on {len(instances) - len(lost)} of {len(instances)}"
     detail += f" ({'; '.join(lost)})" if lost else ""
-    detail += f"; {told} of {len(contests)} comparisons tell it apart as lower"
+    detail += f"; {lower} of {len(contests)} comparisons find it significantly lower"
     claim = f"{name} has the lowest {summary.objective.title.lower()} on every {word}"
     return [Finding(claim, _all_won(contests), detail)]
 
 
 def option_two_is_below_one_point(summary: PaperSummary) -> list[Finding]:
-    """The two methods that query one point, averaged over the instances."""
+    """Option II against the other method that queries one point, averaged over the instances."""
     if not {OPTION_TWO, ONE_POINT} <= set(summary.methods):
         return []
     word = summary.experiment.instance_word.lower()
@@ -87,7 +87,7 @@ def option_two_is_below_one_point(summary: PaperSummary) -> list[Finding]:
     ]
     low, high = (float(np.mean([pair[k].mean for pair in pairs])) for k in (0, 1))
     p = welch_of_averages([_sample(one) for one, _ in pairs], [_sample(other) for _, other in pairs])
-    verdict: Verdict = "not told apart" if not p < LEVEL else "yes" if low < high else "no"
+    verdict: Verdict = "undecided" if not p < LEVEL else "yes" if low < high else "no"
     if np.isfinite(low) != np.isfinite(high):  # one of the two diverged, and the other did not
         verdict = "yes" if low < high else "no"
     detail = f"{fixed(low)} against {fixed(high)}, {_in_words(p)}"
@@ -95,7 +95,7 @@ def option_two_is_below_one_point(summary: PaperSummary) -> list[Finding]:
 
 
 def option_two_beats_the_baselines(summary: PaperSummary) -> list[Finding]:
-    """On more than half of the instances, below every baseline."""
+    """Whether Option II is below every baseline on more than half of the instances."""
     rivals = [m for m in BASELINES if m in summary.methods]
     if OPTION_TWO not in summary.methods or len(rivals) < len(BASELINES):
         return []
@@ -107,65 +107,61 @@ def option_two_beats_the_baselines(summary: PaperSummary) -> list[Finding]:
         if all(_objective(summary, i, OPTION_TWO).mean < _objective(summary, i, m).mean for m in rivals)
     ]
     possible = len(instances) - verdicts.count("no")
-    verdict: Verdict = "not told apart"
+    verdict: Verdict = "undecided"
     if 2 * verdicts.count("yes") > len(instances):
         verdict = "yes"
     elif 2 * possible <= len(instances):
         verdict = "no"
     detail = (
-        f"its mean is below all four on {len(lower)} of {len(instances)}; told apart from all four on "
-        f"{verdicts.count('yes')}, told apart as higher than one of them on {verdicts.count('no')}"
+        f"its mean is below all four on {len(lower)} of {len(instances)}; significantly below all four on "
+        f"{verdicts.count('yes')}, significantly above one of them on {verdicts.count('no')}"
     )
     return [Finding(f"Option II beats all four baselines on most {word}s", verdict, detail)]
 
 
 def spreads(summary: PaperSummary) -> list[Finding]:
-    """Our means against the paper's: each against its own cell, and against its method's whole row."""
-    column = summary.objective.column
+    """Our means against the paper's, each against its own cell and against its method's whole row."""
+    column, word = summary.objective.column, summary.experiment.instance_word.lower()
     compared = {key: r for key, r in summary.results.items() if key[1] == column and r.paper}
-    return [_within_each_cell(summary, compared), _within_the_table(summary, compared)] if compared else []
-
-
-def _within_each_cell(summary: PaperSummary, compared: Mapping[tuple[str, str, str], Result]) -> Finding:
-    """The strict reading: each mean against the cell of the same name."""
-    outside = {key: result for key, result in compared.items() if not result.within}
-    named = [
-        f"{title(m)} on {i} ({fixed(r.offset, 2, sign=True)} sd, {r.mark})" if r.offset is not None
-        else f"{title(m)} on {i} (diverged)"
-        for (i, _, m), r in outside.items()
-    ]  # fmt: skip
-    return Finding(
-        f"Every mean {summary.objective.title.lower()} lies within the paper’s mean ± deviation",
-        "no" if outside else "yes",
-        f"{len(compared) - len(outside)} of {len(compared)} do" + (f"; not {listed(named)}" if named else ""),
-    )
-
-
-def _within_the_table(summary: PaperSummary, compared: Mapping[tuple[str, str, str], Result]) -> Finding:
-    """Each mean against its method's whole row: the paper's splits are other draws than ours of that name.
-
-    The row is the published one, whichever instances were run.
-    """
-    column, spread = summary.objective.column, dict[str, tuple[float, float]]()
+    if not compared:
+        return []
+    outside = [
+        f"{title(method)} on {instance} (diverged)"
+        if result.offset is None
+        else f"{title(method)} on {instance} ({fixed(result.offset, 2, sign=True)} sd, {result.mark})"
+        for (instance, _, method), result in compared.items()
+        if not result.within
+    ]
+    # The paper's splits are other draws than ours of the same name, so a method's whole row counts, too: the
+    # published one, whichever instances were run.
+    spread: dict[str, tuple[float, float]] = {}
     for figures in summary.experiment.published.values():
         for method, (mean, deviation) in figures[column].items():
             low, high = spread.get(method, (np.inf, -np.inf))
             spread[method] = min(low, mean - deviation), max(high, mean + deviation)
-    outside = [
+    outside_row = [
         f"{title(method)} on {instance}"
         for (instance, _, method), result in compared.items()
         if not spread[method][0] <= result.mean <= spread[method][1]
     ]
-    what, word = summary.objective.title.lower(), summary.experiment.instance_word.lower()
-    return Finding(
-        f"Every mean {what} lies within its method’s spread over all the paper’s {word}s",
-        "no" if outside else "yes",
-        f"{len(compared) - len(outside)} of {len(compared)} do"
-        + (f"; not {listed(outside)}" if outside else ""),
+    what = summary.objective.title.lower()
+    readings = (
+        (f"Every mean {what} lies within the paper’s mean ± deviation", outside),
+        (f"Every mean {what} lies within its method’s spread over all the paper’s {word}s", outside_row),
     )
+    return [
+        Finding(
+            claim,
+            "no" if exceptions else "yes",
+            f"{len(compared) - len(exceptions)} of {len(compared)} do"
+            + (f"; not {listed(exceptions)}" if exceptions else ""),
+        )
+        for claim, exceptions in readings
+    ]
 
 
 def _objective(summary: PaperSummary, instance: str, method: str) -> Result:
+    """The final objective of a method on an instance."""
     return summary.results[instance, summary.objective.column, method]
 
 
@@ -182,22 +178,23 @@ def _sample(result: Result) -> Sample:
 
 
 def _all_won(contests: Sequence[Contest]) -> Verdict:
-    """Whether one method is lower in all contests: each is told apart so, one the other way, or neither."""
+    """The verdict on the claim that one method is lower in all contests."""
     corrected = holm([contest.p for contest in contests])
     if any(
         c.below == -np.inf or (c.below < 0 and p < LEVEL) for c, p in zip(contests, corrected, strict=True)
     ):
         return "no"
-    return "yes" if all(contest.won for contest in contests) else "not told apart"
+    return "yes" if all(contest.won for contest in contests) else "undecided"
 
 
 def _in_words(p: float, corrected: str = "") -> str:
+    """A p-value in words."""
     if np.isnan(p):
         return "no test possible"
-    return f"{'told apart' if p < LEVEL else 'not told apart'} (p = {p:.2g}{corrected})"
+    return f"{'significant' if p < LEVEL else 'not significant'} (p = {p:.2g}{corrected})"
 
 
-# What an experiment may name among its claims.
+# The claims that an experiment may name.
 CLAIMS: Mapping[str, Callable[[PaperSummary], list[Finding]]] = {
     "option one is lowest": option_one_is_lowest,
     "option two is below one-point": option_two_is_below_one_point,

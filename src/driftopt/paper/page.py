@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from driftopt.paper.appearance import styles, title
-from driftopt.paper.protocol import Experiment, ReportedMetric
 from driftopt.paper.summary import PaperSummary
 from driftopt.paper.tables import selections, tables
 from driftopt.report.numbers import counted
@@ -14,18 +13,25 @@ from driftopt.report.page import Badge, Finding, Page, Section, Strip
 from driftopt.report.styles import Style
 from driftopt.sweep.progress import reused_parts
 
-Found = Mapping[str, Sequence[Finding]]  # by the experiment's name
+Findings = Mapping[str, Sequence[Finding]]  # by the experiment's name
 
 
-def page(summaries: Sequence[PaperSummary], findings: Found, manifest: Mapping[str, Any]) -> Page:
+def page(summaries: Sequence[PaperSummary], findings: Findings, manifest: Mapping[str, Any]) -> Page:
     """The page of a finished reproduction."""
     methods = list(dict.fromkeys(method for summary in summaries for method in summary.methods))
     looks = styles(methods)
+    experiments = [summary.experiment for summary in summaries]
+    sizes = [Badge(e.kind, warns=e.quick or bool(e.changes)) for e in experiments]
+    sources = [Badge(f"data: {e.provenance.source}", warns=not e.real) for e in experiments]
     return Page(
         title="ZO-O2NC under decision-dependent data: the experiments, run again",
-        subtitle=_subtitle(methods, beside_paper=any(summary.beside_paper for summary in summaries)),
-        badges=_badges(summaries),
-        findings=_named(summaries, findings),
+        subtitle=subtitle(methods, with_paper=any(summary.with_paper for summary in summaries)),
+        badges=list(dict.fromkeys([*sizes, *sources])),
+        findings=[
+            replace(finding, group=summary.experiment.title if len(summaries) > 1 else "")
+            for summary in summaries
+            for finding in findings[summary.experiment.name]
+        ],
         sections=[_section(summary, looks) for summary in summaries],
         methods={method: (title(method), looks[method]) for method in methods},
         facts=_facts(summaries, manifest),
@@ -34,36 +40,31 @@ def page(summaries: Sequence[PaperSummary], findings: Found, manifest: Mapping[s
     )
 
 
-def _subtitle(methods: Sequence[str], beside_paper: bool) -> str:
+def subtitle(methods: Sequence[str], with_paper: bool) -> str:
+    """A sentence about the methods that were run."""
     tuned = [method for method in methods if method != "auto"]
     words = "One zeroth-order method that needs no tuning, judged on held-out runs"
     if tuned:
         words = counted(len(tuned), "zeroth-order method").capitalize()
         words += ", tuned on development runs and judged on held-out runs"
         words += ", and one that needs no tuning" if len(tuned) < len(methods) else ""
-    return f"{words}, beside the figures the paper reports." if beside_paper else f"{words}."
-
-
-def _badges(summaries: Sequence[PaperSummary]) -> list[Badge]:
-    experiments = [summary.experiment for summary in summaries]
-    sizes = [Badge(e.kind, warns=e.quick or bool(e.changes)) for e in experiments]
-    sources = [Badge(f"data: {e.provenance.source}", warns=not e.real) for e in experiments]
-    return list(dict.fromkeys([*sizes, *sources]))
-
-
-def _named(summaries: Sequence[PaperSummary], findings: Found) -> list[Finding]:
-    """The findings under their experiment's name, where there are several."""
-    several = len(summaries) > 1
-    return [
-        replace(finding, group=summary.experiment.title if several else "")
-        for summary in summaries
-        for finding in findings[summary.experiment.name]
-    ]
+    return f"{words}, with the figures that the paper reports." if with_paper else f"{words}."
 
 
 def _section(summary: PaperSummary, looks: Mapping[str, Style]) -> Section:
-    e = summary.experiment
-    strips = [strip for metric in e.metrics if (strip := _strip(summary, metric, looks)).rows]
+    """The curves, tables and strips of one experiment."""
+    e, word = summary.experiment, summary.experiment.instance_word.lower()
+    strips: list[Strip] = []
+    for metric in e.metrics:
+        rows: list[tuple[str, Style, list[tuple[str, float]]]] = []
+        for method in summary.methods:
+            results = [(i, summary.results[i, metric.column, method]) for i in e.instances]
+            dots = [(f"{word} {i}", result.offset) for i, result in results if result.offset is not None]
+            if dots:
+                rows.append((title(method), looks[method], dots))
+        if rows:
+            better = "right" if metric.larger_is_better else "left"
+            strips.append(Strip(f"{metric.title} (to the {better} is better)", rows))
     return Section(
         e.name,
         e.title,
@@ -75,29 +76,26 @@ def _section(summary: PaperSummary, looks: Mapping[str, Style]) -> Section:
         tables(summary),
         strips,
         f"Our mean minus the paper’s, in the paper’s standard deviations; a dot is a "
-        f"{e.instance_word.lower()}, the shaded band is the paper’s own spread. The paper’s random splits "
+        f"{word}, the shaded band is the paper’s own spread. The paper’s random splits "
         "are unknown, so agreement means the band, not the digits.",
     )
 
 
-def _strip(summary: PaperSummary, metric: ReportedMetric, looks: Mapping[str, Style]) -> Strip:
-    word = summary.experiment.instance_word.lower()
-    rows: list[tuple[str, Style, list[tuple[str, float]]]] = []
-    for method in summary.methods:
-        results = [(i, summary.results[i, metric.column, method]) for i in summary.experiment.instances]
-        dots = [(f"{word} {i}", result.offset) for i, result in results if result.offset is not None]
-        if dots:
-            rows.append((title(method), looks[method], dots))
-    better = "to the right is better" if metric.larger_is_better else "to the left is better"
-    return Strip(f"{metric.title} ({better})", rows)
-
-
 def _facts(summaries: Sequence[PaperSummary], manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Names and values for the list of what was run."""
     sweeps: list[Any] = [s for parts in manifest["experiments"].values() for s in parts.values()]
     facts = [("Command", str(manifest["command"])), ("Protocol", str(manifest["protocol"]))]
     for summary in summaries:
         e = summary.experiment
-        facts.append((e.title, _experiment_fact(e)))
+        grids = ", ".join(f"{title(grid.label)} {len(grid)}" for grid in e.grids)
+        development, held_out = (f"{seeds[0]} to {seeds[-1]}" for seeds in (e.development, e.held_out))
+        facts.append(
+            (
+                e.title,
+                f"{e.size}; {counted(len(e.instances), 'instance')}; configurations: {grids}; "
+                f"seeds {development} for development, {held_out} held out",
+            )
+        )
         sums: dict[str, str] = next(iter(manifest["experiments"][e.name].values()))["data_checksums"]
         listed = ", ".join(f"{instance} {value}" for instance, value in sums.items())
         facts.append((f"Data, {e.name}", f"{e.provenance.source}; checksums: {listed}"))
@@ -112,25 +110,14 @@ def _facts(summaries: Sequence[PaperSummary], manifest: Mapping[str, Any]) -> li
     ]
 
 
-def _experiment_fact(e: Experiment) -> str:
-    grids = ", ".join(f"{title(grid.label)} {len(grid)}" for grid in e.grids)
-    return (
-        f"{e.size}; {counted(len(e.instances), 'instance')}; configurations: {grids}; "
-        f"seeds {_seeds(e.development)} for development, {_seeds(e.held_out)} held out"
-    )
-
-
-def _seeds(seeds: range) -> str:
-    return f"{seeds[0]} to {seeds[-1]}"
-
-
 def _notes(summaries: Sequence[PaperSummary]) -> list[str]:
+    """How to read the page."""
     notes = [
-        "Bold: the best mean as printed. Standard deviations are of the runs (ddof 1); a difference smaller "
-        "than them may be chance.",
-        "The short of it: yes and no are told by Welch’s tests at the 5 % level (no, against a claim with "
-        "several parts, after Holm’s correction); where the runs decide neither, it says so. Whether a mean "
-        "lies within a spread is read from the numbers as they are.",
+        "Bold: the best mean as printed. Standard deviations are of the runs (ddof 1); a smaller difference "
+        "may be chance.",
+        "Findings: Welch’s tests at the 5 % level decide yes and no (no, for a claim with several parts, "
+        "after Holm’s correction); everything else is undecided. Whether a mean lies within a spread needs "
+        "no test.",
         "A run that diverges counts as infinitely bad. Development and held-out runs share no random "
         "numbers.",
     ]

@@ -1,4 +1,4 @@
-"""The paper's experiments as data: instances, grids, budgets, seeds, its figures, and what is said of them.
+"""The paper's experiments as data: instances, grids, budgets, seeds, and the paper's figures and claims.
 
 | experiment | budget | grid, baselines | grid, ZO-O2NC | development + held-out runs |
 |---|---|---|---|---|
@@ -28,10 +28,10 @@ WEEKS = ("2022-08", "2022-12", "2022-21", "2022-25")
 METHODS = (*published.METHODS, "auto")
 DATA = ("auto", "real", "stand-in")
 
-# Far apart, so that no number of runs makes them meet.
+# Far apart, so that no number of runs makes them overlap.
 FIRST_DEVELOPMENT_SEED = 1_000
 FIRST_HELD_OUT_SEED = 1_000_000
-EVALUATIONS = 60  # points of a curve, where the budget is not the paper's
+EVALUATIONS = 60  # points of a curve if the budget is not the paper's
 FULL = Scope()
 
 
@@ -46,7 +46,7 @@ class ReportedMetric:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One of the paper's two experiments, ready to run, with everything that its outputs say of it."""
+    """One of the paper's two experiments, ready to run, with everything that its outputs report."""
 
     name: str
     title: str
@@ -65,15 +65,15 @@ class Experiment:
     scope: Scope = field(default_factory=Scope)
     changes: tuple[str, ...] = ()  # how this run differs from the paper's protocol, in words
     published: Figures = field(default_factory=dict[str, Any])  # the paper's figures for these instances
-    published_elsewhere: Figures = field(default_factory=dict[str, Any])  # and for other ones, to set beside
+    published_elsewhere: Figures = field(default_factory=dict[str, Any])  # and for other instances
     best_decisions: Mapping[str, Sequence[float]] = field(default_factory=dict[str, Any])
-    table: str = ""  # the caption of one table for all instances; without it there is a table for each
-    table_note: str = ""  # below it, where it holds the paper's figures of other instances
-    caveat: str = ""  # why a claim checked here is not quite the paper's
+    table: str = ""  # the caption of one table for all instances; if empty, each has a table
+    table_note: str = ""  # below that table if it has the paper's figures of other instances
+    caveat: str = ""  # how the check of a claim differs from the paper's conditions
 
     @property
     def real(self) -> bool:
-        """Whether the data is the real thing."""
+        """Whether the data is real."""
         return not self.provenance.stand_in
 
     @property
@@ -83,21 +83,21 @@ class Experiment:
 
     @property
     def kind(self) -> str:
-        """Full, quick or partial, and what that means."""
+        """Full, quick or partial, with an explanation."""
         if self.changes:
             return f"PARTIAL {'QUICK ' * self.quick}run ({'; '.join(self.changes)})"
         return "QUICK run (fewer seeds and configurations than the paper)" if self.quick else "full protocol"
 
     @property
     def size(self) -> str:
-        """The kind, and how many runs that is."""
+        """The kind and the number of runs."""
         return f"{self.kind}, {len(self.development)} development and {len(self.held_out)} held-out runs"
 
 
 def strategic(*, scope: Scope = FULL, splits: Sequence[str] = SPLITS, data: str = "auto") -> Experiment:
     """Strategic classification on splits of the credit data, from x = 1.
 
-    A split is the seed that draws it: the paper reports 101 to 104; others run with no figures beside them.
+    A split is the seed that draws it. The paper reports 101 to 104; for others there are no figures.
     """
     from driftopt.problems import StrategicClassification
 
@@ -129,8 +129,8 @@ def strategic(*, scope: Scope = FULL, splits: Sequence[str] = SPLITS, data: str 
     return Experiment(
         name="strategic",
         title="Strategic classification",
-        intro="A bank publishes a linear classifier; applicants who are turned down change their features "
-        "where that pays. The decision is the classifier, one query is the hinge loss of one applicant after "
+        intro="A bank publishes a linear classifier; rejected applicants change their features if that "
+        "pays. The decision is the classifier, one query is the hinge loss of one applicant after "
         "the response, and the train loss is exact: the mean over all training rows.",
         instance_word="Split",
         instances=tuple(splits),
@@ -162,7 +162,7 @@ def pricing(*, scope: Scope = FULL, weeks: Sequence[str] = WEEKS, data: str = "a
 
     for week in weeks:
         checks.choice("week", week, WEEKS)
-    if checks.choice("data", data, DATA) == "stand-in" or not _have_weeks(weeks, required=data == "real"):
+    if checks.choice("data", data, DATA) == "stand-in" or not have_weeks(weeks, required=data == "real"):
         problems = [Pricing.synthetic(int(week.replace("-", ""))) for week in weeks]
         instances = tuple(f"synthetic {week.replace('-', '')}" for week in weeks)
     else:
@@ -208,7 +208,7 @@ def pricing(*, scope: Scope = FULL, weeks: Sequence[str] = WEEKS, data: str = "a
         published_elsewhere=published.PRICING if scope.budget is None else {},
         table="Final objective (negative profit)",
         table_note="The paper’s weeks 202610 to 202613 are not public, so its figures (last rows) are of "
-        "other weeks. What can be compared is the order of the methods and the gap to the best known value.",
+        "other weeks. Compare the order of the methods and the gap to the best known value.",
         caveat=_caveat(source, scope) or "on other weeks than the paper’s",
     )
 
@@ -221,6 +221,7 @@ def _grids(
     o2nc: dict[str, Any],
     auto_radius: float,
 ) -> tuple[Grid, ...]:
+    """The grids of the protocol's methods, or of those in the scope."""
     grids = {
         "zo-co": grid("zo-co", **shared, batch=batches),
         "zo-sph": grid("zo-sph", **shared, directions=directions),
@@ -244,7 +245,7 @@ def _other(word: str, given: Sequence[str], all_of_them: Sequence[str]) -> list[
 
 
 def _caveat(source: Provenance, scope: Scope) -> str:
-    """Why the paper's claim is checked under other conditions than its own."""
+    """How the check of a claim differs from the paper's conditions; empty if it does not."""
     words = ["on generated data, not the paper’s"] * source.stand_in
     words += [f"with {scope.budget:,} queries a run, not the paper’s number"] if scope.budget else []
     return " and ".join(words)
@@ -254,8 +255,8 @@ def _seeds(first: int, count: int) -> range:
     return range(first, first + count)
 
 
-def _have_weeks(weeks: Sequence[str], *, required: bool) -> bool:
-    """Whether all weeks are in the cache or could be fetched; a damaged file is an error, not an absence."""
+def have_weeks(weeks: Sequence[str], *, required: bool) -> bool:
+    """Whether all weeks are in the cache or could be fetched; a damaged file is an error."""
     for week in weeks:
         try:
             load_week(week, allow_fetch=True)

@@ -1,7 +1,7 @@
-"""The paper's own figures, as data: what it printed, mean and standard deviation over its held-out runs.
+"""The paper's own figures as data: means and standard deviations over its held-out runs, as printed.
 
 Strategic classification: splits 101–104, 20 runs a cell. Pricing: the weeks 202610–202613, 10 runs a cell;
-those weeks are not public, so their figures can be set beside ours but not compared number by number.
+those weeks are not public, so their figures cannot be compared with ours number by number.
 """
 
 from collections.abc import Mapping

@@ -27,12 +27,12 @@ from driftopt.sweep.kept_parts import Store, writing
 from driftopt.sweep.settings import check_source
 
 EXPERIMENTS = ("strategic", "pricing")
-AT_ONCE = 2, 8  # parts at least and at most: while one runs, others compile; each takes memory
+THREADS = 2, 8  # least and most: while one computes, others compile; each takes memory
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What was found, and the folder that holds it."""
+    """The results of a reproduction and their folder."""
 
     folder: Path
     summaries: tuple[PaperSummary, ...]
@@ -56,46 +56,54 @@ def reproduce(
 ) -> Reproduction:
     """Run the paper's protocol and write tables, figures and the report into `out`.
 
-    Started again on the same folder it goes on from the finished parts.
+    Started again with the same folder it continues from the finished parts.
 
     Args:
-        scope: how much of the protocol: all of it, the quick version, or a part; every output says so.
+        scope: all of the protocol, the quick version, or a part; every output names it.
         only: one of the two experiments.
-        splits: the instances of classification, the paper's four unless given.
-        weeks: the instances of pricing, the protocol's four unless given.
-        data: "auto" (real where it is there or can be fetched), "real" (or fail) or "stand-in".
-        fresh: run every part again, whatever the folder holds.
-        executor: runs the parts; as many threads as there are cores, two to eight, unless given.
-        say: gets a sentence now and then.
-        command: what to name as the command in the outputs.
+        splits: the instances of classification; by default the paper's four.
+        weeks: the instances of pricing; by default the protocol's four.
+        data: "auto" (real data if it is there or can be fetched), "real" or "stand-in" (synthetic).
+        fresh: compute every part again, whatever the folder holds.
+        executor: runs the parts; by default a thread for each core, two to eight.
+        say: receives a sentence now and then.
+        command: the command that the outputs name.
     """
     require_report_packages("reproduce")
     began = time.monotonic()
     folder = Path(out)
     experiments = _experiments(only, scope, splits, weeks, data)
-    protocol_of = _protocol(experiments)
+    protocol_name = name_of_protocol(experiments)
     for one in experiments:  # before the first runs for hours
         check_affordable(one.grids, check_source(one.problems, one.instances), one.budget)
     make_folder(folder)
-    _refuse_other_run(folder, protocol_of)
+    try:  # a folder holds one protocol: quick or partial tables must not replace full ones unnoticed
+        held = str(json.loads((folder / "manifest.json").read_text())["protocol"])
+    except (OSError, ValueError, KeyError, TypeError):  # no manifest, or a damaged one
+        held = protocol_name
+    if held != protocol_name:
+        raise ValueError(
+            f"{folder} holds the results of a {held} run; choose another folder for a {protocol_name} one "
+            "(--out)"
+        )
 
     results: list[tuple[Experiment, Tuned]] = []
     judged: list[Future[tuple[PaperSummary, list[Finding], dict[str, bytes]]]] = []
-    fewest, most = AT_ONCE
-    with ThreadPoolExecutor(max(fewest, min(cores(), most))) as threads, _beside() as beside:
+    fewest, most = THREADS
+    with ThreadPoolExecutor(max(fewest, min(cores(), most))) as threads, _background() as background:
         for experiment in experiments:
             say(f"{experiment.title}: {experiment.size}; data: {experiment.provenance.source}")
-            best = beside.submit(best_known, experiment, Store(folder, fresh=fresh))
+            best = background.submit(best_known, experiment, Store(folder, fresh=fresh))
             tuned = run(experiment, folder, fresh=fresh, executor=executor or threads, progress=progress)
             results.append((experiment, tuned))
-            judged.append(beside.submit(_judged, experiment, tuned, best))
+            judged.append(background.submit(_judged, experiment, tuned, best))
         outcomes = [future.result() for future in judged]
     summaries = [summary for summary, *_ in outcomes]
     found = {summary.experiment.name: sentences for summary, sentences, _ in outcomes}
     pictures = {name: picture for *_, drawn in outcomes for name, picture in drawn.items()}
     manifest: dict[str, Any] = {
         "command": command,
-        "protocol": protocol_of,
+        "protocol": protocol_name,
         "data": {e.name: e.provenance.source for e in experiments},
         "best_known": {s.experiment.name: dict(s.best_known) for s in summaries},
         "experiments": {e.name: dict(t.manifest) for e, t in results},
@@ -113,7 +121,7 @@ def _experiments(
     weeks: Sequence[str] | None,
     data: str,
 ) -> list[Experiment]:
-    """Those that were asked for; an argument of one that was left out is refused."""
+    """The experiments to run; an argument of one that is left out is refused."""
     if only not in (None, *EXPERIMENTS):
         raise ValueError(f"only must be one of {', '.join(EXPERIMENTS)}; got {checks.brief(only)}")
     for name, word, given in (("strategic", "splits", splits), ("pricing", "weeks", weeks)):
@@ -133,8 +141,8 @@ def _experiments(
 
 
 @contextmanager
-def _beside() -> Generator[ThreadPoolExecutor]:
-    """A thread for what can be done while sweeps run; interrupted, it begins nothing more."""
+def _background() -> Generator[ThreadPoolExecutor]:
+    """A thread for work next to the sweeps; interrupted, it begins nothing more."""
     with ThreadPoolExecutor(1) as thread:
         try:
             yield thread
@@ -159,7 +167,7 @@ def run(
     executor: Executor | None = None,
     progress: bool = True,
 ) -> Tuned:
-    """The sweep of one experiment."""
+    """The tuned runs of one experiment."""
     return sweep.tune(
         experiment.grids,
         experiment.problems,
@@ -178,21 +186,8 @@ def run(
     )
 
 
-def _protocol(experiments: Sequence[Experiment]) -> str:
-    """full, quick or partial, and what is partial about it."""
+def name_of_protocol(experiments: Sequence[Experiment]) -> str:
+    """full, quick or partial, and how a partial one differs."""
     words = "quick" if experiments[0].quick else "full"
     changes = list(dict.fromkeys(change for e in experiments for change in e.changes))
     return f"partial ({'quick; ' if words == 'quick' else ''}{'; '.join(changes)})" if changes else words
-
-
-def _refuse_other_run(folder: Path, asked: str) -> None:
-    """A folder holds one protocol: quick or partial tables must not replace full ones unnoticed."""
-    path = folder / "manifest.json"
-    try:
-        held = str(json.loads(path.read_text())["protocol"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return  # nothing, or half of something, that can be written again
-    if held != asked:
-        raise ValueError(
-            f"{folder} holds the results of a {held} run; choose another folder for a {asked} one (--out)"
-        )

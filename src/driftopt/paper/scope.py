@@ -1,4 +1,4 @@
-"""How much of the paper's protocol a run does, and how every output says so."""
+"""The share of the paper's protocol that a run does; every output names it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from driftopt.report.numbers import counted, listed
 
 @dataclass(frozen=True)
 class Scope:
-    """The full protocol unless told otherwise; what is given takes the place of the paper's number.
+    """By default the full protocol; an argument replaces the paper's number.
 
     Args:
         quick: fewer seeds and configurations, chosen beforehand.
@@ -33,14 +33,14 @@ class Scope:
             raise ValueError("methods must name at least one method")
 
     def changes(self, other_instances: Sequence[str] = ()) -> list[str]:
-        """What differs from the paper's protocol, in words; `other_instances` names other ones than its."""
-        out = list(other_instances)
+        """The differences from the paper's protocol in words; `other_instances` describes other instances."""
+        words = list(other_instances)
         if self.methods is not None:
-            out.append(f"methods {listed(list(self.methods))} alone")
+            words.append(f"methods {listed(list(self.methods))} alone")
         if self.development is not None:
-            out.append(counted(self.development, "development run"))
+            words.append(counted(self.development, "development run"))
         if self.held_out is not None:
-            out.append(counted(self.held_out, "held-out run"))
+            words.append(counted(self.held_out, "held-out run"))
         if self.budget is not None:
-            out.append(f"a budget of {self.budget:,} queries")
-        return out
+            words.append(f"a budget of {self.budget:,} queries")
+        return words

@@ -1,4 +1,4 @@
-"""What the tables, the figure and the page say: means, deviations, gaps, and the paper's figures beside."""
+"""The numbers of tables, figure and page: means, deviations, gaps and the paper's figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ class Result:
     """One method on one instance, one metric, over the held-out runs."""
 
     metric: ReportedMetric
-    mean: float  # +inf where a run diverged
-    deviation: float  # of the runs, ddof 1; NaN for a single run or where one diverged
+    mean: float  # +inf if a run diverged
+    deviation: float  # of the runs, ddof 1; NaN for a single run or if one diverged
     runs: int
-    diverged: int  # runs that ended at no finite value
+    diverged: int  # runs without a finite value at their end
     best: bool = False
-    paper: published.Figure | None = None  # the paper's cell for the same instance, where there is one
+    paper: published.Figure | None = None  # the paper's cell for the same instance, if there is one
     gap: float | None = None  # mean minus the best known value, for the objective
 
     @property
     def offset(self) -> float | None:
-        """How far our mean is from the paper's, in the paper's standard deviations."""
+        """Our mean minus the paper's, in the paper's standard deviations; None if there is none."""
         if self.paper is None or not np.isfinite(self.mean):
             return None
         return (self.mean - self.paper.mean) / self.paper.deviation
@@ -40,7 +40,7 @@ class Result:
 
     @property
     def mark(self) -> Mark:
-        """Outside the paper's spread: for better or for worse?"""
+        """Whether our mean is better or worse than the paper's spread; empty if it is within."""
         if self.offset is None or self.within:
             return ""
         return "better" if (self.offset > 0) == self.metric.larger_is_better else "worse"
@@ -48,7 +48,7 @@ class Result:
 
 @dataclass(frozen=True)
 class PaperSummary:
-    """An experiment and what came out of it."""
+    """An experiment and its results."""
 
     experiment: Experiment
     methods: tuple[str, ...]
@@ -64,7 +64,7 @@ class PaperSummary:
 
     @property
     def elsewhere(self) -> published.Figures:
-        """The paper's figures of other instances, where it has any for these methods."""
+        """The paper's figures of other instances for these methods."""
         return {
             instance: metrics
             for instance, metrics in self.experiment.published_elsewhere.items()
@@ -72,16 +72,16 @@ class PaperSummary:
         }
 
     @property
-    def beside_paper(self) -> bool:
-        """Whether figures of the paper stand beside ours."""
+    def with_paper(self) -> bool:
+        """Whether the tables show figures of the paper."""
         return bool(self.elsewhere) or any(result.paper for result in self.results.values())
 
     def configurations(self, method: str) -> int:
-        """How many configurations the method could choose from."""
+        """The number of configurations that the method could choose from."""
         return next(len(grid) for grid in self.experiment.grids if grid.label == method)
 
     def row(self, instance: str, metric: ReportedMetric) -> list[Result]:
-        """All methods' results."""
+        """The results of all methods."""
         return [self.results[instance, metric.column, method] for method in self.methods]
 
     def panels(self) -> list[Panel]:
@@ -114,42 +114,25 @@ def summarise(experiment: Experiment, tuned: Tuned, best_known: Mapping[str, flo
             values = {method: runs[instance, method].columns[metric.column] for method in methods}
             gap_to = known[instance] if metric is experiment.metrics[0] else None
             figures = experiment.published.get(instance, {}).get(metric.column, {})
-            for method, result in _results(metric, values, gap_to, figures).items():
-                results[instance, metric.column, method] = result
+            sign, means = -1 if metric.larger_is_better else 1, dict[str, float]()
+            for method, sample in values.items():
+                means[method] = float(sample.mean()) if np.isfinite(sample).all() else np.inf
+            # The best mean is the best as printed, with four decimals.
+            best = min((sign * round(m, 4) for m in means.values() if np.isfinite(m)), default=None)
+            for method, sample in values.items():
+                mean, diverged = means[method], int((~np.isfinite(sample)).sum())
+                single = diverged or len(sample) == 1
+                results[instance, metric.column, method] = Result(
+                    metric,
+                    mean,
+                    np.nan if single else float(sample.std(ddof=1)),
+                    len(sample),
+                    diverged,
+                    best=sign * round(mean, 4) == best if np.isfinite(mean) else False,
+                    paper=figures.get(method),
+                    gap=None if gap_to is None else mean - gap_to,
+                )
         start = float(objective_at(problem, problem.x0))
         for method in methods:
             curves[instance, method] = average(runs[instance, method].curves, start)
     return PaperSummary(experiment, methods, results, curves, known, tuned.selected)
-
-
-def _results(
-    metric: ReportedMetric,
-    values: Mapping[str, np.ndarray],
-    gap_to: float | None,
-    figures: Mapping[str, published.Figure],
-) -> dict[str, Result]:
-    """One instance and metric: every method's result; the best is the best as printed, with four decimals."""
-    statistics = {method: _statistics(sample) for method, sample in values.items()}
-    sign = -1 if metric.larger_is_better else 1
-    finite = [sign * round(mean, 4) for mean, *_ in statistics.values() if np.isfinite(mean)]
-    best = min(finite, default=None)
-    return {
-        method: Result(
-            metric,
-            mean,
-            deviation,
-            len(values[method]),
-            diverged,
-            best=sign * round(mean, 4) == best,
-            paper=figures.get(method),
-            gap=None if gap_to is None else mean - gap_to,
-        )
-        for method, (mean, deviation, diverged) in statistics.items()
-    }
-
-
-def _statistics(values: np.ndarray) -> tuple[float, float, int]:
-    finite = np.isfinite(values)
-    if not finite.all():
-        return np.inf, np.nan, int((~finite).sum())
-    return float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else np.nan, 0

@@ -1,6 +1,6 @@
-"""The paper's tables, built once: mean ± deviation, best in bold, the paper's figure and the gap beside.
+"""The paper's tables: mean ± deviation, the best in bold, the paper's figure and the gap.
 
-Nothing here depends on when or how fast a run was made: the same results give the same bytes.
+The same results give the same bytes, whenever and however fast they were computed.
 """
 
 import csv
@@ -19,14 +19,14 @@ from driftopt.report.table import Cell, Row, Table, cells
 
 
 def result_text(result: Result) -> str:
-    """mean ± deviation, or how many runs diverged."""
+    """mean ± deviation, or the number of diverged runs."""
     if result.diverged:
         return f"diverged ({result.diverged} of {result.runs})"
     return with_spread(result.mean, result.deviation)
 
 
 def note(summary: PaperSummary) -> str:
-    """What a reader must know before the numbers: size of the run, source of the data."""
+    """The size of the run and the source of the data, for the line above the tables."""
     experiment = summary.experiment
     return (
         f"{experiment.size}. Data: {experiment.provenance.source}. Budget {experiment.budget:,} queries. "
@@ -43,55 +43,49 @@ def tables(summary: PaperSummary) -> list[Table]:
             _row(instance, summary.row(instance, summary.objective), summary.best_known[instance])
             for instance in experiment.instances
         ]
-        rows += [*_elsewhere(summary), _tried(summary)]
+        for instance, metrics in summary.elsewhere.items():
+            figures = metrics[summary.objective.column]
+            lowest = min(figure.mean for figure in figures.values())
+            each = [figures.get(method) for method in summary.methods]
+            shown = [Cell(NOTHING) if f is None else Cell(with_spread(*f), f.mean == lowest) for f in each]
+            word = experiment.instance_word.lower()
+            rows.append(Row(f"{instance} (the paper’s, another {word})", shown))
+        rows.append(_tried(summary))
         about = experiment.table_note if summary.elsewhere else ""
         return [Table(experiment.table, [experiment.instance_word, *heads], rows, about)]
-    out: list[Table] = []
+    each_instance: list[Table] = []
     for instance in experiment.instances:
         rows = [
             _row(metric.title, summary.row(instance, metric), summary.best_known[instance])
             for metric in experiment.metrics
         ]
         caption = f"{experiment.instance_word} {instance}"
-        out.append(Table(caption, ["Metric", *heads], [*rows, _tried(summary)]))
-    return out
+        each_instance.append(Table(caption, ["Metric", *heads], [*rows, _tried(summary)]))
+    return each_instance
 
 
 def _row(label: str, results: Sequence[Result], known: float) -> Row:
-    """One metric; under it the paper's figures, the distance to them, and the gap, where there are any."""
+    """A row for one metric, and under it the paper's figures, the distance to them and the gap."""
     under: list[Row] = []
     if any(result.paper for result in results):
         figures = [NOTHING if r.paper is None else with_spread(*r.paper) for r in results]
         under.append(Row("in the paper", cells(figures)))
-        under.append(Row("our distance to it", [_distance(result) for result in results]))
+        distances: list[Cell] = []  # in the paper's standard deviations
+        for result in results:
+            if result.offset is None:
+                distances.append(Cell(NOTHING))
+                continue
+            words = f"{fixed(result.offset, 2, sign=True)} sd"
+            distances.append(Cell(f"{words}, {result.mark}" if result.mark else words, mark=result.mark))
+        under.append(Row("our distance to it", distances))
     if all(result.gap is not None for result in results):
         gaps = [fixed(result.gap, sign=True) for result in results]
         under.append(Row(f"gap to best known {fixed(known)}", cells(gaps)))
     return Row(label, [Cell(result_text(result), result.best) for result in results], under)
 
 
-def _distance(result: Result) -> Cell:
-    """In the paper's standard deviations; where that is more than one, for better or for worse."""
-    if result.offset is None:
-        return Cell(NOTHING)
-    words = f"{fixed(result.offset, 2, sign=True)} sd"
-    return Cell(f"{words}, {result.mark}" if result.mark else words, mark=result.mark)
-
-
-def _elsewhere(summary: PaperSummary) -> list[Row]:
-    """The paper's figures of other instances, to set beside."""
-    rows: list[Row] = []
-    word, column = summary.experiment.instance_word.lower(), summary.objective.column
-    for instance, metrics in summary.elsewhere.items():
-        figures = metrics[column]
-        lowest = min(figure.mean for figure in figures.values())
-        found = [figures.get(method) for method in summary.methods]
-        shown = [Cell(NOTHING) if f is None else Cell(with_spread(*f), f.mean == lowest) for f in found]
-        rows.append(Row(f"{instance} (the paper’s, another {word})", shown))
-    return rows
-
-
 def _tried(summary: PaperSummary) -> Row:
+    """The number of configurations of each method."""
     counts = [str(summary.configurations(method)) for method in summary.methods]
     return Row("configurations tried", cells(counts))
 
@@ -132,7 +126,7 @@ def selections(summaries: Sequence[PaperSummary]) -> Table:
 
 
 def selections_csv(summaries: Sequence[PaperSummary]) -> str:
-    """The same with all digits, for other programs."""
+    """The selected configurations with all digits, as CSV."""
     rows = [(s.experiment.name, choice) for s in summaries for choice in s.selected]
     names = list(dict.fromkeys(name for _, choice in rows for name in choice.parameters))
     buffer = io.StringIO()

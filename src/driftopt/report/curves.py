@@ -1,4 +1,4 @@
-"""Curves of an objective over queries: means and bands of many runs, and the panel they are drawn in."""
+"""Curves of an objective over queries: means and bands of many runs, and the panel for them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ Recorded = tuple[np.ndarray, np.ndarray]  # one run: queries, objective
 
 @dataclass(frozen=True)
 class Curve:
-    """Mean and mean ± one standard deviation of the runs at each count of queries; NaN where any diverged."""
+    """Mean and mean ± one standard deviation of the runs at each count of queries; NaN if any diverged."""
 
     queries: np.ndarray
     mean: np.ndarray
@@ -20,7 +20,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """One instance: each method's curve, the best known value where there is one, and the range to show."""
+    """One instance: each method's curve, the best known value or None, and the range to show."""
 
     title: str
     curves: Mapping[str, Curve]
@@ -29,7 +29,7 @@ class Panel:
 
 
 def average(runs: Sequence[Recorded | None], start: float | None = None) -> Curve:
-    """The mean curve of runs evaluated at the same counts, from the value at 0 queries where it is given."""
+    """The mean curve of runs evaluated at the same counts; `start` is the value at 0 queries."""
     recorded = [run for run in runs if run is not None]
     queries, values = recorded[0][0], np.stack([curve for _, curve in recorded]).astype(float)
     if start is not None:
@@ -49,16 +49,16 @@ def limits(
 ) -> tuple[float, float]:
     """The range to show: from below the best known value to a little above the common start.
 
-    What blows up leaves the panel. Without a start the highest band sets the top, without a best known value
-    the lowest mean the bottom.
+    Curves that blow up leave the panel. Without a start the highest band sets the top; without a best known
+    value the lowest mean sets the bottom.
     """
     means = _finite([curve.mean for curve in curves.values()])
     tops = _finite([curve.high for curve in curves.values()] if start is None else [np.array([start])])
     known = [] if best is None else [float(best)]
     low: float = min([*means, *known], default=0.0)
     high = max(tops, default=low + 1)
-    room = high - low if high > low else 1.0
-    return low - 0.1 * room, low + 1.12 * room
+    height = high - low if high > low else 1.0
+    return low - 0.1 * height, low + 1.12 * height
 
 
 def _finite(arrays: Sequence[np.ndarray]) -> list[float]:

@@ -1,7 +1,7 @@
-"""Foreign text made harmless where it is shown: a name must not become markup, maths, a formula or an escape.
+"""Escaping of user text: a name must not become markup, maths, a formula or a terminal escape.
 
-A name may hold anything that its door lets in; what is special depends on where it is shown. HTML is escaped
-by `html.escape` and by the page's template.
+Which characters are special depends on where the text is shown. `html.escape` and the page's template escape
+HTML.
 """
 
 import re
@@ -43,12 +43,14 @@ def one_line(text: str) -> str:
     >>> one_line("tea\\x1b[31m\\ncup")
     'tea�[31m cup'
     """
-    spaced = " ".join(text.split())
-    return "".join("�" if _invisible(sign) else sign for sign in spaced)
+    return "".join(
+        "�" if unicodedata.category(sign) in ("Cc", "Cs") or sign in _TURNS_WRITING else sign
+        for sign in " ".join(text.split())
+    )
 
 
 def markdown(text: str) -> str:
-    """Text for a cell or a paragraph of Markdown, every sign standing for itself.
+    """Text for a cell or a paragraph of Markdown, with every special sign escaped.
 
     >>> print(markdown("a|b *c*"))
     a\\|b \\*c\\*
@@ -66,7 +68,7 @@ def latex(text: str) -> str:
 
 
 def plot(text: str) -> str:
-    """Text for matplotlib, which reads what stands between two dollar signs as maths.
+    """Text for matplotlib, which reads text between two dollar signs as maths.
 
     >>> print(plot("$x$"))
     \\$x\\$
@@ -75,15 +77,10 @@ def plot(text: str) -> str:
 
 
 def spreadsheet(text: str) -> str:
-    """Text for a CSV cell, which a spreadsheet would compute if it began like a formula.
+    """Text for a CSV cell, which a spreadsheet does not take for a formula.
 
     >>> spreadsheet("=1+1"), spreadsheet("zo-co")
     ("'=1+1", 'zo-co')
     """
     shown = text.replace("\x00", "�")
     return f"'{shown}" if shown.lstrip(" ").startswith(_FORMULA) else shown
-
-
-def _invisible(sign: str) -> bool:
-    """Control characters, lone surrogates, and marks that turn the direction of writing."""
-    return unicodedata.category(sign) in ("Cc", "Cs") or sign in _TURNS_WRITING

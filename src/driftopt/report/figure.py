@@ -4,13 +4,13 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from driftopt.report.curves import Curve, Panel
+from driftopt.report.curves import Panel
 from driftopt.report.escaping import plot as plain
 from driftopt.report.numbers import fixed
 from driftopt.report.styles import Style
 
-BAND = 0.13  # how much of a band's colour is seen
-# What would put the date or the version of a library into a file: the same results give the same bytes.
+BAND = 0.13  # the opacity of a band
+# Metadata without date and library version, so that the same results give the same bytes.
 METADATA: Mapping[str, dict[str, Any]] = {"png": {"Software": None}, "pdf": {"CreationDate": None}}
 
 
@@ -24,9 +24,12 @@ def draw(
     remark: str = "",
     front: Sequence[str] = (),
 ) -> dict[str, bytes]:
-    """The picture as {"png": …, "pdf": …}; methods in `front` have thicker lines, before the others."""
+    """The picture as {"png": …, "pdf": …}; methods in `front` have thicker lines, in front of the others."""
     from matplotlib import rc_context
-    from matplotlib.figure import Figure  # and not pyplot: that is one for all threads, and the user's own
+    from matplotlib.figure import Figure  # not pyplot, whose state belongs to the user
+    from matplotlib.ticker import FuncFormatter
+
+    thousands = FuncFormatter(lambda v, _: f"{v / 1000:g}k" if abs(v) >= 1000 else f"{v:g}")
 
     columns = 2 if len(panels) > 1 else 1
     lines = -(-len(panels) // columns)
@@ -37,8 +40,39 @@ def draw(
             axis.set_visible(False)
         for axis, panel in zip(axes.ravel(), panels, strict=False):
             for method, curve in panel.curves.items():
-                _curve(axis, curve, styles[method], plain(titles[method]), method in front)
-            _frame(axis, panel, budget)
+                style = styles[method]
+                axis.plot(
+                    curve.queries,
+                    curve.mean,
+                    label=plain(titles[method]),
+                    color=style.colour,
+                    linestyle=(0, style.dashes) if style.dash else "-",
+                    linewidth=1.9 if method in front else 1.3,
+                    zorder=3 if method in front else 2,
+                    marker=style.marker,
+                    markersize=3.5,
+                    markevery=max(1, len(curve.queries) // 6),
+                )
+                axis.fill_between(
+                    curve.queries, curve.low, curve.high, color=style.colour, alpha=BAND, linewidth=0
+                )
+            if panel.best is not None:
+                axis.axhline(panel.best, color="black", linewidth=0.8, linestyle=(0, (4, 3)))
+                axis.annotate(
+                    f"best known {fixed(panel.best, 3)}",
+                    (1, panel.best),
+                    xycoords=("axes fraction", "data"),
+                    xytext=(-2, -3),
+                    textcoords="offset points",
+                    ha="right",
+                    va="top",
+                    fontsize=7.5,
+                )
+            axis.set_title(plain(panel.title), fontsize=10, loc="left")
+            axis.set_xlim(0, budget)
+            axis.set_ylim(*panel.limits)
+            axis.xaxis.set_major_formatter(thousands)
+            axis.grid(alpha=0.25, linewidth=0.6)
         figure.supxlabel("oracle queries", fontsize=10)
         figure.supylabel(plain(quantity), fontsize=10)
         handles, labels = axes[0, 0].get_legend_handles_labels()
@@ -50,53 +84,5 @@ def draw(
             buffer = io.BytesIO()
             figure.savefig(buffer, format=kind, dpi=160, metadata=metadata)
             written[kind] = buffer.getvalue()
-            figure.set_layout_engine("none")  # everything has its place now
+            figure.set_layout_engine("none")  # keeps the layout for the next format
     return written
-
-
-def _curve(axis: Any, curve: Curve, style: Style, label: str, front: bool) -> None:
-    axis.plot(
-        curve.queries,
-        curve.mean,
-        label=label,
-        color=style.colour,
-        linestyle=(0, style.dashes) if style.dash else "-",
-        linewidth=1.9 if front else 1.3,
-        zorder=3 if front else 2,
-        marker=style.marker,
-        markersize=3.5,
-        markevery=max(1, len(curve.queries) // 6),
-    )
-    axis.fill_between(curve.queries, curve.low, curve.high, color=style.colour, alpha=BAND, linewidth=0)
-
-
-def _frame(axis: Any, panel: Panel, budget: int) -> None:
-    """The best known value, the title, the axes."""
-    from matplotlib.ticker import FuncFormatter
-
-    if panel.best is not None:
-        axis.axhline(panel.best, color="black", linewidth=0.8, linestyle=(0, (4, 3)))
-        axis.annotate(
-            f"best known {fixed(panel.best, 3)}",
-            (1, panel.best),
-            xycoords=("axes fraction", "data"),
-            xytext=(-2, -3),
-            textcoords="offset points",
-            ha="right",
-            va="top",
-            fontsize=7.5,
-        )
-    axis.set_title(plain(panel.title), fontsize=10, loc="left")
-    axis.set_xlim(0, budget)
-    axis.set_ylim(*panel.limits)
-    axis.xaxis.set_major_formatter(FuncFormatter(_thousands))
-    axis.grid(alpha=0.25, linewidth=0.6)
-
-
-def _thousands(value: float, _: Any) -> str:
-    """10000 as 10k.
-
-    >>> _thousands(10_000, None), _thousands(250, None)
-    ('10k', '250')
-    """
-    return f"{value / 1000:g}k" if abs(value) >= 1000 else f"{value:g}"

@@ -1,4 +1,4 @@
-"""One table, four ways: Markdown, LaTeX, HTML and plain text say the same."""
+"""One table in four formats: Markdown, LaTeX, HTML and plain text."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from html import escape
 
 from driftopt.report import escaping
 from driftopt.report.numbers import MINUS
-from driftopt.report.table import Cell, Row, Table
+from driftopt.report.table import Row, Table
 
 _NUMBER = re.compile(rf"[+{MINUS}]?[\d.,]+( ± [\d.,]+)?")
 
@@ -35,19 +35,17 @@ def latex(table: Table) -> str:
         " & ".join(map(escaping.latex, table.heads)) + r" \\",
         r"\midrule",
     ]
-    lines += [
-        " & ".join([escaping.latex(row.label), *map(_latex_cell, row.cells)]) + r" \\"
-        for row in _lines(table)
-    ]
+    for row in _lines(table):
+        texts = [escaping.latex(row.label)]
+        for cell in row.cells:
+            if _NUMBER.fullmatch(cell.text):
+                inside = cell.text.replace("±", r"\pm").replace(MINUS, "-")
+                texts.append(rf"$\mathbf{{{inside}}}$" if cell.best else f"${inside}$")
+            else:
+                shown = escaping.latex(cell.text)
+                texts.append(rf"\textbf{{{shown}}}" if cell.best else shown)
+        lines.append(" & ".join(texts) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
-
-
-def _latex_cell(cell: Cell) -> str:
-    if _NUMBER.fullmatch(cell.text):
-        inside = cell.text.replace("±", r"\pm").replace(MINUS, "-")
-        return rf"$\mathbf{{{inside}}}$" if cell.best else f"${inside}$"
-    shown = escaping.latex(cell.text)
-    return rf"\textbf{{{shown}}}" if cell.best else shown
 
 
 def latex_float(tables: Sequence[Table], *, caption: str, label: str) -> str:
@@ -67,12 +65,24 @@ def latex_float(tables: Sequence[Table], *, caption: str, label: str) -> str:
 
 
 def html(table: Table) -> str:
-    """A table element; rows that belong to another stand as smaller lines in its cells."""
+    """A table element; rows under another one are smaller lines in its cells."""
     heads = "".join(
         f'<th scope="col"{_attribute("words" * (k in table.words))}>{_safe(head)}</th>'
         for k, head in enumerate(table.heads)
     )
-    body = "\n".join(_html_row(row, table.words) for row in table.rows)
+    rows: list[str] = []
+    for row in table.rows:
+        under = row.lines()[1:]
+        labels = "".join(f"<small>{_safe(line.label)}</small>" for line in under)
+        parts = [f'<tr><th scope="row">{_safe(row.label)}{labels}</th>']
+        for k, cell in enumerate(row.cells):
+            below = [line.cells[k] for line in under]
+            small = "".join(f"<small{_attribute(one.mark)}>{_safe(one.text)}</small>" for one in below)
+            kinds = ["best" * cell.best, cell.mark, "words" * (k + 1 in table.words)]
+            kind = _attribute(" ".join(filter(None, kinds)))
+            parts.append(f'<td{kind}><span class="value">{_safe(cell.text)}</span>{small}</td>')
+        rows.append("".join([*parts, "</tr>"]))
+    body = "\n".join(rows)
     return (
         f"<table>\n<caption>{_safe(table.caption)}</caption>\n<thead><tr>{heads}</tr></thead>\n"
         f"<tbody>\n{body}\n</tbody>\n</table>\n"
@@ -80,20 +90,8 @@ def html(table: Table) -> str:
 
 
 def notebook(table: Table) -> str:
-    """A table element with its note below, as a notebook shows it; a page places notes itself."""
+    """A table element with its note below, for a notebook; a page places notes itself."""
     return html(table) + (f'<p class="note">{_safe(table.note)}</p>\n' if table.note else "")
-
-
-def _html_row(row: Row, words: Sequence[int]) -> str:
-    labels = "".join(f"<small>{_safe(line.label)}</small>" for line in row.lines()[1:])
-    out = [f'<tr><th scope="row">{_safe(row.label)}{labels}</th>']
-    for k, cell in enumerate(row.cells):
-        below = [line.cells[k] for line in row.lines()[1:]]
-        small = "".join(f"<small{_attribute(other.mark)}>{_safe(other.text)}</small>" for other in below)
-        kinds = ["best" * cell.best, cell.mark, "words" * (k + 1 in words)]
-        kind = _attribute(" ".join(filter(None, kinds)))
-        out.append(f'<td{kind}><span class="value">{_safe(cell.text)}</span>{small}</td>')
-    return "".join([*out, "</tr>"])
 
 
 def _attribute(kind: str) -> str:

@@ -10,7 +10,7 @@ from driftopt.report.escaping import spreadsheet
 
 
 def csv_of(frame: Any) -> str:
-    """A polars DataFrame as CSV in which no text can be taken for a formula."""
+    """A polars DataFrame as CSV in which a spreadsheet takes no text for a formula."""
     import polars
 
     safe = polars.col(polars.String).map_elements(spreadsheet, return_dtype=polars.String)
@@ -18,9 +18,9 @@ def csv_of(frame: Any) -> str:
 
 
 def polars_frame(columns: Mapping[str, Any], what: str) -> Any:
-    """Columns as a polars DataFrame; `what` is named where polars is not installed.
+    """Columns as a polars DataFrame; without polars, the error names `what`.
 
-    A column may hold None, and numbers beside words: then all of it is words.
+    A column may hold None. A column with numbers and words becomes words.
     """
     polars = package("polars", "report", what)
     plain = {

@@ -1,4 +1,4 @@
-"""Numbers as people read them: a real minus sign, few digits, words for what is not finite."""
+"""Numbers for people: a real minus sign, few digits, signs for infinity and NaN."""
 
 import math
 
@@ -7,7 +7,7 @@ NOTHING = "–"
 
 
 def fixed(value: float | None, decimals: int = 4, *, sign: bool = False) -> str:
-    """A number with so many decimals; with `sign`, a plus too.
+    """A number with this many decimals; with `sign`, also a plus.
 
     >>> fixed(-0.5), fixed(0.25, 1, sign=True), fixed(None), fixed(float("inf"))
     ('−0.5000', '+0.2', '–', '∞')
@@ -19,7 +19,7 @@ def fixed(value: float | None, decimals: int = 4, *, sign: bool = False) -> str:
 
 
 def significant(value: float | None, digits: int = 5) -> str:
-    """A number with so many significant digits.
+    """A number with this many significant digits.
 
     >>> significant(-31.415926), significant(1e-7), significant(float("nan"))
     ('−31.416', '1e−07', '–')
@@ -48,7 +48,7 @@ def chance(p: float) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun, in the plural where it should be; small numbers in words.
+    """A number with its noun in singular or plural; small numbers in words.
 
     >>> counted(1, "method"), counted(7, "method"), counted(20, "run")
     ('one method', 'seven methods', '20 runs')

@@ -3,7 +3,7 @@
 `reproduce`, `compare` and studies fill this page. Curves are drawn in the browser by 250 lines of our own
 (templates/charts.js) from numbers inside the page. Charting libraries that ship in wheels were measured with
 the curves of one experiment: a page of 190 kB becomes 0.9 MB (Vega), 1.4 MB (Bokeh) or 4.9 MB (plotly), and
-each would still need lines of ours to hide a method in all panels at once, to show gaps to the best known
+each would still need code of ours to hide a method in all panels together, to show gaps to the best known
 value, and to follow the reader's dark mode.
 """
 
@@ -23,18 +23,18 @@ from driftopt.report.table import Table
 
 TEMPLATES = Path(__file__).parent / "templates"
 
-# What the runs say of a claim: "said" is a plain statement, neither confirmed nor refuted.
-Verdict = Literal["yes", "no", "not told apart", "said"]
+# The result of checking a claim; "said" marks a plain statement that is not checked.
+Verdict = Literal["yes", "no", "undecided", "said"]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim, what the runs say of it, and the numbers."""
+    """A claim, its verdict, and the numbers behind it."""
 
     claim: str
     verdict: Verdict
     detail: str
-    group: str = ""  # the heading it stands under, where there are several
+    group: str = ""  # the heading above it, if there are several
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Badge:
 
 @dataclass(frozen=True)
 class Strip:
-    """Offsets of one metric from the paper's: a row of dots (name, offset) for each method."""
+    """Offsets of one metric from the paper's figures: a row of dots (name, offset) for each method."""
 
     title: str
     rows: Sequence[tuple[str, Style, Sequence[tuple[str, float]]]]
@@ -55,7 +55,7 @@ class Strip:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture inside the page: data URLs for light pages and for dark ones, and what it shows in words."""
+    """A picture inside the page: data URLs for light and dark pages, and a description."""
 
     data: str
     dark: str
@@ -64,7 +64,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """One experiment: what it is, its curves, its tables, and where it differs from the paper."""
+    """One experiment: its description, curves, tables, and differences from the paper."""
 
     name: str
     title: str
@@ -87,7 +87,7 @@ class Page:
     badges: Sequence[Badge]
     findings: Sequence[Finding]
     sections: Sequence[Section]
-    methods: Mapping[str, tuple[str, Style]]  # method → its title and how its curves look
+    methods: Mapping[str, tuple[str, Style]]  # method → its title and the style of its curves
     facts: Sequence[tuple[str, str]]
     facts_title: str = "What was run"
     notes: Sequence[str] = ()
@@ -106,7 +106,7 @@ def render(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    charts = {section.name: _chart(section, page.methods) for section in page.sections if section.panels}
+    charts = {section.name: chart_data(section, page.methods) for section in page.sections if section.panels}
     # "<" is written as an escape so that no text can end the script element.
     data = json.dumps(charts, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return environment.get_template("page.html.jinja").render(
@@ -123,16 +123,17 @@ STRIP_RANGE = 3.0
 
 
 def strip_x(offset: float) -> float:
-    """Where an offset stands in a strip, in per cent; beyond ±3 at the edge.
+    """The position of an offset in a strip, in per cent; beyond ±3 at the edge.
 
     >>> strip_x(0), strip_x(-9), strip_x(1.5)
     (50.0, 2.0, 74.0)
     """
-    held = max(-STRIP_RANGE, min(STRIP_RANGE, offset))
-    return round(50 + 48 * held / STRIP_RANGE, 1)
+    clipped = max(-STRIP_RANGE, min(STRIP_RANGE, offset))
+    return round(50 + 48 * clipped / STRIP_RANGE, 1)
 
 
-def _chart(section: Section, methods: Mapping[str, tuple[str, Style]]) -> dict[str, Any]:
+def chart_data(section: Section, methods: Mapping[str, tuple[str, Style]]) -> dict[str, Any]:
+    """A section's curves as data for the page's script."""
     drawn = {method for panel in section.panels for method in panel.curves}
     return {
         "quantity": section.quantity,

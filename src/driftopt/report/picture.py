@@ -1,4 +1,4 @@
-"""The one way to write a picture: drawn in memory, then all of it or nothing."""
+"""Writing a picture: it is drawn in memory, then written completely or not at all."""
 
 import io
 from pathlib import Path
@@ -9,17 +9,17 @@ from driftopt.runtime.files import write_whole
 
 
 def write_picture(figure: Any, path: Any, *, name: str = "path", dpi: int = 150) -> Path:
-    """Write a matplotlib Figure; the suffix says in which format.
+    """Write a matplotlib Figure and return its path; the suffix sets the format.
 
     Args:
         figure: the Figure.
-        path: where the file shall be.
-        name: what an error calls the path.
-        dpi: points an inch, for formats made of points.
+        path: the file.
+        name: the name of the path in errors.
+        dpi: pixels an inch.
 
     Raises:
-        ValueError: the path is none, or its suffix names no format of matplotlib's.
-        WriteError: the file cannot be written; an older one is untouched.
+        ValueError: the path is not valid, or matplotlib has no format with its suffix.
+        WriteError: the file cannot be written; an older one is unchanged.
     """
     target, file = checks.path(name, path), io.BytesIO()
     kind, known = target.suffix[1:], figure.canvas.get_supported_filetypes()

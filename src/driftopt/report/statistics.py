@@ -9,7 +9,7 @@ import numpy as np
 from driftopt import averages
 
 RESAMPLES = 10_000
-FEW = 8  # values; of fewer the bootstrap covers less than it says
+FEW = 8  # values; with fewer the bootstrap covers less than it states
 
 
 class Interval(NamedTuple):
@@ -44,7 +44,7 @@ class Sample(NamedTuple):
 
 
 def welch_of_averages(ones: Sequence[Sample], others: Sequence[Sample]) -> float:
-    """p of Welch's two-sided test of equal averages of independent samples' means; NaN where there is none.
+    """p of Welch's two-sided test of equal averages of independent samples' means; NaN if it is not defined.
 
     With one sample on each side it is Welch's test. The averages' variance is Σ s²/n over k², and its degrees
     of freedom are Satterthwaite's.
@@ -83,8 +83,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def mean_interval(values: np.ndarray, *, confidence: float = 0.95, seed: int = 0) -> Interval:
     """An interval for the mean: the bootstrap's, or Student's where there are fewer than 8 values.
 
-    No mean of resampled values leaves the range of the values, which is too short where they are few: between
-    two normal values the true mean lies half of the time. NaN for a single value, or one that is not finite.
+    Means of resampled values stay within the range of the values, which is too short for few: the true mean
+    lies between two normal values only half of the time. NaN for a single value, or one that is not finite.
 
     >>> [round(side, 2) for side in mean_interval(np.array([1.0, 2.0, 3.0]))]
     [-0.48, 4.48]
@@ -98,7 +98,7 @@ def mean_interval(values: np.ndarray, *, confidence: float = 0.95, seed: int = 0
 def difference_interval(
     one: np.ndarray, other: np.ndarray, *, confidence: float = 0.95, seed: int = 0
 ) -> Interval:
-    """An interval for mean(one) − mean(other): the bootstrap's, or Welch's where one has fewer than 8 values.
+    """An interval for mean(one) − mean(other): the bootstrap's, or Welch's for fewer than 8 values.
 
     Welch's is Student's with the standard error √(s₁²/n₁ + s₂²/n₂) and Satterthwaite's degrees of freedom.
     """
@@ -136,22 +136,25 @@ def bootstrap_difference(
 
 
 def _laws() -> Any:
-    """scipy.stats, loaded where a law is asked for: it takes as long as JAX."""
+    """scipy.stats, loaded when it is needed: loading takes as long as loading JAX."""
     from scipy import stats
 
     return stats
 
 
 def _student(mean: float, error: float, freedom: float, confidence: float) -> Interval:
+    """Student's interval."""
     reach = float(_laws().t.ppf((1 + confidence) / 2, freedom)) * error
     return Interval(mean - reach, mean + reach)
 
 
 def _means(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The means of resampled values."""
     return values[rng.integers(len(values), size=(RESAMPLES, len(values)))].mean(axis=1)
 
 
 def _percentiles(draws: np.ndarray, count: int, confidence: float) -> Interval:
+    """The expanded percentile interval."""
     quantile = _laws().t.ppf((1 + confidence) / 2, count - 1)
     tail = float(_laws().norm.cdf(-np.sqrt(count / (count - 1)) * quantile))
     low, high = np.quantile(draws, [tail, 1 - tail])

@@ -1,7 +1,7 @@
-"""How each method's curve looks: a colour, a dash and a marker, so that 24 curves can be told apart.
+"""The style of each method's curve: a colour, a dash and a marker, which distinguish 24 curves.
 
-Eight colours, after Okabe and Ito's and a little darker where theirs fade on white, which readers with any
-colour vision can tell apart; the next eight methods have the same colours dashed, the next eight dotted.
+The eight colours are Okabe and Ito's, a little darker where theirs fade on white; readers with any colour
+vision can distinguish them. The next eight methods have the same colours dashed, the next eight dotted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ STYLES = tuple(
 
 
 def assign(methods: Sequence[str], fixed: Mapping[str, Style] | None = None) -> dict[str, Style]:
-    """A style for each method: its fixed one, or the next that nobody has; no two share one up to 24.
+    """A style for each method: its fixed one, or the next free one; up to 24 methods have different styles.
 
     >>> styles = assign(["mine", "zo-og"], {"zo-og": STYLES[0]})
     >>> styles["zo-og"] == STYLES[0], styles["mine"] == STYLES[1]

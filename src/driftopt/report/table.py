@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-# How a cell is marked beside its text: further from the paper than its own spread, for better or for worse.
+# A mark of cells that are better or worse than the paper's figure by more than its spread.
 Mark = Literal["", "better", "worse"]
 
 
