@@ -45,14 +45,14 @@ def test_options_beside_json_on_standard_input_are_not_lost(tmp_path, prices, sh
     more = ["--direction", "maximize", "--bounds", "0:3", "--budget", 50, "--lease-days", 1]
     code, out, err = shell("create", tmp_path / "a.db", "a", "--json", *more, stdin=options)
     assert (code, out) == (2, "")
-    lost = "--budget, --bounds, --direction, --lease-days: not read beside"
+    lost = "--budget, --bounds, --direction, --lease-days: not read with JSON"
     assert json.loads(err)["error"].startswith(lost)
     assert not (tmp_path / "a.db").exists()
     shell("ask", prices, "weekly")
     more = ["--x-deployed", "1,2", "--sem", 0.1, "--who", "ana", "--covariate", "rain=1"]
     code, out, err = shell("tell", prices, "weekly", "--json", *more, stdin={"id": 1, "value": 2})
     assert (code, out) == (2, "")
-    assert json.loads(err)["error"].startswith("--sem, --x-deployed, --covariate, --who: not read beside")
+    assert json.loads(err)["error"].startswith("--sem, --x-deployed, --covariate, --who: not read with JSON")
     assert Study.open(prices, "weekly").trial(1).state == "pending"
 
 

@@ -30,7 +30,7 @@ def test_answers_that_turn_out_doubtful_are_named_wherever_the_study_is(begun, s
     code, out, err = shell("tell", place, name, asked["id"], 1.02)
     assert (code, out) == (6, f"trial {asked['id']}: complete\n")
     first, *commands = err.splitlines()
-    assert first.startswith(f"driftopt: trial {third}: far from all other answers, so it is held")
+    assert first.startswith(f"driftopt: trial {third}: far from all other results, so it is held")
     assert begun.trial(third).state == "held"
     typed = [shlex.split(line) for line in commands]
     assert typed[1] == ["driftopt", "study", "correct", place, name, str(third), "VALUE"]

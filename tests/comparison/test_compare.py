@@ -71,7 +71,7 @@ def test_a_tie_is_judged_after_holms_correction():
     }
 
 
-def test_the_table_marks_the_best_and_who_cannot_be_told_apart(comparison, tmp_path):
+def test_the_table_marks_the_best_and_who_is_tied(comparison, tmp_path):
     text = str(comparison)
     assert f"**{comparison.score('zo-sph').mean:.5g}**" in text
     twins = compare(
@@ -153,9 +153,7 @@ def test_mistakes_are_sentences():
         compare(3, METHODS, budget=10)
     with pytest.raises(ValueError, match="bounds are for Python functions"):
         compare(kink(2), METHODS, budget=10, bounds=[(0, 1)] * 2)
-    with pytest.raises(
-        ValueError, match=r"a name stands with its parameters, .*\{'auto': \{\"radius\": 0.5\}\}"
-    ):
+    with pytest.raises(ValueError, match=r"give each name its parameters, .*\{'auto': \{\"radius\": 0.5\}\}"):
         compare(kink(2), ["auto", "zo-sph"], budget=10)
     with pytest.raises(ValueError, match="at least one method"):
         compare(kink(2), {}, budget=10)

@@ -43,7 +43,7 @@ def test_a_toml_file_names_problems_and_methods_of_its_folder(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("budget = ", "no valid TOML"),
+        ("budget = ", "not valid TOML"),
         ("budget = 3", "problem and methods must be given"),
         ('budget = 3\nproblem = "kink"\nspeed = 1\nmethods = {}', "unknown speed"),
         ('budget = 3\nproblem = "kinky"\nmethods = {}', "unknown problem 'kinky'; it is one of strategic"),
@@ -52,8 +52,8 @@ def test_a_toml_file_names_problems_and_methods_of_its_folder(tmp_path):
             "there is no no_such_module.py in .*--allow-module",
         ),
         ('budget = 3\nproblem = "os:system"\nmethods = {}', "--allow-module os"),
-        ('budget = 3\nproblem = "a b:c"\nmethods = {}', "is no 'module:attribute'"),
-        ('budget = 3\nproblem = "shop:"\nmethods = {}', "is no 'module:attribute'"),
+        ('budget = 3\nproblem = "a b:c"\nmethods = {}', "is not a 'module:attribute'"),
+        ('budget = 3\nproblem = "shop:"\nmethods = {}', "is not a 'module:attribute'"),
         ('budget = 3\nproblem = "kink"\nproblem_options = {size=3}\nmethods = {}', "do not fit kink"),
         ('budget = 3\nproblem = "kink"\nmethods = 3', "methods"),
         ('budget = 3\nproblem = "kink"\nversion = [1]\nmethods = {}', "version"),
@@ -99,7 +99,7 @@ def test_what_a_module_only_passes_on_is_refused(tmp_path, beside, line):
     name = beside(f"{line}\n")
     text = f'budget = 40\nproblem = "{name}:system"\nproblem_options = {{ command = "touch gone" }}\n'
     for start in ("", "x0 = [1.0]\n"):
-        with pytest.raises(ValueError, match="is defined in posix, not in a module beside the file"):
+        with pytest.raises(ValueError, match="is defined in posix, not in a module of the file's folder"):
             config.read(write(tmp_path, text + start + "[methods.auto]\nradius = 1.0\n"))
     with pytest.raises(ValueError, match="is defined in posix"):
         config.read(

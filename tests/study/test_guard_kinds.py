@@ -111,6 +111,6 @@ def test_the_shell_ends_with_6_for_a_held_control_too(tmp_path, capsys, turn, he
         except SystemExit as end:
             codes.append(end.code)
             (wrong,) = study.trials(kind="control", state="held")
-            assert f"trial {wrong.id}: far from all other answers" in capsys.readouterr().err
+            assert f"trial {wrong.id}: far from all other results" in capsys.readouterr().err
     assert [i for i, code in enumerate(codes) if code == 6] == [held_at]
     assert set(codes) == {0, 6}

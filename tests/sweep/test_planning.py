@@ -1,6 +1,7 @@
 """A sweep's plan counts what the sweep then spends."""
 
 import io
+from contextlib import suppress
 
 import pytest
 
@@ -52,6 +53,31 @@ def test_a_comparison_is_planned_whole(monkeypatch):
     outside = comparison.plan(kink(2), {"scipy": {"radius": 0.5}}, budget=100, held_out=4)
     assert outside.seconds is None
     assert "unknown time" in str(outside)
+
+
+def test_the_command_says_what_it_will_take_and_starts_nothing(tmp_path, monkeypatch, capsys):
+    """Without a terminal it stops there; at one, only a yes starts it."""
+    from driftopt.cli import compare as command
+
+    monkeypatch.setattr(planning, "time_pilot", lambda *_: (1e8, 2.0))
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "kink.toml"
+    file.write_text('budget = 100\nproblem = "kink"\nheld_out = 4\n[methods.zo-og]\nradius = 1\nstep = 0.1\n')
+    command.compare(file, plan=True)
+    said = capsys.readouterr().out
+    assert said.startswith("4 runs, 400 queries in 1 part: about 2 seconds here")
+    assert "Nothing was started" in said
+    assert not (tmp_path / "results").exists()
+    started = []
+    monkeypatch.setattr(comparison, "compare", lambda **_: started.append(True) or 1 / 0)
+    for answer, starts in (("", False), ("no\n", False), ("y\n", True), ("Yes \n", True)):
+        monkeypatch.setattr("sys.stdin", Terminal(answer))
+        with suppress(ZeroDivisionError):
+            command.compare(file, plan=True)
+        assert bool(started) is starts
+        started.clear()
+    with pytest.raises(ZeroDivisionError):
+        command.compare(file, plan=True, yes=True)
 
 
 class Terminal(io.StringIO):

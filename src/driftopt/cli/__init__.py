@@ -1,4 +1,4 @@
-"""The command line: argument parsing only, one file a command. What a command needs loads when it runs."""
+"""The command line: argument parsing only, one file a command. A command loads its imports when it runs."""
 
 import os
 import sys
@@ -23,16 +23,16 @@ app = App(
 
     ```text
     driftopt demo                   a first look, in 15 seconds
-    driftopt methods                what there is, and what each needs
-    driftopt problems               simulated worlds, and what is known of each
+    driftopt methods                all methods, and what each needs
+    driftopt problems               simulated problems, and what is known of each
     driftopt study create --help    prices or thresholds on a live system
-    driftopt serve DATABASE         the same over HTTP, for those who do not write Python
+    driftopt serve DATABASE         studies over HTTP, without Python
     driftopt compare FILE.toml      methods on your own problem
     ```
 
-    `driftopt COMMAND --help` says more of each.
+    `driftopt COMMAND --help` explains each command.
     """,
-    suppress_keyboard_interrupt=False,  # `main` says so, and ends at once
+    suppress_keyboard_interrupt=False,  # `main` prints a sentence and ends
 )
 # A command's docstring is its help. None of these modules loads JAX or NumPy before its command runs.
 for command in (
@@ -54,9 +54,9 @@ app.register_install_completion_command(
 
 @contextmanager
 def warnings_in_a_sentence() -> Generator[None]:
-    """Say warnings without file and line: who types a command did not write the code that they are of."""
+    """A block that prints warnings without file and line, which mean nothing to users of a command."""
     with warnings.catch_warnings():
-        warnings.simplefilter("default", UserWarning)  # said, whatever Python was told
+        warnings.simplefilter("default", UserWarning)  # shown, whatever filters Python was started with
         warnings.showwarning = _say
         yield
 
@@ -68,20 +68,20 @@ def main() -> None:
             with warnings_in_a_sentence():
                 app(sys.argv[1:], exit_on_error=False)
         finally:
-            sys.stdout.flush()  # here, where a reader that has gone can still be met
+            sys.stdout.flush()  # here, where a closed pipe is still handled
     except CycloptsError:
         sys.exit(2)  # cyclopts has printed its sentence
     except (ValueError, FileNotFoundError, PermissionError, MissingPackage) as error:
         print(f"driftopt: {error}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:
-        # Whoever read has enough (`| head`): not a mistake, but what was not printed must not be tried again.
+        # The reader has enough (`| head`). This is not a mistake, but the rest must not be printed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except KeyboardInterrupt:
         print("driftopt: interrupted", file=sys.stderr, flush=True)
         sys.stdout.flush()
-        # A tidy exit may crash in threads that JAX was just starting; everything kept is on disk.
+        # A regular exit may crash in threads that JAX is starting; everything kept is on disk.
         os._exit(130)
 
 

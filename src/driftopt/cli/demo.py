@@ -6,12 +6,12 @@ from pathlib import Path
 def demo(*, out: Path = Path("demo.png"), seed: int = 0) -> None:
     """Run the paper's methods and auto on a small problem with a known answer.
 
-    Prints a table and saves a plot of the objective against queries. Methods that have a step size choose it
-    on development runs; all are scored on other runs. It takes about 15 seconds.
+    The command prints a table and saves a plot of the objective against queries. Methods with a step size
+    choose it on development runs; all are scored on other runs. It takes about 15 seconds.
 
     Args:
-        out: where the plot goes: a file name ending in .png, .pdf or .svg.
-        seed: another seed is another instance and other runs.
+        out: the plot's file name, ending in .png, .pdf or .svg.
+        seed: another seed gives another instance and other runs.
     """
     if out.suffix not in (".png", ".pdf", ".svg"):
         raise ValueError(f"--out must end in .png, .pdf or .svg; got {out}")

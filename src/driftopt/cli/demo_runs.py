@@ -2,9 +2,9 @@
 
 The problem also has kinks, and noise that reacts to x.
 
-All methods get the problem's own length, the distance between the wells. Those that need tuning may also
-take a third or a tenth of it, and try the same steps, on development seeds; the best is then scored on other
-seeds, so that no method is judged by its luck.
+All methods get the problem's own length, the distance between the wells. Methods that need tuning also try a
+third and a tenth of it, and the same steps, on development seeds. The best configuration is then scored on
+other seeds, so that luck does not count.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ DIM, NOISE, BUDGET = 10, 0.5, 4000
 STEPS = np.geomspace(1e-4, 0.1, 7)
 SHARES = (1.0, 1 / 3, 0.1)  # of the problem's length, to choose a radius from
 DEVELOPMENT, SCORED = 8, 24  # seeds
-AT_ONCE = 2  # methods: while one computes, another compiles
+PARALLEL = 2  # methods: while one computes, another compiles
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class DemoScore:
 
 
 def length(problem: TwoWells) -> float:
-    """How far apart the best and the worst of the wells are: √d times the width."""
+    """The distance between the best and the worst well: √d times the width."""
     return float(problem.width) * np.sqrt(problem.dim)
 
 
@@ -56,14 +56,14 @@ def run(seed: int) -> Iterator[DemoScore]:
     """The methods' scores, in the order in which they finish."""
     problem = two_wells(DIM, noise=NOISE, rng=seed)
     seeds = np.random.default_rng(seed).integers(2**32, size=DEVELOPMENT + SCORED).tolist()
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(PARALLEL) as pool:
         waiting = [pool.submit(score, name, problem, length(problem), seeds) for name in METHODS]
         for finished in as_completed(waiting):
             yield finished.result()
 
 
 def score(name: str, problem: Problem, radius: float, seeds: list[int]) -> DemoScore:
-    """One method: every configuration on all seeds at once; the first seeds choose, the others score."""
+    """The result of one method: every configuration runs on all seeds; the first choose, the others score."""
     accepted = methods.entry(name).parameters
     params: dict[str, Any] = {"radius": np.array([radius])}
     if "step" in accepted:
@@ -93,7 +93,7 @@ def score(name: str, problem: Problem, radius: float, seeds: list[int]) -> DemoS
 
 
 def plot(scores: list[DemoScore], path: Path) -> None:
-    """Mean objective against queries, a band of one standard deviation for each method."""
+    """Save the mean objective against queries, with a band of one standard deviation for each method."""
     from matplotlib.figure import Figure
 
     from driftopt.report.picture import write_picture
@@ -103,7 +103,7 @@ def plot(scores: list[DemoScore], path: Path) -> None:
     axes = figure.subplots()
     looks = assign([score.name for score in scores])
     for score in scores:
-        with np.errstate(invalid="ignore"):  # a run that diverged is infinitely bad, and off the picture
+        with np.errstate(invalid="ignore"):  # a run that diverged is infinite and outside the picture
             mean, spread = score.curve.mean(axis=0), score.curve.std(axis=0)
         colour = looks[score.name].colour
         axes.plot(score.evaluated_at, mean, label=score.name, color=colour)
@@ -115,7 +115,7 @@ def plot(scores: list[DemoScore], path: Path) -> None:
 
 
 def with_progress(scores: Iterator[DemoScore]) -> list[DemoScore]:
-    """All scores; as they come, a bar on a terminal, a line each elsewhere."""
+    """All scores, with a progress bar on a terminal and a line for each elsewhere."""
     from rich.console import Console
     from rich.progress import track
 
@@ -130,7 +130,7 @@ def with_progress(scores: Iterator[DemoScore]) -> list[DemoScore]:
 
 
 def show(scores: list[DemoScore], console: Any) -> None:
-    """Print the scores as a table, and below it how they came about."""
+    """Print the scores as a table with an explanation."""
     from rich.table import Table
 
     table = Table("method", "tried", "radius", "step", "f at the end", "queries a run")

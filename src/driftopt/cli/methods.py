@@ -1,4 +1,4 @@
-"""`driftopt methods`: every method, what it sees and finds, its parameters and which package brings it."""
+"""`driftopt methods`: every method with its oracle, its goal, its parameters and its package."""
 
 import json as encoder
 from itertools import groupby
@@ -10,8 +10,8 @@ from driftopt.cli.arguments import Flag
 def methods(name: str | None = None, /, *, json: Flag = False) -> None:
     """List the methods, or describe one of them.
 
-    Methods are listed by what they see of a query and what they come to; most see noisy values alone. Below
-    each stand its parameters; `driftopt methods NAME` says what they mean, and what they are unless given.
+    The list is sorted by what methods see of a query and what they find; most see only noisy values. Below
+    each method are its parameters; `driftopt methods NAME` explains them and gives their defaults.
 
     ```text
     driftopt methods
@@ -21,7 +21,7 @@ def methods(name: str | None = None, /, *, json: Flag = False) -> None:
 
     Args:
         name: one method, with its parameters, their defaults and meanings.
-        json: print the same as JSON, nothing left out.
+        json: print everything as JSON.
     """
     from driftopt.methods import registry
 
@@ -36,6 +36,7 @@ def methods(name: str | None = None, /, *, json: Flag = False) -> None:
 
 
 def _as_data(name: str) -> dict[str, Any]:
+    """One method as JSON data."""
     from driftopt.methods.registry import entry
 
     line = entry(name)
@@ -54,7 +55,7 @@ def _as_data(name: str) -> dict[str, Any]:
 
 
 def _print_all() -> None:
-    """A section for each kind of oracle, in two columns: they fit on a narrow terminal."""
+    """Print a section for each kind of oracle, in two columns that fit on a narrow terminal."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -72,7 +73,7 @@ def _print_all() -> None:
     for (sees, finds), group in groupby(sorted(names(), key=lambda one: order.index(kind(one))), key=kind):
         console.print(f"[bold]sees {sees}; finds {_a(finds)}[/bold]")
         table = Table(box=None, show_header=False, padding=(0, 0, 0, 2))
-        table.add_column(no_wrap=True, min_width=width + 2)  # a name cut in two is none
+        table.add_column(no_wrap=True, min_width=width + 2)  # names must not break
         table.add_column()
         for name in group:
             line = entry(name)
@@ -87,6 +88,7 @@ def _a(noun: str) -> str:
 
 
 def _print_one(name: str) -> None:
+    """Print one method with its parameters."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

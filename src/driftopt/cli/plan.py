@@ -71,9 +71,9 @@ def plan(
     paper: Flag = False,
     compare: Flag = False,
 ) -> None:
-    """Say what the theorems ask for: block, step, radius and the number of queries.
+    """Print what the theorems require: block, step, radius and the number of queries.
 
-    A theorem answers: how many queries until the reported point is (δ, ε)-stationary, and with which numbers.
+    A theorem gives the queries until the reported point is (δ, ε)-stationary, and the numbers for it.
 
     ```text
     driftopt plan --dim 9 --lipschitz 1 --noise 1 --gap 1 --epsilon 0.1 --delta 1
@@ -92,11 +92,11 @@ def plan(
         smooth: L_g, where the gradient of f is L_g-Lipschitz.
         hessian: L_H, where the Hessian of f is L_H-Lipschitz.
         sgd: plan mini-batch two-point SGD instead of O2NC.
-        method: plan another method of the field instead. For those that see two values under the same ξ
-            (gfm, gfm+, zo-o2nc-same) L is that of F(·; ξ) for every ξ, and the noise plays no part.
+        method: plan another method of the field instead. For methods that see two values under the same ξ
+            (gfm, gfm+, zo-o2nc-same) L is that of F(·; ξ) for every ξ, and the noise does not matter.
         data_lipschitz: L_ξ, for zo-ogvr: F is L_ξ-Lipschitz in ξ.
         shift: α, for zo-ogvr: Ξ moves by at most α when the decision moves by 1.
-        mixing: the share of its state that a world with memory keeps from one deployment to the next.
+        mixing: with carry-over, the share of its state that the world keeps from one deployment to the next.
         bound: B, for zo-epoch: |F| ≤ B.
         paper: the theorem's own counts, with radius δ. They bound the mean of smoothed gradients; a Goldstein
             stationary point at δ takes radius δ/2, which is the default.
@@ -166,7 +166,7 @@ def _named(method: str, dim: int, given: Mapping[str, float | None]) -> Any:
 def _taken(
     given: Mapping[str, float | None], needs: tuple[str, ...], also: tuple[str, ...], who: str
 ) -> dict[str, Any]:
-    """The constants that a theorem takes; one that is missing, or has no part (but for `also`), is named."""
+    """The constants that a theorem takes; missing and unused ones are refused, except `also`."""
     for name, value in given.items():
         flag = f"--{name.replace('_', '-')}"
         if name in needs and value is None:

@@ -1,4 +1,4 @@
-"""`driftopt problems`: every problem, its dimension, what is known of it and which package brings it."""
+"""`driftopt problems`: every problem with its dimension, its known solutions and its package."""
 
 import json as encoder
 from typing import Any
@@ -9,9 +9,9 @@ from driftopt.cli.arguments import Flag
 def problems(*, json: Flag = False) -> None:
     """List the simulated problems and what is known of each.
 
-    The optimum is where the exact objective is least, the stable point where retraining on one's own data
-    rests. Either is known in closed form or by a search, or not at all. A problem's name goes into a
-    comparison's file, or into `driftopt.problems.get`.
+    The optimum minimises the exact objective; the stable point is the fixed point of retraining. Each is
+    known in closed form, by a search, or not at all. Use a problem's name in a comparison's file or in
+    `driftopt.problems.get`.
 
     ```text
     driftopt problems
@@ -19,7 +19,7 @@ def problems(*, json: Flag = False) -> None:
     ```
 
     Args:
-        json: print the same as JSON.
+        json: print the list as JSON.
     """
     from driftopt.problems.registry import names
 
@@ -30,7 +30,7 @@ def problems(*, json: Flag = False) -> None:
 
 
 def _as_data(name: str) -> dict[str, Any]:
-    """What the registry says; null where the problem's package does not say."""
+    """One problem as JSON data; null for what its package does not state."""
     from driftopt.problems.registry import entry
 
     line = entry(name)
@@ -47,7 +47,7 @@ def _as_data(name: str) -> dict[str, Any]:
 
 
 def _print_all() -> None:
-    """Two columns, with what is known below what it is: they fit on a narrow terminal."""
+    """Print two columns that fit on a narrow terminal, with the known solutions below each summary."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -56,7 +56,7 @@ def _print_all() -> None:
     from driftopt.problems.registry import names
 
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)  # a name cut in two is none
+    table.add_column(no_wrap=True)  # names must not break
     table.add_column()
     for name in names():
         facts = _as_data(name)
@@ -66,7 +66,8 @@ def _print_all() -> None:
 
 
 def _words(facts: dict[str, Any]) -> str:
+    """The known solutions of a problem in words."""
     if facts["dimension"] is None:
-        return "its package does not say what is known"
+        return "its package states no dimension and no solutions"
     words = f"d = {facts['dimension']}; optimum: {facts['optimum']}; stable point: {facts['stable_point']}"
     return f"{words}; remembers" if facts["memory"] else words

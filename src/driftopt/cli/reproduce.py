@@ -21,10 +21,10 @@ def reproduce(
     fresh: Flag = False,
     data: Literal["auto", "real", "stand-in"] = "auto",
 ) -> None:
-    """Run the paper's whole experiment section and say how its numbers compare.
+    """Run the paper's whole experiment section and compare its numbers.
 
-    Writes tables, figures, results and report.html into one folder. Interrupted, the same command goes on
-    from the finished parts. What is not the paper's own protocol is called quick or partial in every output.
+    The command writes tables, figures, results and report.html into one folder. If you interrupt it, give it
+    again to continue from the finished parts. Every output names the protocol: full, quick or partial.
 
     ```text
     driftopt reproduce
@@ -33,26 +33,25 @@ def reproduce(
     ```
 
     Args:
-        out: the folder for everything that is made: results/full, results/quick or results/partial unless
-            given.
-        quick: a smaller honest version: fewer seeds and configurations.
+        out: the folder for all output; by default results/full, results/quick or results/partial.
+        quick: fewer seeds and configurations.
         only: one of the two experiments.
-        splits: splits of the credit data, by the seeds that draw them: 101 102 103 104 in the paper. They are
-            of the strategic experiment.
-        weeks: some of the weeks 2022-08 2022-12 2022-21 2022-25, of the pricing experiment.
+        splits: splits of the credit data for the strategic experiment, by the seeds that draw them; the paper
+            has 101 102 103 104.
+        weeks: some of the weeks 2022-08 2022-12 2022-21 2022-25, for the pricing experiment.
         methods: some of the methods zo-co zo-sph zo-ga zo-og zo-o2nc-2pt zo-o2nc-1pt auto.
         seeds: held-out runs for each figure, instead of 20 (pricing: 10).
         development: development runs for each configuration, instead of 5 (pricing: 3).
         budget: queries a run, instead of 30,000 (pricing: 5,000).
-        fresh: run every part again, whatever the folder holds.
-        data: auto: real where it is there or can be fetched, else stand-ins; real: or fail; stand-in:
-            generated.
+        fresh: compute every part again, whatever the folder holds.
+        data: real data or an error (real), synthetic data (stand-in), or real data if it is there or can be
+            fetched, else synthetic (auto).
     """
     from driftopt import checks
     from driftopt.packages import require_report_packages
 
     require_report_packages("driftopt reproduce")
-    print("Loading JAX and the data …", file=sys.stderr, flush=True)  # which takes the first seconds
+    print("Loading JAX and the data …", file=sys.stderr, flush=True)  # takes the first seconds
     from driftopt.paper import protocol
     from driftopt.paper.reproduction import reproduce
     from driftopt.paper.scope import Scope
@@ -69,7 +68,7 @@ def reproduce(
         some is None or tuple(some) == every
         for some, every in zip(wanted, (protocol.SPLITS, protocol.WEEKS), strict=True)
     )
-    # results/full is for the full protocol alone.
+    # results/full is only for the full protocol.
     name = "partial" if scope.changes() or not whole else "quick" if quick else "full"
     folder = out or Path("results") / name
     with reuse_reported_at_the_end():
@@ -95,7 +94,7 @@ def reproduce(
 
 
 def _words(name: str, given: list[str] | None) -> list[str] | None:
-    """Words given one by one or with commas between them."""
+    """The words of an option, given one by one or separated by commas."""
     if given is None:
         return None
     words = [word.strip() for text in given for word in text.split(",")]

@@ -1,4 +1,4 @@
-"""`driftopt serve`: studies over HTTP, for those who do not write Python."""
+"""`driftopt serve`: studies over HTTP, without Python."""
 
 from pathlib import Path
 
@@ -28,21 +28,21 @@ def serve(
     driftopt serve shop.db --host 0.0.0.0 --certfile cert.pem --keyfile key.pem --allow-host shop.example
     ```
 
-    A token is made at the start and printed in a link, unless --token-file or the environment's
-    DRIFTOPT_TOKEN gives one. /docs describes the interface.
+    By default the server makes a token when it starts and prints it in a link. --token-file or the
+    environment variable DRIFTOPT_TOKEN sets tokens of your own. /docs describes the interface.
 
     Args:
-        host: the address to listen on: this machine alone, unless told otherwise.
-        port: the port; 0 takes one that is free.
+        host: the address to listen on; by default only this machine.
+        port: the port; 0 takes a free one.
         token_file: one secret, or TOML with a [[token]] for each: name, secret, role (read, operate, admin)
-            and, if it is for one study alone, study.
+            and, for a token of a single study, study.
         certfile: a TLS certificate, with its chain.
         keyfile: its key, if it is not in the same file.
-        behind_proxy: a proxy that speaks TLS stands before the server, and says who the client is.
-        proxy_address: the proxy's address, 127.0.0.1 unless given; once for each.
-        allow_host: a name by which the server is called, once for each; this machine's own are known.
-        allow_origin: a page elsewhere that may use the server, such as https://shop.example; once for each.
-        log_requests: a line for each request on standard error, without tokens.
+        behind_proxy: a proxy in front of the server handles TLS and forwards the client's address.
+        proxy_address: the proxy's address, by default 127.0.0.1; repeat it for several.
+        allow_host: a host name of the server, in addition to this machine's own; repeat it for several.
+        allow_origin: another site whose pages may use the server, such as https://shop.example; repeatable.
+        log_requests: print a line for each request on standard error, without tokens.
     """
     from driftopt.packages import package
 

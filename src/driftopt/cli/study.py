@@ -1,7 +1,4 @@
-"""`driftopt study …`: live studies for people who live in cron and the shell.
-
-Longer than 300 lines: a dozen short commands, and most of their lines are the help that a user reads.
-"""
+"""`driftopt study …`: live studies from cron and the shell."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -19,12 +16,12 @@ app = App(
     ```text
     driftopt study create shop.db prices --x0 9.9,4.5 --budget 60 --radius 0.3
     driftopt study ask shop.db prices           deploy what it prints
-    driftopt study tell shop.db prices 1 12.5   a week later, what was measured
+    driftopt study tell shop.db prices 1 12.5   a week later, report what you measured
     driftopt study recommend shop.db prices
     ```
 
     Exit codes: 0 done; 2 a mistake in the command; 3 nothing to ask now, try again later; 4 the budget is
-    spent; 5 a trial was told twice, differently; 6 an answer is implausible and is held; 7 a hard limit has
+    spent; 5 a trial has another result already; 6 a result is an outlier and is held; 7 a hard limit has
     halted the study; 1 anything else.
     """,
 )
@@ -60,7 +57,7 @@ def create(
     relative_to_control: Flag = False,
     json: Flag = False,
 ) -> None:
-    """Begin a study.
+    """Create a study.
 
     ```text
     driftopt study create shop.db prices --x0 9.9,4.5 --budget 60 --radius 0.3
@@ -71,39 +68,39 @@ def create(
 
     Args:
         x0: the decision in force today: numbers, comma-separated.
-        budget: how many deployments may be made in all.
+        budget: the total number of deployments.
         radius: about how far a trial decision should be from the present one, in the units of x. For auto a
             first guess; --param max_radius=… is the promise that none is farther. One for each coordinate,
             comma-separated, makes these the units of every distance.
         names: a name for each coordinate, comma-separated.
-        method: a name from `driftopt methods`; auto unless given.
-        param: a parameter of the method, key=value; may be given again.
-        bounds: low:high for each coordinate, comma-separated; one pair holds for all.
-        constraints: JSON, {"A": [[1, 1, 0]], "ub": [8]} or a list of such, lb and ub: what every decision
-            keeps.
+        method: a name from `driftopt methods`; by default auto.
+        param: a parameter of the method, key=value; repeatable.
+        bounds: low:high for each coordinate, comma-separated; one pair applies to all.
+        constraints: JSON, {"A": [[1, 1, 0]], "ub": [8]} with lb and ub, or a list of such objects; every
+            decision satisfies them.
         grid: the step of each coordinate, comma-separated, such as 0.05,1,0.5@9.99 (9.99 and every half
-            around it); empty for a continuous one; one step holds for all.
-        direction: whether values are to become small or large.
+            around it); empty for a continuous one; one step applies to all.
+        direction: whether to make values small or large.
         rng: a seed.
         parallel: directions in one iteration, up to 1,000, so that as many deployments can run together.
-        lease_days: after so many days an unanswered deployment may be handed out again.
-        max_failures: failures at one point after which the iteration is redrawn.
-        tolerance: how far the deployed point may be from the asked one.
+        lease_days: days after which a deployment without a result may be given to another worker.
+        max_failures: failures at one point after which the iteration is drawn again.
+        tolerance: the largest distance of the deployed point from the requested one.
         max_change: the largest distance between two consecutive deployments.
-        control_every: deploy the start first and again after every so many other deployments; 1: every second
-            deployment is the start.
-        reserve: deployments kept for confirmation and stationarity. To tell an improvement takes two pairs of
-            start and recommendation, so 4, times --settle; one where values come with a --sem.
-        settle: hold every decision for so many deployments and use the last answer.
-        guard: hold an answer so many times as far outside of the range of the last 30 as an answer usually is
-            from the one before it; 0: hold none.
-        covariates: names, comma-separated, of what else is known of each deployment and the decision cannot
-            move, such as footfall,rain: it is told with the value, and what it explains is taken out.
-        limits: JSON, {"complaints": {"max": 5}}, with "min" or "hard": true as well: how large or small
-            metrics told with each value may become.
-        relative_to_control: values count as differences to control.
-        json: read the arguments of Study.create from standard input as a JSON object, unless --x0 is given,
-            and answer in JSON. No other option is taken beside such an object.
+        control_every: deploy the baseline first and again after this many other deployments; with 1, every
+            second deployment is the baseline.
+        reserve: deployments reserved for confirmation and stationarity. An improvement needs two pairs of
+            baseline and recommendation, so 4, times --settle; one pair if values come with a --sem.
+        settle: hold every decision for this many deployments and use the last result.
+        guard: flag a result that is outside of the range of the last 30 by this many times the usual distance
+            between consecutive results; 0 flags none.
+        covariates: names, comma-separated, of side information that the decision cannot influence, such as
+            footfall,rain. You report it with each value, and its effect is removed from the value.
+        limits: JSON, {"complaints": {"max": 5}}, also with "min" or "hard": true: how large or small the
+            metrics that you report with each value may become.
+        relative_to_control: values count as differences from the control.
+        json: print JSON; without --x0, also read the arguments of Study.create from standard input as a JSON
+            object. Other options are then not allowed.
     """
     from driftopt.study import Study
     from driftopt.study.next_step import full_command
@@ -153,8 +150,8 @@ def create(
             done = {"study": name, "url": study.url, "budget": study.spec.budget, "seed": study.spec.seed}
             done |= {"method": study.spec.method, "params": study.spec.params}
             first = full_command(study.place, name, "ask")
-            plan = f"{study.spec.budget} deployments, {study.spec.direction} by {study.spec.method}"
-            io.say(json, done, lambda: f"study {name!r} created: {plan}. What to deploy first:\n  {first}")
+            about = f"{study.spec.budget} deployments, {study.spec.direction} by {study.spec.method}"
+            io.say(json, done, lambda: f"study {name!r} created: {about}. The first deployment:\n  {first}")
 
 
 @app.command
@@ -170,7 +167,7 @@ def ask(
 ) -> None:
     """Take the next deployment; exit code 3 when there is none now, 4 when the budget is spent.
 
-    Whoever has not answered the last one gets it again, so that a job may run twice.
+    A worker whose last deployment has no result gets it again, so that a job may run twice.
 
     ```text
     driftopt study ask shop.db prices
@@ -179,10 +176,10 @@ def ask(
     ```
 
     Args:
-        count: take up to so many at once; with --json the answer is then a list.
-        purpose: to optimise, to confirm the recommendation, or to measure how stationary it is.
-        holder: who deploys it; the user and the machine unless given.
-        new: take another one, although the last is not answered.
+        count: take up to this many; with --json the output is then a list.
+        purpose: optimise, confirm the recommendation, or measure how stationary it is.
+        holder: the worker's name; by default the user and the machine.
+        new: take another one, although the last has no result.
     """
     from driftopt import checks
     from driftopt.study import Study
@@ -213,10 +210,10 @@ def tell(
     who: str | None = None,
     json: Flag = False,
 ) -> None:
-    """Answer a deployment; exit code 5 when it was told otherwise before, 6 when the answer is held. Quick.
+    """Report the result of a deployment; exit code 5 if it has another one, 6 if the result is held.
 
-    A value far from all others, as a lost decimal point makes it, is held: `accept` or `correct` it. Exit
-    code 7 says that the answer is recorded, and that a hard limit was broken twice in a row.
+    A value far from all others, for example with a lost decimal point, is held: `accept` or `correct` it.
+    Exit code 7 means that the result is recorded and that a hard limit was broken twice in a row.
 
     ```text
     driftopt study tell shop.db prices 1 12.5
@@ -226,17 +223,17 @@ def tell(
     ```
 
     Args:
-        value: what was measured; nan says that it failed.
+        value: the measured value; nan if the deployment failed.
         sem: the value's standard error, if known.
-        x_deployed: what was really deployed, where it differs: numbers, comma-separated.
-        covariate: what else is known, name=number; may be given again.
-        metric: what else was measured and has a limit, name=number; may be given again.
-        n: how many customers, visits, … the value is a mean of, where its standard error is not known.
-        control: what the start's decision gave at the same time, in a second store.
-        who: who says so, for the log; nobody, unless given.
+        x_deployed: the decision that was really deployed, if it differs: numbers, comma-separated.
+        covariate: side information, name=number; repeatable.
+        metric: another measured value with a limit, name=number; repeatable.
+        n: the number of customers, visits, … behind the value, if its standard error is not known.
+        control: the value of the baseline decision at the same time, in a second store.
+        who: the reporter's name for the log; by default none.
         json: read {"id", "value"} with "sem", "x_deployed", "covariates", "metrics", "n", "control",
-            "who", or a list of such, from standard input, unless an id is given, and answer in JSON. No
-            other option is taken beside it.
+            "who", or a list of such objects, from standard input, if no id is given, and print JSON. Other
+            options are then not allowed.
     """
     from driftopt.study import Study
 
@@ -245,26 +242,26 @@ def tell(
         if id is None and json:
             io.check_none_lost(tell, typed, "the trial's id and its value")
             given = io.read_stdin()
-            answers: list[Any] = given if isinstance(given, list) else [given]
-            if not all(isinstance(one, dict) and {"id", "value"} <= set(one) for one in answers):
-                raise ValueError('each answer on standard input must be an object with "id" and "value"')
+            results: list[Any] = given if isinstance(given, list) else [given]
+            if not all(isinstance(one, dict) and {"id", "value"} <= set(one) for one in results):
+                raise ValueError('each result on standard input must be an object with "id" and "value"')
         else:
             if id is None or value is None:
                 raise ValueError("the trial's id and its value are needed")
             given, deployed = None, io.vector(x_deployed, "--x-deployed")
-            told, error = io.number(value, "value"), io.number(sem, "--sem")
-            answers = [{"id": id, "value": told, "sem": error, "x_deployed": deployed}]
-            answers[0] |= io.beside(covariate, metric, n, control) | {"who": who}
+            measured, error = io.number(value, "value"), io.number(sem, "--sem")
+            results = [{"id": id, "value": measured, "sem": error, "x_deployed": deployed}]
+            results[0] |= io.side_information(covariate, metric, n, control) | {"who": who}
         with Study.open(url, name) as study:
-            told = [io.answer(one, study.spec.names) for one in answers]
-            states = study.tell_many(told) if isinstance(given, list) else [study.tell(**told[0])]
-            done = [{"id": one["id"], "state": state} for one, state in zip(told, states, strict=True)]
+            results = [io.result(one, study.spec.names) for one in results]
+            states = study.tell_many(results) if isinstance(given, list) else [study.tell(**results[0])]
+            done = [{"id": one["id"], "state": state} for one, state in zip(results, states, strict=True)]
             data = done if isinstance(given, list) else done[0]
             held = [one["id"] for one in done if one["state"] == "held"]
-            held += study.doubted  # the first answers are judged when a dozen are in
+            held += study.doubted  # the first results are checked when there are a dozen
             io.say(json, data, lambda: io.outcome(study, done[0]["id"], done[0]["state"]))
             if held:
-                io.say_held(study, held, json)
+                io.exit_held(study, held, json)
             if any(limit.get("hard") for limit in study.spec.limits.values()):
                 study.check_halted()
 
@@ -273,11 +270,11 @@ def tell(
 def fail(
     url: Url, name: Name, id: Id, reason: str = "", *, who: str | None = None, json: Json = False
 ) -> None:
-    """Say that a deployment gave no answer; its point will be asked again.
+    """Report that a deployment failed; its point will be deployed again.
 
     Args:
-        reason: why, in a few words, for the log.
-        who: who says so; nobody, unless given.
+        reason: a few words for the log.
+        who: the reporter's name for the log; by default none.
     """
     from driftopt.study import Study
 
@@ -288,7 +285,7 @@ def fail(
 
 @app.command
 def show(url: Url, name: Name, *, json: Json = False) -> None:
-    """Show how the study is going and what to do now: values, recommendation, who holds what, failures."""
+    """Show the study and what to do now: values, recommendation, pending deployments, failures."""
     from rich.console import Console
 
     from driftopt.study import Study
@@ -303,7 +300,7 @@ def show(url: Url, name: Name, *, json: Json = False) -> None:
 
 @app.command
 def recommend(url: Url, name: Name, *, json: Json = False) -> None:
-    """Print the decision to deploy, with what is known of its improvement over the start."""
+    """Print the recommended decision with its measured improvement over the baseline."""
     from driftopt.study import Study, words
 
     with io.exits(json), Study.open(url, name) as study:
@@ -313,9 +310,9 @@ def recommend(url: Url, name: Name, *, json: Json = False) -> None:
         lines = [f"{key:<{width}}  {value}" for (key, _), value in shown]
         gain = found["improvement"]
         known = "" if gain is None else f": {gain['mean']:.6g} ± {gain['sem']:.2g} (standard error)"
-        said = [found["note"] + known] + ([found["warning"]] if "warning" in found else [])
-        said += [one.words for one in study.recommend().metrics]
-        io.say(json, found, lambda: "\n".join([*lines, *(f"# {one}" for one in said)]))
+        notes = [found["note"] + known] + ([found["warning"]] if "warning" in found else [])
+        notes += [one.words for one in study.recommend().metrics]
+        io.say(json, found, lambda: "\n".join([*lines, *(f"# {one}" for one in notes)]))
 
 
 @app.command
@@ -327,12 +324,12 @@ def stationarity(
     value_range: str | None = None,
     json: Json = False,
 ) -> None:
-    """Say how stationary the recommendation is, from deployments asked with --purpose stationarity.
+    """Print how stationary the recommendation is, from deployments with --purpose stationarity.
 
     Args:
         confidence: the level of the bound.
-        value_range: low:high, which no value can leave: 0:1 for a rate. The level then holds for rare events
-            too.
+        value_range: low:high, the range of all possible values: 0:1 for a rate. The level then also holds for
+            rare events.
     """
     from dataclasses import asdict
 
@@ -348,7 +345,7 @@ def export(url: Url, name: Name, path: Path, *, json: Json = False) -> None:
     """Write every trial to a .csv, .json or .parquet file.
 
     Args:
-        path: the file; its ending says which kind.
+        path: the file; its ending sets the format.
     """
     from driftopt.study import Study
 
@@ -362,7 +359,7 @@ def plot(url: Url, name: Name, path: Path, *, json: Json = False) -> None:
     """Draw values, control and each coordinate over the calendar into a .png, .pdf or .svg file.
 
     Args:
-        path: the file; its ending says which kind.
+        path: the file; its ending sets the format.
     """
     from driftopt.study import Study
 
@@ -373,7 +370,7 @@ def plot(url: Url, name: Name, path: Path, *, json: Json = False) -> None:
 
 @app.command
 def page(url: Url, name: Name, path: Path, *, json: Json = False) -> None:
-    """Write the study as one .html file: what `show` says, with the picture inside; it fetches nothing.
+    """Write the study as one self-contained .html file: the output of `show`, with the picture.
 
     Args:
         path: the file, ending in .html.

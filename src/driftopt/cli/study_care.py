@@ -1,4 +1,4 @@
-"""`driftopt study …` for those who look after studies: put answers right, check, list, move and end them."""
+"""`driftopt study …` for maintenance: correct results, check, list, move and end studies."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,43 +24,43 @@ def correct(
     control: Number = None,
     json: Json = False,
 ) -> None:
-    """Replace a trial's answer that turned out wrong; what was said stays in its history.
+    """Replace a wrong result of a trial; the old one stays in its history.
 
-    It counts however far it is from the others; where it is far, a sentence says so.
+    A corrected value always counts. If it is an outlier, the command says so.
 
     ```text
     driftopt study correct shop.db prices 7 21.4 "lost decimal point"
     ```
 
     Args:
-        value: what was truly measured.
-        reason: why, in a few words, for the log.
-        sem: the value's standard error; left out, the one told stays; nan: there is none.
-        who: who says so; the user and the machine unless given.
-        covariate: in the place of those told, name=number; may be given again. Left out, those stay.
-        metric: in the place of those told, name=number; may be given again. Left out, those stay.
-        n: how many the value is a mean of; left out, what was told stays; nan: it is not known.
-        control: what control gave; left out, what was told stays; nan: it is not known.
+        value: the value that was really measured.
+        reason: a few words for the log.
+        sem: the value's standard error; by default the recorded one stays; nan removes it.
+        who: the reporter's name for the log; by default the user and the machine.
+        covariate: name=number, repeatable, replaces the recorded ones; by default they stay.
+        metric: name=number, repeatable, replaces the recorded ones; by default they stay.
+        n: the number of samples behind the value; by default the recorded one stays; nan removes it.
+        control: the value of the control; by default the recorded one stays; nan removes it.
     """
     from driftopt.study import Study
 
     with io.exits(json), Study.open(url, name) as study:
-        more = io.beside(covariate, metric, n, control)
-        told, error = io.number(value, "value"), io.number(sem, "--sem")
-        state = study.correct(id, told, reason, sem=error, who=who or io.this_user(), **more)
-        now = "" if state == "superseded" else f", now {told!r}"
-        data = {"id": id, "state": state, "value": told}
+        more = io.side_information(covariate, metric, n, control)
+        corrected, error = io.number(value, "value"), io.number(sem, "--sem")
+        state = study.correct(id, corrected, reason, sem=error, who=who or io.this_user(), **more)
+        now = "" if state == "superseded" else f", now {corrected!r}"
+        data = {"id": id, "state": state, "value": corrected}
         io.say(json, data, lambda: io.outcome(study, id, state) + now)
 
 
 def void(
     url: Url, name: Name, id: Id, reason: str = "", *, who: str | None = None, json: Json = False
 ) -> None:
-    """Take a trial's answer back; what was said stays in its history.
+    """Take back a trial's result; it stays in the history.
 
     Args:
-        reason: why, in a few words, for the log.
-        who: who says so; the user and the machine unless given.
+        reason: a few words for the log.
+        who: the reporter's name for the log; by default the user and the machine.
     """
     from driftopt.study import Study
 
@@ -72,17 +72,17 @@ def void(
 def accept(
     url: Url, name: Name, id: Id, reason: str = "", *, who: str | None = None, json: Json = False
 ) -> None:
-    """Let an answer count that is held, because it is true.
+    """Let a flagged result count, because it is true.
 
-    If its point was asked and answered again meanwhile, that answer stands, and this one is superseded.
+    If its point was deployed again meanwhile, the newer result counts, and this one is superseded.
 
     ```text
     driftopt study accept shop.db prices 7 "the day of the fair"
     ```
 
     Args:
-        reason: why, in a few words, for the log.
-        who: who says so; the user and the machine unless given.
+        reason: a few words for the log.
+        who: the reporter's name for the log; by default the user and the machine.
     """
     from driftopt.study import Study
 
@@ -94,11 +94,11 @@ def accept(
 def hold(
     url: Url, name: Name, id: Id, reason: str = "", *, who: str | None = None, json: Json = False
 ) -> None:
-    """Hold an answer that counts, because it may not be true; `accept` takes this back.
+    """Flag a result that may be wrong, so that it does not count; `accept` reverses this.
 
     Args:
-        reason: why, in a few words, for the log.
-        who: who says so; the user and the machine unless given.
+        reason: a few words for the log.
+        who: the reporter's name for the log; by default the user and the machine.
     """
     from driftopt.study import Study
 
@@ -108,7 +108,7 @@ def hold(
 
 
 def verify(url: Url, name: Name, *, json: Json = False) -> None:
-    """Check every row of the study's log, and replay it; exit code 1 where something is wrong."""
+    """Check every row of the study's log and replay it; exit code 1 if something is wrong."""
     from driftopt.study import Study
 
     with io.exits(json), Study.open(url, name) as study:
@@ -119,12 +119,12 @@ def verify(url: Url, name: Name, *, json: Json = False) -> None:
 def extend(
     url: Url, name: Name, budget: int, reason: str = "", *, who: str | None = None, json: Json = False
 ) -> None:
-    """Allow more deployments: what was done stays, and the plan goes on to the new end.
+    """Allow more deployments; the study continues to the new budget.
 
     Args:
-        budget: how many deployments may be made in all, more than before.
-        reason: why, in a few words, for the log.
-        who: who says so; the user and the machine unless given.
+        budget: the new total number of deployments, more than before.
+        reason: a few words for the log.
+        who: the reporter's name for the log; by default the user and the machine.
     """
     from driftopt.study import Study
 
@@ -136,11 +136,11 @@ def extend(
 
 
 def stop(url: Url, name: Name, reason: str = "", *, who: str | None = None, json: Json = False) -> None:
-    """End a study before its budget: no more is asked for it, but to confirm the recommendation.
+    """End a study before its budget; afterwards only deployments to confirm the recommendation are possible.
 
     Args:
-        reason: why, in a few words, for the log.
-        who: who says so; the user and the machine unless given.
+        reason: a few words for the log.
+        who: the reporter's name for the log; by default the user and the machine.
     """
     from driftopt.study import Study
 
@@ -150,11 +150,11 @@ def stop(url: Url, name: Name, reason: str = "", *, who: str | None = None, json
 
 
 def resume(url: Url, name: Name, reason: str = "", *, who: str | None = None, json: Json = False) -> None:
-    """Go on with a study that a hard limit has halted; one that was stopped does not go on.
+    """Continue a study that a hard limit has halted; a stopped study cannot continue.
 
     Args:
-        reason: why it may go on, in a few words, for the log.
-        who: who says so; the user and the machine unless given.
+        reason: a few words for the log, why it may continue.
+        who: the reporter's name for the log; by default the user and the machine.
     """
     from driftopt.study import Study
 
@@ -165,18 +165,18 @@ def resume(url: Url, name: Name, reason: str = "", *, who: str | None = None, js
 
 
 def list_studies(url: Url, *, json: Json = False) -> None:
-    """List the studies that a database holds."""
+    """List the studies in a database."""
     from driftopt.study import catalogue, words
 
     with io.exits(json):
-        found = catalogue.studies(url)
+        listed = catalogue.studies(url)
 
         def line(one: catalogue.Listed) -> str:
             plan = f"{one.spent} of {one.budget} deployments, {one.method}, {one.direction}"
             ended = ", stopped" if one.stopped else ""
             return f"{one.name}  {plan}, since {words.date(one.created_at)} (UTC){ended}"
 
-        io.say(json, [one._asdict() for one in found], lambda: "\n".join(map(line, found)) or "no studies")
+        io.say(json, [one._asdict() for one in listed], lambda: "\n".join(map(line, listed)) or "no studies")
 
 
 def trials(
@@ -188,50 +188,50 @@ def trials(
     holder: str | None = None,
     json: Json = False,
 ) -> None:
-    """List the deployments so far, in the order asked, with their values and what was amended.
+    """List the deployments so far in order, with their values and changes.
 
     ```text
     driftopt study trials shop.db prices --state pending
     ```
 
     Args:
-        state: only those that are pending, complete, failed, expired, superseded, voided or held.
-        kind: only those of one kind.
-        holder: only those of one holder.
+        state: only deployments that are pending, complete, failed, expired, superseded, voided or held.
+        kind: only deployments of one kind.
+        holder: only deployments of one worker.
     """
     from driftopt.study import Study
 
     with io.exits(json), Study.open(url, name) as study:
-        found = study.trials(state, kind, holder)
-        data = [io.trial_as_data(t) | {"value": t.value, "sem": t.sem, "reason": t.reason} for t in found]
-        data = [row | {"story": t.story} for row, t in zip(data, found, strict=True)]
-        data = [row | io.beside_as_data(t) for row, t in zip(data, found, strict=True)]
-        io.say(json, data, lambda: "\n".join(io.trial_as_line(t, study.spec) for t in found) or "no trials")
+        some = study.trials(state, kind, holder)
+        data = [io.trial_as_data(t) | {"value": t.value, "sem": t.sem, "reason": t.reason} for t in some]
+        data = [row | {"story": t.story} for row, t in zip(data, some, strict=True)]
+        data = [row | io.side_information_as_data(t) for row, t in zip(data, some, strict=True)]
+        io.say(json, data, lambda: "\n".join(io.trial_as_line(t, study.spec) for t in some) or "no trials")
 
 
 def delete(url: Url, name: Name, *, yes: Flag = False, json: Json = False) -> None:
-    """Delete a study and its whole log, for ever; export it first.
+    """Delete a study and its whole log permanently; export it first.
 
     Args:
-        yes: really do so.
+        yes: confirm the deletion.
     """
     from driftopt.study import catalogue
 
     with io.exits(json):
         if not yes:
-            raise ValueError(f"--yes is needed to delete study {name!r} and all its answers; export it first")
+            raise ValueError(f"--yes is needed to delete study {name!r} and all its results; export it first")
         rows = catalogue.delete(url, name)
         io.say(json, {"study": name, "rows": rows}, lambda: f"study {name!r} and its {rows} rows are deleted")
 
 
 def import_study(
     url: Url,
-    path: Annotated[Path, Parameter(help="A .json file that `export` wrote.")],
+    path: Annotated[Path, Parameter(help="A .json file from `export`.")],
     *,
     name: Annotated[str | None, Parameter(help="Another name for it.")] = None,
     json: Json = False,
 ) -> None:
-    """Take up a study from a file that `export` wrote: the same answers, the same state, to the bit."""
+    """Import a study from a file that `export` wrote, with identical results and state."""
     from driftopt.study import catalogue
 
     with io.exits(json), catalogue.load(url, path, name) as study:

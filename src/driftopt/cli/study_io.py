@@ -1,7 +1,4 @@
-"""What the study commands share: exit codes, and values in and out as text or JSON.
-
-Longer than 300 lines: most are short functions that read one kind of option.
-"""
+"""Shared by the study commands: exit codes, and values in and out as text or JSON."""
 
 import getpass
 import inspect
@@ -15,69 +12,66 @@ from typing import Any, NoReturn
 
 EXIT_WAIT, EXIT_SPENT, EXIT_CONFLICT, EXIT_HELD, EXIT_HALTED = 3, 4, 5, 6, 7
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
-# What is deployed for the sake of another decision, and told like any other.
-_MOVES_NOTHING = {
-    "settle": "people get used to it, and what it gives does not count yet",
-    "way": "a step on the way, and what it gives does not count",
+# Deployments whose results do not count.
+_DO_NOT_COUNT = {
+    "settle": "people get used to it, and its result does not count yet",
+    "way": "a step of the ramp, and its result does not count",
 }
 
 
 @contextmanager
 def exits(as_json: bool) -> Generator[None]:
-    """A study's refusals as exit codes, so that a shell script can tell them apart.
+    """A block whose errors become exit codes, so that a shell script can distinguish them.
 
-    With `as_json`, every refusal is one JSON object on standard error: {"error", "kind", "code"}.
+    With `as_json`, every error is one JSON object on standard error: {"error", "kind", "code"}.
     """
     from driftopt.runtime.jax_settings import keep_compiled
-    from driftopt.study.errors import StudyError
+    from driftopt.study.errors import BudgetSpent, Conflict, Halted, NothingToAsk, StudyError
 
     keep_compiled()
     try:
         yield
     except (StudyError, ValueError, FileNotFoundError, PermissionError) as error:
-        code = _code(error)
+        refusals = [(Halted, EXIT_HALTED), (BudgetSpent, EXIT_SPENT), (NothingToAsk, EXIT_WAIT)]
+        codes = [*refusals, (Conflict, EXIT_CONFLICT), ((ValueError, OSError), 2)]
+        code = next((code for kind, code in codes if isinstance(error, kind)), 1)
         if as_json:
-            said = {"error": str(error), "kind": type(error).__name__, "code": code}
-            print(json.dumps(said), file=sys.stderr)
+            data = {"error": str(error), "kind": type(error).__name__, "code": code}
+            print(json.dumps(data), file=sys.stderr)
         elif isinstance(error, StudyError):
             print(f"driftopt: {error}", file=sys.stderr)
         else:
-            raise  # a mistake in the command, which `driftopt` says for all commands alike
+            raise  # a mistake in the command, which `main` prints for all commands
         sys.exit(code)
 
 
-def _code(error: Exception) -> int:
-    from driftopt.study.errors import BudgetSpent, Conflict, Halted, NothingToAsk
-
-    refusals = [(Halted, EXIT_HALTED), (BudgetSpent, EXIT_SPENT), (NothingToAsk, EXIT_WAIT)]
-    codes = [*refusals, (Conflict, EXIT_CONFLICT), ((ValueError, OSError), 2)]
-    return next((code for kind, code in codes if isinstance(error, kind)), 1)
-
-
 def say(as_json: bool, data: Any, text: Callable[[], Any]) -> None:
+    """Print the data as JSON, or the text."""
     if as_json:
         print(json.dumps(data))
     else:
         print(text())
 
 
-def say_held(study: Any, ids: Sequence[Any], as_json: bool) -> NoReturn:
-    """Tell a person which answers are held and what can be typed, and end with the exit code that says so."""
+def exit_held(study: Any, ids: Sequence[Any], as_json: bool) -> NoReturn:
+    """Print which results are flagged and what to type, and end with the exit code for that."""
     from driftopt.study.next_step import full_command
 
     one, many = str(ids[0]), len(ids) > 1
-    what, it = ("they are held and move", "one is") if many else ("it is held and moves", "it is")
-    error = f"trial {', '.join(map(str, ids))}: far from all other answers, so {what} nothing"
+    what, it = (
+        ("they are held and do not count", "one is") if many else ("it is held and does not count", "it is")
+    )
+    error = f"trial {', '.join(map(str, ids))}: far from all other results, so {what}"
     calls = [("trials --state held",)] * many + [("accept", one), ("correct", one, "VALUE")]
     commands = [full_command(study.place, study.name, *call) for call in calls]
-    said = {"error": error, "kind": "Held", "code": EXIT_HELD, "commands": commands}
+    data = {"error": error, "kind": "Held", "code": EXIT_HELD, "commands": commands}
     lines = [f"driftopt: {error}. If {it} true, accept, else correct:", *(f"  {line}" for line in commands)]
-    print(json.dumps(said) if as_json else "\n".join(lines), file=sys.stderr)
+    print(json.dumps(data) if as_json else "\n".join(lines), file=sys.stderr)
     sys.exit(EXIT_HELD)
 
 
 def this_user() -> str:
-    """Who asks from a shell: the same tomorrow, as a process is not."""
+    """The user and the machine: the same tomorrow, unlike a process."""
     try:
         return f"{getpass.getuser()}@{socket.gethostname()}"
     except (KeyError, OSError):  # a container's user may have no name
@@ -85,15 +79,17 @@ def this_user() -> str:
 
 
 def vector(text: str | None, option: str) -> list[float] | None:
+    """The numbers of a comma-separated option."""
     return None if text is None else [_number(part, option, text) for part in _parts(text)]
 
 
 def names(text: str | None) -> list[str] | None:
+    """The names of a comma-separated option."""
     return None if text is None else _parts(text)
 
 
 def _parts(text: str) -> list[str]:
-    """What is between commas, without the blanks that people type after them.
+    """The parts between commas, without blanks around them.
 
     >>> _parts("footfall, rain")
     ['footfall', 'rain']
@@ -102,6 +98,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _number(part: str, option: str, text: str) -> float:
+    """A number that is part of an option's text."""
     part = part.strip()
     if not _NUMBER.fullmatch(part):
         where = "" if part == text else f" in {text!r}"
@@ -110,14 +107,14 @@ def _number(part: str, option: str, text: str) -> float:
 
 
 def number(text: str | None, option: str) -> float | None:
-    """One number, written as people write them: Python would also read 1_000.5."""
+    """One number as people write it, which excludes Python's 1_000.5."""
     if text is not None and not _NUMBER.fullmatch(text):
         raise ValueError(f"{option} must be a number, got {text!r}{_as_typed(text)}")
     return None if text is None else float(text)
 
 
 def _as_typed(text: str) -> str:
-    """How a number is typed, where one can be seen in what was typed.
+    """Advice how to type the number in a text; empty if there is none.
 
     >>> _as_typed("21,4"), _as_typed("21.4 EUR"), _as_typed("much")
     ('; type 21.4, with a point', '; type 21.4, without a unit', '')
@@ -132,7 +129,7 @@ def _as_typed(text: str) -> str:
 
 
 def bounds(text: str | None, dim: int) -> list[tuple[float | None, float | None]] | None:
-    """Pairs as in 0:1,0:2, an empty side being open; a single pair holds for every coordinate."""
+    """Pairs as in 0:1,0:2; an empty side is open, and a single pair applies to every coordinate."""
     if text is None:
         return None
     pairs: list[tuple[float | None, float | None]] = []
@@ -146,13 +143,13 @@ def bounds(text: str | None, dim: int) -> list[tuple[float | None, float | None]
 
 
 def one_or_several(text: str | None, option: str) -> float | list[float] | None:
-    """A number, or numbers comma-separated."""
+    """One number, or several separated by commas."""
     numbers = vector(text, option)
     return numbers[0] if numbers is not None and len(numbers) == 1 else numbers
 
 
 def grid(text: str | None, dim: int) -> list[Any] | None:
-    """Steps as in 0.05,1,0.5@9.99, an empty one for a continuous coordinate; a single one holds for all."""
+    """Steps as in 0.05,1,0.5@9.99; an empty one is a continuous coordinate, a single one applies to all."""
     if text is None:
         return None
     steps: list[Any] = []
@@ -168,7 +165,7 @@ def grid(text: str | None, dim: int) -> list[Any] | None:
 
 
 def limits(text: str | None) -> Any:
-    """What JSON says: a table {"complaints": {"max": 5}}."""
+    """The limits in a JSON table such as {"complaints": {"max": 5}}."""
     try:
         return None if text is None else json.loads(text)
     except (ValueError, RecursionError):
@@ -178,7 +175,7 @@ def limits(text: str | None) -> Any:
 
 
 def constraints(text: str | None) -> Any:
-    """What JSON says: a table {"A", "lb", "ub"} or a list of them."""
+    """The constraints in JSON: a table {"A", "lb", "ub"} or a list of them."""
     try:
         return None if text is None else json.loads(text)
     except (ValueError, RecursionError):
@@ -188,7 +185,7 @@ def constraints(text: str | None) -> Any:
 
 
 def value_range(text: str | None) -> tuple[float, float] | None:
-    """What no value can leave, as in 0:1."""
+    """The range of all possible values, as in 0:1."""
     if text is None:
         return None
     low, separator, high = text.partition(":")
@@ -198,7 +195,7 @@ def value_range(text: str | None) -> tuple[float, float] | None:
 
 
 def named(given: list[str] | None, option: str) -> dict[str, float] | None:
-    """Numbers by name, as in --covariate footfall=120 --covariate rain=0.5; None where none is given."""
+    """Numbers by name, as in --covariate footfall=120 --covariate rain=0.5; None if there are none."""
     table: dict[str, float] = {}
     for item in given or []:
         before, separator, text = item.rpartition("=")
@@ -211,10 +208,10 @@ def named(given: list[str] | None, option: str) -> dict[str, float] | None:
     return table or None
 
 
-def beside(
+def side_information(
     covariate: list[str] | None, metric: list[str] | None, n: str | None, control: str | None
 ) -> dict[str, Any]:
-    """What is told beside a value, by the names of `Study.tell`; None for what is not given."""
+    """The side information of a result, by the names of `Study.tell`; None for what is missing."""
     return {
         "covariates": named(covariate, "--covariate"),
         "metrics": named(metric, "--metric"),
@@ -224,6 +221,7 @@ def beside(
 
 
 def params(given: list[str] | None) -> dict[str, Any]:
+    """A method's parameters from key=value items."""
     params: dict[str, Any] = {}
     for item in given or []:
         key, separator, value = item.partition("=")
@@ -237,6 +235,7 @@ def params(given: list[str] | None) -> dict[str, Any]:
 
 
 def read_stdin() -> Any:
+    """The JSON on standard input."""
     try:
         return json.load(sys.stdin)
     except RecursionError:
@@ -246,18 +245,18 @@ def read_stdin() -> Any:
 
 
 def check_none_lost(command: Callable[..., Any], given: Mapping[str, Any], instead: str) -> None:
-    """Refuse options beside JSON on standard input: it is all that is read then, and they would be lost."""
+    """Refuse options together with JSON on standard input, because nothing else is read then."""
     usual = inspect.signature(command).parameters.values()
-    said = [one.name for one in usual if one.default not in (one.empty, given[one.name])]
-    if lost := [f"--{name.replace('_', '-')}" for name in said if name != "json"]:
+    typed = [one.name for one in usual if one.default not in (one.empty, given[one.name])]
+    if lost := [f"--{name.replace('_', '-')}" for name in typed if name != "json"]:
         raise ValueError(
-            f"{', '.join(lost)}: not read beside JSON on standard input. Say it in the JSON, or give "
+            f"{', '.join(lost)}: not read with JSON on standard input. Put it into the JSON, or give "
             f"{instead} and everything else as options"
         )
 
 
 def check_options(options: dict[str, Any], create: Callable[..., Any]) -> None:
-    """Only what the function takes; its clock is not a matter for the shell."""
+    """Refuse options that `create` does not take from the shell."""
     known = [
         key
         for key in inspect.signature(create).parameters
@@ -269,6 +268,7 @@ def check_options(options: dict[str, Any], create: Callable[..., Any]) -> None:
 
 
 def trial_as_data(trial: Any) -> dict[str, Any]:
+    """A trial as JSON data."""
     fields = (
         "id",
         "kind",
@@ -284,32 +284,33 @@ def trial_as_data(trial: Any) -> dict[str, Any]:
     return {"x": trial.as_dict} | {name: getattr(trial, name) for name in fields}
 
 
-def beside_as_data(trial: Any) -> dict[str, Any]:
-    """What was told beside its value, where anything was."""
-    told = {"covariates": dict(trial.covariates), "metrics": dict(trial.metrics)}
-    told |= {"n": trial.n, "control": trial.control}
-    return {name: value for name, value in told.items() if value not in (None, {})}
+def side_information_as_data(trial: Any) -> dict[str, Any]:
+    """The side information recorded with a trial's value."""
+    data = {"covariates": dict(trial.covariates), "metrics": dict(trial.metrics)}
+    data |= {"n": trial.n, "control": trial.control}
+    return {name: value for name, value in data.items() if value not in (None, {})}
 
 
 def trial_as_text(trial: Any, spec: Any) -> str:
+    """A trial as a heading and a line for each coordinate."""
     from driftopt.study import words
 
     width = max(map(len, trial.names))
     shown = zip(trial.names, words.as_typed(spec, trial.x.tolist()), strict=True)
     lines = [f"  {name:<{width}}  {value}" for name, value in shown]
-    said = ["keep what is deployed"] if trial.keep else []
-    said += [_MOVES_NOTHING[trial.kind]] if trial.kind in _MOVES_NOTHING else []
-    head = f"trial {trial.id} ({trial.kind})" + (f": {'; '.join(said)}" if said else "")
+    notes = ["keep what is deployed"] if trial.keep else []
+    notes += [_DO_NOT_COUNT[trial.kind]] if trial.kind in _DO_NOT_COUNT else []
+    head = f"trial {trial.id} ({trial.kind})" + (f": {'; '.join(notes)}" if notes else "")
     return "\n".join([head, *lines])
 
 
-def answer(one: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """The arguments of `Study.tell`; a deployed point may be given by name. JSON has no NaN: null is one."""
+def result(one: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """The arguments of `Study.tell` from JSON; x_deployed may be an object by name, and null means NaN."""
     from driftopt.study.telling import PARTS
 
     unknown = sorted(set(one) - set(PARTS))
     if unknown:
-        raise ValueError(f"an answer has no {', '.join(unknown)}; it has {', '.join(PARTS)}")
+        raise ValueError(f"a result has no {', '.join(unknown)}; it has {', '.join(PARTS)}")
     value = float("nan") if one["value"] is None else one["value"]
     deployed = one.get("x_deployed")
     if isinstance(deployed, dict):
@@ -320,6 +321,7 @@ def answer(one: dict[str, Any], names: list[str]) -> dict[str, Any]:
 
 
 def recommended(study: Any) -> dict[str, Any]:
+    """The recommendation as JSON data."""
     from dataclasses import asdict
 
     found = study.recommend()
@@ -336,19 +338,19 @@ def recommended(study: Any) -> dict[str, Any]:
 
 
 def outcome(study: Any, id: Any, state: str) -> str:
-    """What became of a trial; where its answer is not used, why."""
+    """The state of a trial, with the reason if its result is not used."""
     if state not in ("superseded", "failed"):
         return f"trial {id}: {state}"
-    late = "it came late, and is kept on record; its point was answered, or its iteration drawn anew, before"
+    late = "it came late and is only recorded: its point has a result, or its iteration was drawn again"
     return f"trial {id}: {state}: {study.trial(id).history[-1].reason or late}"
 
 
 def trial_as_line(trial: Any, spec: Any) -> str:
-    """One line: number, state, value, decision, and what was amended."""
+    """A trial as one line: number, state, value, decision, and changes."""
     from driftopt.study import display, words
 
-    told = "" if trial.value is None else f" {display.number(trial.value)}"
-    where = words.decision(spec, trial.x.tolist())
+    value = "" if trial.value is None else f" {display.number(trial.value)}"
+    decision = words.decision(spec, trial.x.tolist())
     why = trial.story or trial.reason or (trial.history[-1].reason if trial.history else None)
-    line = f"{trial.id}  {trial.kind}  {trial.state}{told}  {where}  {trial.holder}"
+    line = f"{trial.id}  {trial.kind}  {trial.state}{value}  {decision}  {trial.holder}"
     return f"{line}  [{why}]" if why else line

@@ -81,7 +81,7 @@ def compare(
             instead of parameters is compared as it is. The names of `driftopt.outside.LIBRARIES` are
             optimisers of other libraries; an `outside.AskTell` wraps any object with ask and tell. A list of
             Methods and grids is possible, too, if their labels differ: a Method's is its class, a grid has
-            its own. `beside`, for example {"covariates": True}, gives the method side information as in
+            its own. "beside": {"covariates": True} gives a method side information as in
             `methods.informed`.
         budget: queries a run.
         development: how many runs choose a configuration, or their seeds.

@@ -64,7 +64,7 @@ class Judged:
                 return score
         known = ", ".join(f"{score.method} on {score.instance}" for score in self.scores)
         where = "" if instance is None else f" on {instance!r}"
-        raise ValueError(f"there is no score of {method!r}{where}; there are {known}")
+        raise ValueError(f"no score of {method!r}{where}; there are {known}")
 
     @property
     def instances(self) -> list[str]:

@@ -37,7 +37,7 @@ def _chosen(judged: Judged) -> str:
 
 
 def findings(judged: Judged) -> list[Finding]:
-    """The method with the smallest mean on each instance, and those that are not significantly different."""
+    """The method with the smallest mean on each instance, and the methods tied with it."""
     found: list[Finding] = []
     for instance in judged.instances:
         scores, _ = judged.on(instance)

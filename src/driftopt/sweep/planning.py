@@ -224,7 +224,7 @@ def confirm(plan: SweepPlan, how: str) -> None:
         how: an advice how to start it without the question.
 
     Raises:
-        NotConfirmed: the answer was no, or there is no terminal.
+        NotConfirmed: the answer was no, or a terminal is missing.
     """
     if not plan.large:
         return

@@ -47,7 +47,7 @@ class SweepProgress:
     """A context that shows progress: call `advance` after each part, `note` for a sentence.
 
     Args:
-        title: what the progress is called.
+        title: the name of the progress.
         total: queries of the sweep.
         show: whether to show progress; notes are always shown.
         workers: returns the number of workers now.

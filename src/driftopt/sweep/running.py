@@ -82,7 +82,7 @@ def run(
         fresh: compute every part again, whatever the folder holds.
         executor: runs the parts; by default this process.
         progress: show the progress.
-        title: what the progress is called.
+        title: the name of the progress.
         chosen: a configuration's number for each (method, instance), to run these alone.
         version: a text that names what the code does not show.
         settle: hold every decision for this many deployments and use the last value, for worlds with
@@ -92,7 +92,7 @@ def run(
             terminal; without a terminal it does not start.
 
     Raises:
-        NotConfirmed: the answer was no, or there is no terminal.
+        NotConfirmed: the answer was no, or a terminal is missing.
     """
     settings = SweepSettings.check(
         grids,

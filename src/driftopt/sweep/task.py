@@ -1,4 +1,4 @@
-"""What a sweep is made of: settings of its runs, tasks for workers, parts of the table, problem sources."""
+"""The elements of a sweep: settings of runs, tasks for workers, parts of the table, problem sources."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
