@@ -205,7 +205,7 @@ def test_where_control_is_missing_its_mean_stands_in():
 )
 def test_minimize_relative_to_control_wants_one_beside_each_value(answer):
     how = {"budget": 20, "radius": 0.3, "relative_to_control": True, "covariates": ["rain"]}
-    with pytest.raises(driftopt.MinimizeError, match="returns what control gave beside each value"):
+    with pytest.raises(driftopt.MinimizeError, match="returns the control with each value"):
         minimize(lambda x: answer, [0.0], **how)
     minimize(lambda x: {"value": 1.0, "control": np.nan}, [0.0], **how)
 

@@ -1,4 +1,4 @@
-"""One run of `minimize`: the function called, every query counted, every value kept as it comes."""
+"""One run of `minimize`: it calls the function, counts every query and keeps every value."""
 
 from array import array
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from driftopt.space import Space
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
-ROOM = 1 << 21  # numbers for which there is room at once where the budget needs as many: 16 MiB
+RESERVED = 1 << 21  # numbers for which memory is reserved at most from the start: 16 MiB
 MESSAGES = {
     0: "The budget is spent.",
     1: "The function failed.",
@@ -44,11 +44,11 @@ class MinimizeError(RuntimeError):
         self.result = result
 
     def __reduce__(self) -> Any:
-        return type(self), (str(self), self.result)  # or no process pool can bring it back
+        return type(self), (str(self), self.result)  # for process pools
 
 
 class NotFinite(MinimizeError):
-    """A value, or what the method made of it, was NaN or infinite; any other failure is one to mend."""
+    """A value, or a number that the method computed from it, was NaN or infinite."""
 
 
 class MinimizeInterrupted(KeyboardInterrupt):
@@ -63,41 +63,44 @@ class MinimizeInterrupted(KeyboardInterrupt):
 
 
 class FunctionRun:
-    """One run's oracle and everything spent on it."""
+    """The function of one run with all its queries and values."""
 
     host: Host | ObservedHost
-    begun: np.ndarray  # where the method's walk began
+    begun: np.ndarray  # the method's start
     params: dict[str, Any]
-    budget: int = 0  # queries that will be made, as far as is known
+    budget: int = 0  # the expected number of queries
 
     def __init__(self, fun: Any, args: Any, space: Space, answers: Answers, vectorized: bool, settle: int):
         self.space, self._answers, self._memory = space, answers, answers.begin()
         self._fun: Any = fun
         self._args, self._vectorized, self._settle = args, vectorized, settle
-        self._ends = [0]  # how many queries were spent after each iteration
-        self._values = array("d")  # grown by one value in a third of the time that NumPy takes to set one
-        self._points = np.empty((0, space.dim))  # behind the first `spent`: room
+        self._ends = [0]  # the queries spent after each iteration
+        self._values = array("d")  # appends a value in a third of the time that NumPy takes to set one
+        self._points = np.empty((0, space.dim))  # rows after the first `spent` are reserved
         self.final: np.ndarray | None = None
-        self.recorded: RecordedFunction | None = None  # what came beside the values, where anything does
+        self.recorded: RecordedFunction | None = None  # records side information, if there is any
 
     @property
     def spent(self) -> int:
-        """How many queries were made."""
+        """The number of queries so far."""
         return len(self._values)
 
     def iterate(self) -> int:
-        """One iteration; returns the queries it cost."""
+        """Run one iteration and return the queries that it cost."""
         host, before = self.host, self.spent
         points = self.space.deploy(host.points, (self.params["seed"], host.told))
-        if (straight := self._straight) is not None:  # the common case first, every twenty microseconds
+        if (straight := self._straight) is not None:  # the common case first, since it takes ten microseconds
             straight.tell(self._each(points))
         elif isinstance(host, ObservedHost):
             self._query(np.repeat(points, host.samples, axis=0))
             host.tell(self._fun.take()[self._settle - 1 :: self._settle])
         else:
             samples = self._scheduled(points) if host.method.scheduled else self._rows(points, host.repeats)
-            beside = NOTHING if self.recorded is None else self._recorded_beside(self.recorded, samples)
-            self._memory, means = self._answers.take(self._memory, samples, beside)
+            information = NOTHING
+            if self.recorded is not None:
+                used = self.recorded.last(samples.size * self._settle, self._settle)
+                information = dict(self._answers.beside(used, samples.shape))
+            self._memory, means = self._answers.take(self._memory, samples, information)
             host.tell(means)
         self._ends.append(self.spent)
         if host.diverged:
@@ -110,37 +113,32 @@ class FunctionRun:
 
     @cached_property
     def _straight(self) -> Host | None:
-        """The host, where it is told the function's values as they are: one a point, no step on the way."""
+        """The host if it takes the function's values as they are, one a point; else None."""
         host, more = self.host, self.recorded is not None or self._memory or self._settle > 1
         if more or isinstance(host, ObservedHost):
             return None
         return host if host.repeats == 1 and not host.method.scheduled else None
 
     def _rows(self, points: np.ndarray, repeats: int) -> np.ndarray:
-        """(repeats, p) fresh values at the points."""
+        """Fresh values (repeats, p) at the points."""
         values = self._query(np.tile(points, (repeats, 1)) if repeats > 1 else points)
         return values[None] if repeats == 1 else values.reshape(repeats, len(points))
 
     def _scheduled(self, points: np.ndarray) -> np.ndarray:
-        """(1, p) means, where this iteration has a batch of its own; 0 at a point that has none."""
+        """Means (1, p) of this iteration's own batch at each point; 0 at a point without samples."""
         samples = np.broadcast_to(self.host.method.samples(self.host.told, self.space.dim), len(points))
         values = self._query(np.repeat(points, samples, axis=0))
         each = np.split(values, np.cumsum(samples)[:-1])
         return np.array([[part.mean() if part.size else 0.0 for part in each]])
 
-    def _recorded_beside(self, recorded: RecordedFunction, samples: np.ndarray) -> dict[str, Any]:
-        """What came with this iteration's values."""
-        told = recorded.last(samples.size * self._settle, self._settle)
-        return dict(self._answers.beside(told, samples.shape))
-
     def note(self, covariates: Sequence[str], metrics: Sequence[str]) -> None:
-        """From now on the function returns more than a value."""
+        """Record side information, which the function returns from now on."""
         self._fun = self.recorded = RecordedFunction(
             self._fun, covariates, metrics, self._vectorized, self._answers.has(RelativeToControl)
         )
 
     def watch(self, loss: Formula, keep: bool) -> None:
-        """From now on the function draws ξ, and its value is F(x; ξ)."""
+        """Take the function as one that draws ξ; its value is then F(x; ξ)."""
         self._fun = Watched(self._fun, loss, keep)
 
     def confirm(self, count: int) -> int:
@@ -154,21 +152,21 @@ class FunctionRun:
 
     @property
     def latest(self) -> float:
-        """The mean value of the last iteration: noisy, around the iterate, no estimate of f(x)."""
+        """The mean value of the last iteration, which is noisy and not an estimate of f(x)."""
         return float(averages.mean(np.array(self._values[self._ends[-2] : self._ends[-1]])))
 
     def so_far(self) -> "OptimizeResult":
-        """What a callback is shown after an iteration."""
+        """The result that a callback gets after an iteration."""
         return MinimizeResult(x=self.x, fun=self.latest, nfev=self.spent, nit=self.host.told)
 
     def result(self, status: int) -> "OptimizeResult":
         """Everything so far in SciPy's form."""
-        where, basis = self._known()
-        told = np.array(self._values)
-        values, points = told[where], self._points
+        where, basis = self._best_known()
+        every = np.array(self._values)
+        values, points = every[where], self._points
         history = {
             "x": points if len(points) == self.spent else points[: self.spent].copy(),
-            "value": told,
+            "value": every,
             "iteration": np.searchsorted(self._ends[1:], np.arange(self.spent), side="right"),
         }
         more: dict[str, Any] = {}
@@ -196,13 +194,12 @@ class FunctionRun:
             history=history,
         )
 
-    def _known(self) -> tuple[np.ndarray, str]:
-        """The queries that say most about f at x, chosen by when they were asked, not by what they gave."""
+    def _best_known(self) -> tuple[np.ndarray, str]:
+        """The queries nearest to f at x, chosen by their time and not by their values, and a description."""
         if self.final is not None:
             last = np.arange(self.spent - self.final.size, self.spent)
             return last, f"{self.final.size} values at x"
-        told = len(self._ends) - 1
-        if not told:
+        if len(self._ends) == 1:
             return np.empty(0, int), "no iteration is complete"
         asked = late_queries(self.host.method, self.space.dim, np.asarray(self._ends), self._settle)
         away = self.space.distances(self._points[asked.queries], self.x)
@@ -211,68 +208,66 @@ class FunctionRun:
 
     def _query(self, points: np.ndarray) -> np.ndarray:
         """The values at all points, each held for `settle` queries of which the last is used."""
-        held = np.repeat(points, self._settle, axis=0) if self._settle > 1 else points
-        return np.array(self._each(held))[self._settle - 1 :: self._settle]
+        repeated = np.repeat(points, self._settle, axis=0) if self._settle > 1 else points
+        return np.array(self._each(repeated))[self._settle - 1 :: self._settle]
 
     def _each(self, points: np.ndarray) -> Any:
-        """The values at all points; each is kept as soon as it is there, so that a failure loses none.
+        """The values at all points; each is kept immediately, so that a failure loses none.
 
-        The function is given the rows of `points` for its own: it may keep and change them.
+        The function owns the rows of `points`: it may keep and change them.
         """
         self._write_down(points)
         values, before = self._values, self.spent
         if self._vectorized:
             try:
-                answers = self._fun(points.copy(), *self._args)
+                returned = self._fun(points.copy(), *self._args)
             except Exception as error:
-                raise self._raised(error) from error
-            values.frombytes(self._checked(answers, points).tobytes())
+                raise self._failure(f"raised {type(error).__name__}: {error}") from error
+            values.frombytes(self._checked(returned, points).tobytes())
             return values[before:]
         fun, args = self._fun, self._args
         for point in points:
             try:
-                answer = fun(point, *args)
+                value = fun(point, *args)
             except Exception as error:
-                raise self._raised(error) from error
+                raise self._failure(f"raised {type(error).__name__}: {error}") from error
             # The common case first: this line runs for every query.
-            plain = isinstance(answer, float) and isfinite(answer)
-            values.append(answer if plain else self._checked(answer, None)[0])
+            plain = isinstance(value, float) and isfinite(value)
+            values.append(value if plain else self._checked(value, None)[0])
         return values[before:]
 
     def _write_down(self, points: np.ndarray) -> None:
-        """Keep the points of the next queries: each counts once its value is there."""
+        """Keep the points of the next queries; each counts once it has a value."""
         begin = self.spent
         end = begin + len(points)
         if end > len(self._points):
-            # Room for all of a short run; later as much again, so that a long one seldom moves its history.
-            more = max(end, min(self.budget, ROOM // self.space.dim))
+            # Reserve memory for all of a short run; later as much again, so that long runs seldom copy it.
+            more = max(end, min(self.budget, RESERVED // self.space.dim))
             self._points = np.concatenate([self._points, np.empty((more, self.space.dim))])
         self._points[begin:end] = points
 
-    def _raised(self, error: Exception) -> MinimizeError:
-        return self._failure(f"raised {type(error).__name__}: {error}")
-
-    def _checked(self, answer: Any, points: np.ndarray | None) -> np.ndarray:
-        """The answer for one point, or for all `points` at once, as finite numbers."""
+    def _checked(self, returned: Any, points: np.ndarray | None) -> np.ndarray:
+        """The returned value for one point, or the values for all `points`, as finite numbers."""
         try:
-            found = np.asarray(checks.unmasked(answer))
+            array = np.asarray(checks.unmasked(returned))
         except Exception as error:
-            raise self._failure(f"gave {checks.brief(answer)}, which is no number") from error
-        if found.dtype.kind not in "iufb":
-            raise self._failure(f"gave {checks.brief(answer)}, which is no real number")
-        found, count = found.astype(float).ravel(), 1 if points is None else len(points)
-        if found.size != count:
-            raise self._failure(f"gave {found.size} values, expected {count}")
-        if not np.isfinite(found).all():  # quick where all is well
-            refused = np.array([self._answers.judge(Answer(value)) is not None for value in found.tolist()])
+            raise self._failure(f"gave {checks.brief(returned)}, which is not a number") from error
+        if array.dtype.kind not in "iufb":
+            raise self._failure(f"gave {checks.brief(returned)}, which is not a real number")
+        values, count = array.astype(float).ravel(), 1 if points is None else len(points)
+        if values.size != count:
+            raise self._failure(f"gave {values.size} values, expected {count}")
+        if not np.isfinite(values).all():  # fast in the common case
+            refused = np.array([self._answers.judge(Answer(value)) is not None for value in values.tolist()])
             bad, query = int(refused.argmax()), self.spent + 1
             if points is not None:
                 self._write_down(points[~refused])
-                self._values.frombytes(found[~refused].tobytes())
-            raise self._failure(f"gave {found[bad]}; values must be finite", query + bad, NotFinite)
-        return found
+                self._values.frombytes(values[~refused].tobytes())
+            raise self._failure(f"gave {values[bad]}; values must be finite", query + bad, NotFinite)
+        return values
 
     def _failure(
         self, what: str, query: int | None = None, kind: type[MinimizeError] = MinimizeError
     ) -> MinimizeError:
+        """The error for a query, with the result so far."""
         return kind(f"query {query or self.spent + 1}: the function {what}", self.result(1))

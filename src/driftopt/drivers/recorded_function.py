@@ -1,4 +1,4 @@
-"""A function that returns more than a value: `minimize` is given the value, and the rest is kept."""
+"""A function that returns more than a value: `minimize` gets the value, and the rest is recorded."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from driftopt.answers import Beside, beside
 
 
 class RecordedFunction:
-    """The user's function as one of values alone, with what else came of every query.
+    """Your function as a function of values only, with a record of the side information of every query.
 
     It returns (value, covariates), or the arguments of `Study.tell` by name, {"value": …, "metrics": {…}}.
     """
@@ -26,58 +26,59 @@ class RecordedFunction:
         self._fun, self._names, self._vectorized = fun, tuple(names), vectorized
         self.metric_names = tuple(metrics)
         self._relative_to_control = relative_to_control
-        self._said: list[Beside] = []
+        self._recorded: list[Beside] = []
 
     def __call__(self, x: np.ndarray, *args: Any) -> Any:
-        answer = self._fun(x, *args)
-        if isinstance(answer, dict) and not self._vectorized:
-            return self._named(answer)
+        returned = self._fun(x, *args)
+        if isinstance(returned, dict) and not self._vectorized:
+            return self._named(returned)
         if not self._names:
             raise ValueError(
                 "with limits, relative_to_control or precision the function returns its value by name and "
-                'what came with it, {"value": …, "metrics": …, "control": …, "n": …, "sem": …}; got '
-                f"{checks.brief(answer)}"
+                'its side information, {"value": …, "metrics": …, "control": …, "n": …, "sem": …}; got '
+                f"{checks.brief(returned)}"
             )
-        if not isinstance(answer, tuple) or len(answer) != 2:
+        if not isinstance(returned, tuple) or len(returned) != 2:
             more = "" if self._vectorized else ', or {"value": …, "covariates": …, "metrics": …, "sem": …}'
             raise ValueError(
                 f"with covariates=[names] the function returns (value, covariates){more}; got "
-                f"{checks.brief(answer)}"
+                f"{checks.brief(returned)}"
             )
         self._check_control(())
-        value, given = answer
+        value, given = returned
         rows = self._numbers(given, len(x)) if self._vectorized else self._numbers(given, None)
-        self._said.extend(Beside(dict(zip(self._names, row, strict=True))) for row in rows.tolist())
+        self._recorded.extend(Beside(dict(zip(self._names, row, strict=True))) for row in rows.tolist())
         return value
 
-    def _named(self, answer: dict[str, Any]) -> Any:
+    def _named(self, returned: dict[str, Any]) -> Any:
+        """The value of a table by name, whose other items are recorded."""
         known = ("value", "covariates", "metrics", "n", "control", "sem")
-        if "value" not in answer or set(answer) - set(known):
+        if "value" not in returned or set(returned) - set(known):
             raise ValueError(
-                f"the function returns a table with value, and of {', '.join(known[1:])} what there is; got "
-                f"{checks.brief(sorted(answer))}"
+                f"the function returns a table with value, and any of {', '.join(known[1:])}; got "
+                f"{checks.brief(sorted(returned))}"
             )
-        self._check_control(answer)
-        error = answer.get("sem")
-        said = Beside(
-            beside.covariates(answer.get("covariates"), self._names),
-            beside.metrics(answer.get("metrics"), self.metric_names),
-            beside.size(answer.get("n")),
-            beside.control(answer.get("control")),
+        self._check_control(returned)
+        error = returned.get("sem")
+        information = Beside(
+            beside.covariates(returned.get("covariates"), self._names),
+            beside.metrics(returned.get("metrics"), self.metric_names),
+            beside.size(returned.get("n")),
+            beside.control(returned.get("control")),
             None if error is None else float(checks.one_positive("sem", error)),
         )
-        self._said.append(said)
-        return answer["value"]
+        self._recorded.append(information)
+        return returned["value"]
 
     def _check_control(self, names: Iterable[str]) -> None:
         if self._relative_to_control and "control" not in names:
             raise ValueError(
-                "with relative_to_control the function returns what control gave beside each value, "
-                '{"value": …, "control": …}, NaN where it is not known; got no control'
+                "with relative_to_control the function returns the control with each value, "
+                '{"value": …, "control": …}, NaN if it is not known; got no control'
             )
 
     def _numbers(self, given: Any, count: int | None) -> np.ndarray:
-        """(n, k), or (1, k) for one query; NaN where one is not known."""
+        """The covariates as (n, k), or (1, k) for one query; NaN for unknown ones."""
         if isinstance(given, Mapping):
             table = checks.table("covariates", given)
             if unknown := sorted(set(table) - set(self._names)):
@@ -93,15 +94,17 @@ class RecordedFunction:
         return array.reshape(-1, len(self._names))
 
     def last(self, count: int, settle: int) -> list[Beside]:
-        """Of the last `count` queries those that are used."""
-        return self._said[len(self._said) - count :][settle - 1 :: settle]
+        """The side information of the last `count` queries whose values are used."""
+        return self._recorded[len(self._recorded) - count :][settle - 1 :: settle]
 
     def covariates(self, count: int) -> np.ndarray:
-        """(count, k) of the first queries; NaN for one that is not known."""
-        rows = [[said.covariates.get(name, np.nan) for name in self._names] for said in self._said[:count]]
+        """The covariates (count, k) of the first queries; NaN for unknown ones."""
+        rows = [[one.covariates.get(name, np.nan) for name in self._names] for one in self._recorded[:count]]
         return np.array(rows, np.float64).reshape(-1, len(self._names))
 
     def metrics(self, count: int) -> np.ndarray:
-        """(count, m) of the first queries; NaN for one that was not measured."""
-        rows = [[said.metrics.get(name, np.nan) for name in self.metric_names] for said in self._said[:count]]
+        """The metrics (count, m) of the first queries; NaN for unknown ones."""
+        rows = [
+            [one.metrics.get(name, np.nan) for name in self.metric_names] for one in self._recorded[:count]
+        ]
         return np.array(rows, np.float64).reshape(-1, len(self.metric_names))

@@ -1,4 +1,4 @@
-"""What `minimize` returns: SciPy's result, printed short, and made without SciPy, which is slow to load."""
+"""The result of `minimize`: SciPy's result class, printed briefly, without loading SciPy, which is slow."""
 
 import sys
 from functools import cache
@@ -13,27 +13,27 @@ else:
 
 
 class MinimizeResult(OptimizeResult):
-    """SciPy's OptimizeResult: a dictionary whose items are attributes too. The history is not printed.
+    """SciPy's OptimizeResult: a dictionary whose items are also attributes. The history is not printed.
 
-    It is an instance of that class for whoever has loaded SciPy, and asks.
+    Once SciPy is loaded, `isinstance` finds it an instance of SciPy's class.
 
     Attributes:
         x (np.ndarray): the decision to use.
-        fun (float | None): an unbiased mean of f at x or about there; None: the first iteration failed.
+        fun (float | None): an unbiased mean of f at or near x; None if the first iteration failed.
         fun_sem (float | None): its standard error.
-        fun_basis (str): which values `fun` is the mean of, in words.
+        fun_basis (str): a description of the values behind `fun`.
         nfev (int): calls of the function.
-        nit (int): iterations that the method was told.
+        nit (int): complete iterations.
         success (bool): whether the budget was spent as planned.
         status (int): 0 the budget is spent, 1 the function failed, 2 interrupted, 3 diverged, 99 `callback`
             stopped the run.
-        message (str): the same in words.
-        params (dict): all numbers used, the seed too.
-        history (dict): every query: `x` (n, d), `value` (n,), the `iteration` of each, and what was told
-            beside the values.
-        covariates (dict): the effect of each covariate by name, where there are any.
-        metrics (dict): each metric at x by name, where there are limits.
-        control (object): what taking control out has done, with `relative_to_control`.
+        message (str): the status in words.
+        params (dict): all numbers used, with the seed.
+        history (dict): every query: `x` (n, d), `value` (n,), the `iteration` of each, and the side
+            information.
+        covariates (dict): the effect of each covariate by name, if there are any.
+        metrics (dict): each metric at x by name, if there are limits.
+        control (object): the effect of subtracting control, with `relative_to_control`.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -54,7 +54,7 @@ class MinimizeResult(OptimizeResult):
     def __dir__(self) -> list[str]:
         return list(self)
 
-    @property  # what `isinstance` asks beside the type itself
+    @property  # `isinstance` asks for this, too
     def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
         return _known_to_scipy() if "scipy.optimize" in sys.modules else MinimizeResult
 

@@ -1,4 +1,4 @@
-"""What simulated runs leave behind, and how to look at it: as frames, as a picture, as a line."""
+"""The result of simulated runs, as data frames, as a picture, as a line."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,28 +14,28 @@ from driftopt.report.picture import write_picture
 from driftopt.report.table import Row, Table, cells
 
 AXES = ("instance", "seed", "configuration")
-SHOWN = 10  # configurations in a legend or a table; the others are counted
+SHOWN = 10  # configurations in a legend or a table; the rest are counted
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Trace:
-    """What runs leave behind. Leading axes of every array are the lanes (K, S, C); a single run has none."""
+    """The result of runs. Arrays begin with the axes (K, S, C) of the runs; a single run has none of them."""
 
     x: np.ndarray  # the reported decision
     fun: np.ndarray  # its exact objective; +inf for a run that diverged
     queries: np.ndarray  # values of F drawn
     evaluated_at: np.ndarray  # (…, E) queries spent at each evaluation along the run
     objective: np.ndarray  # (…, E) the exact objective there
-    configurations: tuple[Mapping[str, Any], ...] | None = None  # the C of them, where a grid was given
+    configurations: tuple[Mapping[str, Any], ...] | None = None  # of the grid that was given, if any
 
     def run(self, instance: int = 0, seed: int = 0, configuration: int = 0) -> "Trace":
-        """One run of many by itself; the three numbers are positions."""
+        """One of the runs; the three numbers are its indices."""
         at = (instance, seed, configuration)
         own = {name: value[at] for name, value in self._arrays().items()}
         return replace(self, **own, configurations=None)
 
     def frame(self) -> Any:
-        """One row a run, as a polars DataFrame: its lane, parameters, queries, objective and decision.
+        """One row a run, as a polars DataFrame: its indices, parameters, queries, objective and decision.
 
         >>> from driftopt import methods, problems, simulate_many, stack
         >>> steps = methods.grid("zo-sph", radius=0.5, step=[0.01, 0.02])
@@ -50,15 +50,15 @@ class Trace:
         return frames.polars_frame(self._evaluations(), "Trace.curve_frame()")
 
     def to_pandas(self) -> Any:
-        """`frame` as a pandas DataFrame; pyarrow is not needed."""
+        """`frame` as a pandas DataFrame; this does not need pyarrow."""
         return frames.pandas_frame(self._runs(), "Trace.to_pandas()")
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """The objective against queries as a matplotlib Figure, saved where a path is given.
+        """The objective against queries as a matplotlib Figure, saved if a path is given.
 
-        A panel for each instance and a line for each configuration: the mean over seeds, with a band of one
-        standard deviation where there are several. A run that diverged leaves the
-        picture, and the title and the legend say how many did.
+        The figure has a panel for each instance and a line for each configuration: the mean over seeds, with
+        a band of one standard deviation for several seeds. Diverged runs are left out; the title and the
+        legend count them.
         """
         package("matplotlib", "plot", "Trace.plot()")
         from matplotlib.figure import Figure
@@ -115,7 +115,7 @@ class Trace:
         return replace(self, **{name: value[None, None, None] for name, value in self._arrays().items()})
 
     def _name(self, configuration: int) -> str:
-        """What a legend calls a configuration: its parameters that differ, or its number."""
+        """A configuration's label in a legend: its parameters that differ, or its number."""
         if self.fun.ndim == 0:
             return ""
         if self.configurations is None:
@@ -145,20 +145,21 @@ class Trace:
         return {**lanes, "queries": whole.evaluated_at.ravel(), "objective": whole.objective.ravel()}
 
     def _lanes(self, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
-        """Which run a row is of; nothing for a single run."""
+        """Columns that identify the run of each row; none for a single run."""
         if self.fun.ndim == 0:
             return {}
-        places = dict(zip(AXES, (place.ravel() for place in np.indices(shape)), strict=True))
+        indices = dict(zip(AXES, (index.ravel() for index in np.indices(shape)), strict=True))
         names = list(self.configurations[0]) if self.configurations else []
-        of = [dict(one) for one in self.configurations or ()]
-        chosen = places["configuration"].tolist()
-        return places | {name: np.array([of[c][name] for c in chosen]) for name in names if name not in AXES}
+        given = [dict(one) for one in self.configurations or ()]
+        chosen = indices["configuration"].tolist()
+        columns = {name: np.array([given[c][name] for c in chosen]) for name in names if name not in AXES}
+        return indices | columns
 
 
 def joined(traces: "list[tuple[Trace, list[int]]]", configurations: tuple[Mapping[str, Any], ...]) -> Trace:
-    """Traces of some of the configurations each, as one of all of them in order.
+    """One trace of all configurations in order, from traces of some each.
 
-    One that was evaluated less often repeats its last evaluation.
+    A trace with fewer evaluations repeats its last one.
     """
     times = max(trace.objective.shape[-1] for trace, _ in traces)
     order = np.argsort([c for _, members in traces for c in members])
@@ -174,7 +175,7 @@ def joined(traces: "list[tuple[Trace, list[int]]]", configurations: tuple[Mappin
 
 
 def _draw(axes: Any, queries: np.ndarray, values: np.ndarray, label: str) -> None:
-    """The mean of those of (S, E) curves that stayed finite, and a band."""
+    """Draw the mean of the (S, E) curves that stayed finite, and a band."""
     label = ", ".join([label, *_diverged(values)]) if label else ""
     values = values[np.isfinite(values).all(axis=-1)]
     mean = values.mean(axis=0) if len(values) else np.full(queries.shape[-1], np.nan)
@@ -185,7 +186,7 @@ def _draw(axes: Any, queries: np.ndarray, values: np.ndarray, label: str) -> Non
 
 
 def _diverged(values: np.ndarray) -> list[str]:
-    """How many of (…, E) curves did not stay finite, in words; nothing where all did."""
+    """The number of (…, E) curves that did not stay finite, in words; empty if there are none."""
     lost = ~np.isfinite(values).all(axis=-1)
     return [f"{lost.sum()} of {lost.size} diverged"] if lost.any() else []
 
@@ -195,11 +196,11 @@ def _short(x: np.ndarray) -> str:
 
 
 def _spread(values: np.ndarray) -> str:
-    """From the smallest to the largest objective, and how many runs diverged."""
-    fine = values[np.isfinite(values)]
-    lost = values.size - fine.size
+    """The smallest, largest and median objective, and the number of diverged runs, in words."""
+    finite = values[np.isfinite(values)]
+    lost = values.size - finite.size
     end = f", {lost} of {values.size} diverged" if lost else ""
-    if not fine.size:
+    if not finite.size:
         return "all diverged"
-    low, middle, high = (significant(float(v)) for v in (fine.min(), np.median(fine), fine.max()))
-    return f"{low}{end}" if fine.size == 1 else f"{low} to {high}, median {middle}{end}"
+    low, middle, high = (significant(float(v)) for v in (finite.min(), np.median(finite), finite.max()))
+    return f"{low}{end}" if finite.size == 1 else f"{low} to {high}, median {middle}{end}"

@@ -17,19 +17,19 @@ from driftopt.sweep.task import Part, RunSettings, Source
 
 
 class SweepOptions(TypedDict, total=False):
-    """The options that `run`, `stream` and `tune` share; `run` explains them and has their defaults."""
+    """The options that `run`, `stream` and `tune` share; `run` has their defaults and explains them."""
 
-    names: Sequence[str] | None
-    x0: Any
-    evaluate_every: int | None
-    metrics: bool
-    fresh: bool
-    executor: Executor | None
-    progress: bool
-    title: str
-    version: str | None
-    settle: int
-    parts: int | None
+    names: Sequence[str] | None  # the instances' names in the table
+    x0: Any  # the start of all runs
+    evaluate_every: int | None  # queries between two exact evaluations of the objective along each run
+    metrics: bool  # add the problem's `metrics(x)` of the reported decisions
+    fresh: bool  # compute every part again, whatever the folder holds
+    executor: Executor | None  # runs the parts
+    progress: bool  # show the progress
+    title: str  # the name of the progress
+    version: str | None  # a text that names what the code does not show
+    settle: int  # deployments for one value
+    parts: int | None  # how many parts to make
 
 
 def check_source(problems: Sequence[Problem] | Source, names: Sequence[str] | None) -> Source:
