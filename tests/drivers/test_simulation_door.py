@@ -15,7 +15,7 @@ from driftopt.method import check_spacing
 from driftopt.problem import Problem
 from driftopt.problems import Pricing, kink
 from driftopt.pytree import module
-from driftopt.sweep import parts
+from driftopt.sweep import simulated
 from support.bowl import bowl
 
 RUN = {"budget": 200, "evaluate_every": 64}  # one shape for most tests, so that they share compilations
@@ -189,7 +189,7 @@ def test_a_problems_own_start_counts_in_every_driver(entry, monkeypatch):
         "tune": lambda: sweep.tune([stuck], [problem], budget=100, development=[0], held_out=[1]),
         "compare": lambda: driftopt.compare(problem, {"mine": stuck}, budget=100),
     }
-    monkeypatch.setattr(parts, "simulate_lanes", None)
+    monkeypatch.setattr(simulated, "simulate_lanes", None)
     with pytest.raises(ValueError, match=r"its radius, .*, is 1e-08 where \|x0\| is 0\.5"):
         calls[entry]()
 

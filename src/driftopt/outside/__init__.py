@@ -1,4 +1,4 @@
-"""Optimisers that others wrote, for `compare`: one small adapter for each library, and one for your own."""
+"""Optimisers of other libraries for `compare`: a small adapter for each, and one for your own."""
 
 from collections.abc import Mapping
 

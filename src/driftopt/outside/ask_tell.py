@@ -8,14 +8,14 @@ from driftopt.outside.contract import Outside, World, whole
 
 
 class Asking(Protocol):
-    """What is asked for the next point and told its value."""
+    """An optimiser with `ask` and `tell`."""
 
     def ask(self) -> Any:
         """The next point, (d,)."""
         ...
 
     def tell(self, x: Any, value: float) -> Any:
-        """The value at the point last asked for."""
+        """Report the value at the last point."""
         ...
 
 
@@ -25,8 +25,8 @@ class AskTell(Outside):
 
     Args:
         build: build(x0, seed, **numbers) makes an object with ask() and tell(x, value).
-        recommend: gives, of such an object, the decision it would report. None: it has nothing but its
-            luckiest draw, and the tables say so.
+        recommend: returns the decision that such an object reports. None: it has only its luckiest draw, and
+            the tables mark it.
         batch: values averaged at each point.
         numbers: further arguments of `build`.
 
@@ -67,6 +67,6 @@ class AskTell(Outside):
             search.tell(point, world.one(point))
 
     def __call__(self, *, batch: int | None = None, **numbers: Any) -> "AskTell":
-        """The same optimiser with other numbers: what `compare` tries."""
-        kept = self.batch if batch is None else batch
-        return AskTell(self.build, self.recommend, kept, {**self.numbers, **numbers})
+        """The same optimiser with other numbers, for the configurations of `compare`."""
+        batch = self.batch if batch is None else batch
+        return AskTell(self.build, self.recommend, batch, {**self.numbers, **numbers})

@@ -17,7 +17,7 @@ class CMA(Outside):
     Hansen, Akimoto and Baudis, "CMA-ES/pycma on GitHub".
 
     Args:
-        radius: how far trials are from the start at first; √d times the standard deviation of a coordinate.
+        radius: the first trials' distance from the start; √d times the standard deviation of a coordinate.
         population: points in a generation; a larger one averages noise. None: the library's own, 4 + 3 log d.
         batch: values averaged at each point.
     """
@@ -37,7 +37,7 @@ class CMA(Outside):
             "randn": lambda *shape: rng.standard_normal(shape),  # its own generator, not NumPy's global one
             "seed": np.nan,
             "verbose": -9,
-            # Under noise small changes are no reason to stop: the budget is.
+            # Under noise only the budget ends a run, not small changes.
             "tolfun": 0,
             "tolx": 0,
             "tolfunhist": 0,
@@ -61,7 +61,7 @@ class AdaptedCMA(Outside):
     Nomura, Akimoto and Ono, "CMA-ES with learning rate adaptation", GECCO 2023.
 
     Args:
-        radius: how far trials are from the start at first; √d times the standard deviation of a coordinate.
+        radius: the first trials' distance from the start; √d times the standard deviation of a coordinate.
         population: points in a generation. None: the library's own, 4 + 3 log d.
         adapt: whether the learning rate is adapted.
         batch: values averaged at each point.

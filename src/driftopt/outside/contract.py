@@ -1,11 +1,11 @@
-"""What an optimiser that others wrote needs in order to be compared: a world to ask, and how it is run there.
+"""The contract of outside optimisers: a world that gives values, and a method that runs the search there.
 
     search = CMA(radius=0.5)         # its own few numbers, checked
     search.run(world)                # asks until the world's budget is spent
-    world.recommend()                # what it would deploy
+    world.recommend()                # the decision that it would deploy
 
-A run is judged at what the optimiser itself recommends. One that has no recommendation but the best value it
-has seen says so (`luckiest`), for under noise that is its luckiest draw.
+A run is judged at the optimiser's own recommendation. An optimiser that can only report the best value it has
+seen sets `luckiest`, for under noise that is its luckiest draw.
 """
 
 from abc import ABC, abstractmethod
@@ -18,13 +18,13 @@ import numpy as np
 from driftopt import checks
 from driftopt.packages import MissingPackage, installed_version
 
-EXTRA = "peers"  # of driftopt's own: it brings all of these libraries
+EXTRA = "peers"  # the extra of driftopt that installs all of these libraries
 
 Oracle = Callable[[np.ndarray], np.ndarray]  # points (n, d) → a fresh value at each
 
 
 class Spent(Exception):
-    """The budget does not pay for what was asked; a search need not catch it."""
+    """The budget does not pay for these points; a search need not catch it."""
 
 
 class Diverged(Exception):
@@ -34,16 +34,16 @@ class Diverged(Exception):
 class World:
     """One run as an outside optimiser sees it: a start, perhaps a box, and noisy values until they are spent.
 
-    `recommend` is the optimiser's to replace; until it does, it is the luckiest draw so far.
+    The optimiser replaces `recommend`; until it does, it returns the luckiest draw so far.
 
     Args:
         oracle: gives a fresh value at each row of its argument.
-        x0: where to start.
-        points: how many points may be asked for, each answered by the mean of `batch` values.
+        x0: the start.
+        points: how many points may be asked for; the value of each is the mean of `batch` values.
         seed: for the optimiser's own randomness.
-        sides: lower and upper bounds, infinite for an open side; None where there are none at all.
+        sides: lower and upper bounds, infinite for an open side; None without bounds.
         batch: values averaged at each point.
-        marks: counts of points, in order, after which the recommendation is looked at.
+        marks: counts of points, in order, after which the recommendation is recorded.
     """
 
     recommend: Callable[[], Any]
@@ -74,10 +74,12 @@ class World:
             Spent: fewer points are left.
             Diverged: a value is not finite.
         """
-        rows = np.array(points, float).reshape(-1, self.x0.size)  # a copy: many move their array in place
+        rows = np.array(points, float).reshape(
+            -1, self.x0.size
+        )  # a copy, since many change their array in place
         if len(rows) > self.left:
             raise Spent
-        self._look(self.asked + len(rows))  # everything before these points has been told
+        self._look(self.asked + len(rows))  # the search knows all values before these points
         each = self._oracle(np.repeat(rows, self._batch, axis=0)).reshape(len(rows), self._batch)
         values = each.mean(axis=1)
         self.asked, self.left = self.asked + len(rows), self.left - len(rows)
@@ -93,12 +95,12 @@ class World:
 
     @property
     def rng(self) -> np.random.Generator:
-        """A generator for the optimiser's own randomness, always the same for this run."""
+        """A generator for the optimiser's own randomness, the same on every call in this run."""
         return np.random.default_rng(self.seed)
 
     @property
     def seed31(self) -> int:
-        """The seed for libraries that take 31 bits and for which 0 means none."""
+        """The seed for libraries that take 31 bits and treat 0 as none."""
         return 1 + self.seed % (2**31 - 2)
 
     def finish(self) -> list[np.ndarray]:
@@ -107,12 +109,12 @@ class World:
         return [*self._looks, self._recommended()]
 
     def _look(self, until: int) -> None:
-        """Look at the recommendation for every mark below `until`: no later answer is in it."""
+        """Record the recommendation for every mark below `until`, which no later value influences."""
         while len(self._looks) < len(self._marks) and self._marks[len(self._looks)] < until:
             self._looks.append(self._recommended())
 
     def _recommended(self) -> np.ndarray:
-        if self.asked and self.asked != self._known[0]:  # it may take long, and several marks may lie here
+        if self.asked and self.asked != self._known[0]:  # it may take long, and several marks may share it
             self._known = (self.asked, np.array(self.recommend(), float))
         return self._known[1]
 
@@ -120,16 +122,16 @@ class World:
 class Outside(ABC):
     """A frozen dataclass whose fields are the optimiser's own few numbers."""
 
-    packages: ClassVar[tuple[str, ...]] = ()  # what it imports, and what its results depend on
-    luckiest: bool = False  # whether it has nothing to report but its luckiest draw
+    packages: ClassVar[tuple[str, ...]] = ()  # its imports, on which its results depend
+    luckiest: bool = False  # whether it can only report its luckiest draw
     batch: int  # values averaged at each point it asks for
 
     @abstractmethod
     def run(self, world: World) -> None:
-        """Ask until the budget is spent; leave in `world.recommend` what to report."""
+        """Ask until the budget is spent; let `world.recommend` give the recommendation."""
 
     def check(self, dim: int, points: int, boxed: bool) -> None:  # noqa: B027, most have nothing to refuse
-        """Refuse what cannot be run, before anything runs.
+        """Refuse settings that cannot run, before anything runs.
 
         Args:
             dim: the length of a decision.
@@ -137,12 +139,12 @@ class Outside(ABC):
             boxed: whether every coordinate has two finite bounds.
 
         Raises:
-            ValueError: the sentence says what is needed.
+            ValueError: the message says what is needed.
         """
 
     @classmethod
     def require(cls, name: str) -> None:
-        """Raise a MissingPackage that names what is not installed, before anything runs."""
+        """Raise a MissingPackage for a package that is not installed, before anything runs."""
         for package in cls.packages:
             if find_spec(package) is None:
                 raise MissingPackage(
@@ -151,18 +153,18 @@ class Outside(ABC):
 
 
 def libraries_of(searches: Iterable[Outside]) -> dict[str, str]:
-    """The version that is installed of each library behind these: with another one, runs may be others."""
+    """The installed version of each library behind these; runs may differ with another version."""
     packages = sorted({package for one in searches for package in one.packages})
     return {package: installed_version(package) for package in packages}
 
 
 def spread(radius: float, dim: int) -> float:
-    """A standard deviation for each coordinate under which trials are about `radius` away."""
+    """The standard deviation of a coordinate for which trials are about `radius` away."""
     return float(radius) / dim**0.5
 
 
 def box(world: World, width: float | None) -> tuple[np.ndarray, np.ndarray]:
-    """The box to search: `width` to both sides of the start, within the bounds that there are."""
+    """The box to search: `width` to both sides of the start, within the bounds."""
     reach = np.inf if width is None else width
     low, high = world.sides or (-np.inf, np.inf)
     return np.maximum(low, world.x0 - reach), np.minimum(high, world.x0 + reach)

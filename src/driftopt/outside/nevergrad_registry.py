@@ -21,7 +21,7 @@ class Nevergrad(Outside):
     Args:
         optimizer: its name in the library's registry; TBPSA, SPSA and OptimisticNoisyOnePlusOne are made for
             noisy functions.
-        radius: how far trials are from the start at first; √d times the standard deviation of a coordinate.
+        radius: the first trials' distance from the start; √d times the standard deviation of a coordinate.
         batch: values averaged at each point.
     """
 

@@ -13,13 +13,13 @@ from driftopt.packages import package
 
 @dataclass(frozen=True)
 class Optuna(Outside):
-    """A sampler of Optuna in a box. A study has nothing to report but its best trial: its luckiest draw.
+    """A sampler of Optuna in a box. A study can only report its best trial, which is its luckiest draw.
 
     Akiba et al., "Optuna: a next-generation hyperparameter optimization framework", KDD 2019.
 
     Args:
         sampler: TPESampler, CmaEsSampler, RandomSampler, … of optuna.samplers.
-        width: how far the box reaches to both sides of the start. None: as far as the bounds do.
+        width: how far the box reaches to both sides of the start. None: to the bounds.
         batch: values averaged at each point.
     """
 

@@ -14,14 +14,14 @@ ALGORITHMS = ("COBYQA", "Powell", "Nelder-Mead", "COBYLA")
 
 @dataclass(frozen=True)
 class SciPy(Outside):
-    """A derivative-free method of SciPy, begun again from its last answer until the budget is spent.
+    """A derivative-free method of SciPy, restarted from its last point until the budget is spent.
 
     It reports the best point it has seen, its luckiest draw: these methods are made for functions without
     noise. COBYQA: Ragonneau and Zhang 2023; Powell's method: Powell 1964.
 
     Args:
         algorithm: COBYQA, Powell, Nelder-Mead or COBYLA.
-        radius: how far the first trials are from the start, where the method has such a number.
+        radius: the distance of the first trials from the start, if the method has such a number.
         batch: values averaged at each point.
     """
 
@@ -38,7 +38,7 @@ class SciPy(Outside):
         checks.choice("algorithm", self.algorithm, ALGORITHMS)
 
     def run(self, world: World) -> None:
-        from scipy import optimize  # it takes as long to load as JAX, and every sweep knows this file
+        from scipy import optimize  # it loads as slowly as JAX, and every sweep imports this file
 
         bounds = None if world.sides is None else list(zip(*world.sides, strict=True))
         x = world.x0
@@ -55,9 +55,10 @@ class SciPy(Outside):
                 )
             x = np.asarray(result.x, float)
             if world.left == before:
-                return  # it asks for nothing: there is no going on from here
+                return  # it asks for no further point
 
     def _options(self, x: np.ndarray, left: int) -> dict[str, Any]:
+        """The algorithm's options for this radius and budget."""
         first = self.radius
         if self.algorithm == "COBYQA":
             return {"initial_tr_radius": first, "final_tr_radius": 1e-6 * first, "maxfev": left}

@@ -8,17 +8,17 @@ from driftopt import checks
 from driftopt.outside.contract import EXTRA, Outside, World, box, check_box, whole
 from driftopt.packages import package
 
-MOST = 200  # points: the time of one more grows with the cube of those before
+MOST = 200  # points: the time of the next one grows with the cube of their number
 
 
 @dataclass(frozen=True)
 class GaussianProcess(Outside):
-    """scikit-optimize's Gaussian process in a box. It reports where its model's mean is least.
+    """scikit-optimize's Gaussian process in a box. It reports the minimum of its model's mean.
 
     Args:
-        width: how far the box reaches to both sides of the start. None: as far as the bounds do.
-        acquisition: EI, LCB, PI or gp_hedge, how the next point is chosen.
-        batch: values averaged at each point: a process on many points takes hours, so a large budget wants a
+        width: how far the box reaches to both sides of the start. None: to the bounds.
+        acquisition: EI, LCB, PI or gp_hedge, the rule for the next point.
+        batch: values averaged at each point. A process on many points takes hours, so a large budget needs a
             large batch.
     """
 
