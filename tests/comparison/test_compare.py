@@ -128,7 +128,7 @@ def test_a_function_that_leaves_the_finite_numbers_is_a_diverged_run():
 @pytest.mark.parametrize("answer", [None, "1.0", [1.0, 2.0], {}, 1j])
 def test_what_is_no_number_is_no_diverged_run(method, answer):
     pytest.importorskip("cma")
-    said = rf"{method}.*seed \d+: .*(no real number|expected 1|must be .*number)"
+    said = rf"{method}.*seed \d+: .*(not a real number|expected 1|must be .*number)"
     with pytest.raises(ValueError, match=said):
         compare(
             lambda x: answer, {method: {"radius": 0.5}}, budget=20, development=1, held_out=2, x0=[0.0, 0.0]
