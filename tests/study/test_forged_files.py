@@ -191,6 +191,14 @@ def test_a_name_that_is_taken_is_refused_for_that_alone(url, tmp_path, monkeypat
     assert not isinstance(caught.value, StudyExists)
 
 
+def test_a_rule_for_decisions_that_is_none_is_refused(honest, tmp_path):
+    whole = copy.deepcopy(honest[0])
+    whole["spec"]["steps"] = {"colour": "\x1b[31m"}
+    (tmp_path / "a.json").write_text(json.dumps(sealed(whole)))
+    with pytest.raises(ValueError, match="steps has colour"):
+        load("sqlite://", tmp_path / "a.json")
+
+
 def test_into_memory(tmp_path):
     study = lively(tmp_path / "here.db")
     moved = load("sqlite://", study.export(tmp_path / "a.json"))

@@ -15,6 +15,7 @@ from driftopt.answers.answers import DIRECTIONS
 from driftopt.plugins import OWN
 from driftopt.report.escaping import one_line
 from driftopt.space import Space
+from driftopt.space.space import STEPS
 from driftopt.study.errors import StudyError
 from driftopt.study.log import (
     Asked,
@@ -88,7 +89,7 @@ def from_data(what: str, whole: Mapping[str, Any]) -> LogFile:
         _check_time("created_at", created_at)
         _check_spec(spec)
         _check_rows(spec, rows)
-    except (*_WRONG, OverflowError, StudyError) as error:
+    except (*_WRONG, ArithmeticError, StudyError) as error:
         raise ValueError(f"{what} holds what no study can hold: {_shown(error)}") from None
     return LogFile(name, created_at, spec, rows)
 
@@ -108,6 +109,8 @@ def _check_spec(spec: Spec) -> None:
     from driftopt import methods  # JAX: only here
     from driftopt.rng.seeds import as_seed
 
+    if unknown := sorted(set(checks.table("steps", spec.steps)) - {step.name for step in STEPS}):
+        raise ValueError(f"steps has {', '.join(unknown)}, which is no rule for decisions")
     space = Space.build(spec.x0, names=spec.names, bounds=spec.bounds, **spec.steps)
     provider = str(checks.text("provider", spec.provider))
     for name, number in checks.table("params", spec.params).items():
