@@ -203,7 +203,8 @@ def test_the_division_into_parts_does_not_change_the_code_behind_them():
     assert one.code.digest
 
 
-def test_a_callback_to_what_cannot_be_seen_is_never_reused(tmp_path, capsys):
+def test_a_callback_to_what_cannot_be_seen_is_never_reused(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "SHIFT", 1.0)  # at 0 the start is optimal and runs stand still
     stream = (0 for _ in range(10**6))
 
     @module
