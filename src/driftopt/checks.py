@@ -229,6 +229,22 @@ def single_precision(name: str, value: Any, dim: int) -> np.ndarray:
     return array
 
 
+MOST_NUMBERS = 2**28  # in one array: 1 GiB in single precision
+
+
+def fits(what: str, numbers: int, advice: str, most: int = MOST_NUMBERS) -> None:
+    """Refuse what memory cannot hold before anything is made.
+
+    Args:
+        what: the argument and the arrays that follow from it.
+        numbers: how many numbers these hold.
+        advice: what to give instead.
+        most: how many may be held.
+    """
+    if numbers > most:
+        raise ValueError(f"{what}: {numbers:,} numbers, and at most {most:,} are held; {advice}")
+
+
 def budget(value: Any, queries: int, iterations: int = 1) -> int:
     """A whole number of queries that pays for at least `iterations` iterations of `queries` each."""
     total = one_count("budget", value)

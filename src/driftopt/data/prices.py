@@ -59,5 +59,6 @@ def synthetic_prices(seed: int, products: int = 30) -> np.ndarray:
     scale = LOG_DEVIATION / np.sqrt(shape)
     draws = np.random.default_rng(checks.seed("seed", seed))
     size = checks.one_count("products", products)
+    checks.fits(f"products={size:,} needs several vectors of that length", 16 * size, "choose fewer products")
     logs = LOG_MEAN + scale * (draws.gamma(shape, size=size) - shape)
     return np.clip(np.round(np.exp(logs)), LOWEST, HIGHEST)

@@ -150,7 +150,10 @@ def simulate_lanes(
     begun = starts(problems) if x0 is None else np.asarray(start)[None]
     check_spacing(method, begun, np.float32)
     own = _lane_seeds(seeds, instances)
+    runs_made = instances * own.shape[1] * width
     if observed_loop.needed(method, together, settle):
+        every = budget if evaluate_every is None else checks.one_count("evaluate_every", evaluate_every)
+        _check_memory(runs_made, -(-budget // every), dim)
         trace = Trace(
             *observed_loop.run(
                 method, together, own, start, budget, evaluate_every, dim, settle, width, times, code
@@ -163,6 +166,7 @@ def simulate_lanes(
     rows = budget // points
     lanes = (instances, own.shape[1], width)
     plan = RunPlan.make(method, together, rows, evaluate_every, dim, lanes, devices, times)
+    _check_memory(runs_made, plan.segments, dim)
     plan = replace(plan, code=code)
     runs = program(method.in_numbers(), together, own, start, plan)
     x, curve = (np.asarray(a)[..., :width] for a in runs)
@@ -174,6 +178,16 @@ def simulate_lanes(
     trace = Trace(np.moveaxis(x, 0, -1), curve[..., -1], at[..., -1], at, curve)
     _warn_of_standstill(method, begun, trace)
     return trace
+
+
+def _check_memory(runs: int, evaluations: int, dim: int) -> None:
+    """Refuse decisions and curves that memory cannot hold."""
+    fewer = "simulate fewer runs at a time, or let driftopt.sweep divide them"
+    checks.fits(f"the decisions of {runs:,} runs in {dim:,} dimensions", runs * dim, fewer)
+    every = "raise evaluate_every, or simulate fewer runs at a time"
+    checks.fits(
+        f"evaluate_every asks for {evaluations:,} points on the curve of each run", runs * evaluations, every
+    )
 
 
 def starts(problems: Stack) -> np.ndarray:

@@ -1,6 +1,7 @@
 """A method with the configurations to try, in order."""
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
@@ -16,6 +17,8 @@ from driftopt.outside.contract import Outside
 from driftopt.pytree import plain_fields
 
 Builder = Callable[..., Method | Outside]
+
+CONFIGURATIONS = 1_000_000  # in one grid: each is built and checked
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,13 @@ def grid(method: str | Builder | Method, *, label: str | None = None, **paramete
     if label is not None and (not isinstance(label, str) or not label):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(f"label must be a name, got {checks.brief(label)}")
     lists = {name: _values(name, value) for name, value in parameters.items()}
+    many = " × ".join(f"{name} {len(values):,}" for name, values in lists.items() if len(values) > 1)
+    checks.fits(
+        f"the combinations of {many}",
+        math.prod(map(len, lists.values())),
+        "give fewer values of some, or several grids",
+        CONFIGURATIONS,
+    )
     combined = itertools.product(*lists.values())
     configurations = tuple(dict(zip(lists, values, strict=True)) for values in combined)
     product = Grid(label or _name(method), method, configurations)

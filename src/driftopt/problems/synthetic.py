@@ -213,7 +213,9 @@ def location_shift(
         ridge: the weight of ‖x‖²/2 in F.
         rng: a seed or a Generator, for A and b.
     """
-    dim, draw = checks.one_count("dim", dim), np.random.default_rng(as_seed(rng))
+    dim = checks.one_count("dim", dim)
+    checks.fits(f"dim={dim:,} needs a matrix of dim × dim", dim * dim, "choose a smaller dim, or kink")
+    draw = np.random.default_rng(as_seed(rng))
     shift = draw.standard_normal((dim, dim))
     checks.single_positive("strength", strength)
     shift *= float(strength) / np.linalg.norm(shift, 2)
@@ -258,7 +260,9 @@ def two_wells(
 
 
 def _center(dim: int, rng: Any) -> Array:
-    return _single(np.random.default_rng(as_seed(rng)).standard_normal(checks.one_count("dim", dim)))
+    dim = checks.one_count("dim", dim)
+    checks.fits(f"dim={dim:,} needs several vectors of that length", 16 * dim, "choose a smaller dim")
+    return _single(np.random.default_rng(as_seed(rng)).standard_normal(dim))
 
 
 def _single(number: Any) -> Array:
