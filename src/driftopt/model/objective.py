@@ -22,7 +22,7 @@ class Objective(Protocol):
 class Margin:
     """Σ (x_i − cost_i) · output_i − fixed: the profit from the units sold of each product at prices x.
 
-    >>> Margin((1.0, 2.0), fixed=5.0)(np.array([3.0, 4.0]), np.array([10.0, 20.0]))
+    >>> float(Margin((1.0, 2.0), fixed=5.0)(np.array([3.0, 4.0]), np.array([10.0, 20.0])))
     55.0
     """
 
