@@ -299,3 +299,19 @@ def _single(name: str, value: Any) -> Any:
 
 def _plain(array: np.ndarray) -> Any:
     return array.item() if array.ndim == 0 else array
+
+
+def as_seed(rng: Any, name: str = "rng") -> int:
+    """A whole number that reproduces the run: the int itself, a Generator's next draw, or a fresh one.
+
+    `name` is what the error calls it.
+    """
+    if rng is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(2**32))
+    if is_whole(rng) and 0 <= int(rng) < 2**63:
+        return int(rng)
+    raise ValueError(
+        f"{name} must be a whole number >= 0, a numpy.random.Generator or None; got {brief(rng)}"
+    )

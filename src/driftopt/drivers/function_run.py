@@ -1,8 +1,9 @@
 """One run of `minimize`: it calls the function, counts every query and keeps every value."""
 
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Sequence
-from functools import cached_property
+from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -10,17 +11,8 @@ import numpy as np
 
 from driftopt import averages, checks
 from driftopt.answers import Answer, Answers
-from driftopt.answers.answers import NOTHING
-from driftopt.answers.control import RelativeToControl, report
-from driftopt.answers.covariates import Covariates
-from driftopt.answers.effects import found
-from driftopt.answers.limits import Limits, measured
-from driftopt.drivers.host import Host
-from driftopt.drivers.late_queries import late_queries
-from driftopt.drivers.observed_host import ObservedHost, Watched
 from driftopt.drivers.recorded_function import RecordedFunction
 from driftopt.drivers.result import MinimizeResult
-from driftopt.oracle import Formula
 from driftopt.space import Space
 
 if TYPE_CHECKING:
@@ -62,93 +54,90 @@ class MinimizeInterrupted(KeyboardInterrupt):
         return type(self), (self.result,)
 
 
-class FunctionRun:
+@dataclass(frozen=True)
+class Function:
+    """The user's function and how it is called."""
+
+    fun: Any
+    args: tuple[Any, ...]
+    vectorized: bool
+    settle: int  # queries for which each decision is held; the last one counts
+
+
+@dataclass(frozen=True)
+class Task:
+    """What `minimize` was asked for, checked as far as it does not depend on the method."""
+
+    function: Function
+    space: Space
+    answers: Answers
+    radius: Any
+    params: dict[str, Any]
+    budget: int
+    final_queries: int
+    covariates: Sequence[str]
+    limits: dict[str, dict[str, Any]]
+    relative_to_control: bool
+    by_name: bool  # whether the function returns its value by name, with more
+    maximize: bool
+    loss: Any  # F(x, ξ), where the function draws ξ
+    law: Any  # a model of the law of ξ
+    rng: Any
+
+
+class FunctionRun(ABC):
     """The function of one run with all its queries and values."""
 
-    host: Host | ObservedHost
-    begun: np.ndarray  # the method's start
     params: dict[str, Any]
-    budget: int = 0  # the expected number of queries
 
-    def __init__(self, fun: Any, args: Any, space: Space, answers: Answers, vectorized: bool, settle: int):
-        self.space, self._answers, self._memory = space, answers, answers.begin()
-        self._fun: Any = fun
-        self._args, self._vectorized, self._settle = args, vectorized, settle
+    def __init__(self, task: Task, space: Space):
+        function, self.space = task.function, space
+        self._answers, self._memory = task.answers, task.answers.begin()
+        self.fun: Any = function.fun
+        self._args = function.args
+        self._vectorized, self._settle = function.vectorized, function.settle
         self._ends = [0]  # the queries spent after each iteration
         self._values = array("d")  # appends a value in a third of the time that NumPy takes to set one
         self._points = np.empty((0, space.dim))  # rows after the first `spent` are reserved
         self.final: np.ndarray | None = None
         self.recorded: RecordedFunction | None = None  # records side information, if there is any
+        self.budget = task.budget
+        if task.covariates or task.by_name:
+            self.fun = self.recorded = RecordedFunction(
+                self.fun, task.covariates, list(task.limits), self._vectorized, task.relative_to_control
+            )
 
     @property
     def spent(self) -> int:
         """The number of queries so far."""
         return len(self._values)
 
+    @property
+    def iterations(self) -> int:
+        """The number of complete iterations."""
+        return len(self._ends) - 1
+
+    @abstractmethod
     def iterate(self) -> int:
         """Run one iteration and return the queries that it cost."""
-        host, before = self.host, self.spent
-        points = self.space.deploy(host.points, (self.params["seed"], host.told))
-        if (straight := self._straight) is not None:  # the common case first, since it takes ten microseconds
-            straight.tell(self._each(points))
-        elif isinstance(host, ObservedHost):
-            self._query(np.repeat(points, host.samples, axis=0))
-            host.tell(self._fun.take()[self._settle - 1 :: self._settle])
-        else:
-            samples = self._scheduled(points) if host.method.scheduled else self._rows(points, host.repeats)
-            information = NOTHING
-            if self.recorded is not None:
-                used = self.recorded.last(samples.size * self._settle, self._settle)
-                information = dict(self._answers.beside(used, samples.shape))
-            self._memory, means = self._answers.take(self._memory, samples, information)
-            host.tell(means)
-        self._ends.append(self.spent)
-        if host.diverged:
-            raise NotFinite(
-                f"after {self.spent} queries the method has diverged: a number would have overflowed; lower "
-                "the step or leave it out, or give values in larger units",
-                self.result(3),
-            )
-        return self.spent - before
 
-    @cached_property
-    def _straight(self) -> Host | None:
-        """The host if it takes the function's values as they are, one a point; else None."""
-        host, more = self.host, self.recorded is not None or self._memory or self._settle > 1
-        if more or isinstance(host, ObservedHost):
-            return None
-        return host if host.repeats == 1 and not host.method.scheduled else None
+    @property
+    @abstractmethod
+    def x(self) -> np.ndarray:
+        """The decision to report."""
 
-    def _rows(self, points: np.ndarray, repeats: int) -> np.ndarray:
-        """Fresh values (repeats, p) at the points."""
-        values = self._query(np.tile(points, (repeats, 1)) if repeats > 1 else points)
-        return values[None] if repeats == 1 else values.reshape(repeats, len(points))
+    @abstractmethod
+    def estimate(self) -> tuple[float | None, float | None, str]:
+        """What the run knows of f at x without further queries: mean, standard error and their basis."""
 
-    def _scheduled(self, points: np.ndarray) -> np.ndarray:
-        """Means (1, p) of this iteration's own batch at each point; 0 at a point without samples."""
-        samples = np.broadcast_to(self.host.method.samples(self.host.told, self.space.dim), len(points))
-        values = self._query(np.repeat(points, samples, axis=0))
-        each = np.split(values, np.cumsum(samples)[:-1])
-        return np.array([[part.mean() if part.size else 0.0 for part in each]])
-
-    def note(self, covariates: Sequence[str], metrics: Sequence[str]) -> None:
-        """Record side information, which the function returns from now on."""
-        self._fun = self.recorded = RecordedFunction(
-            self._fun, covariates, metrics, self._vectorized, self._answers.has(RelativeToControl)
-        )
-
-    def watch(self, loss: Formula, keep: bool) -> None:
-        """Take the function as one that draws ξ; its value is then F(x; ξ)."""
-        self._fun = Watched(self._fun, loss, keep)
+    @abstractmethod
+    def information(self, recorded: RecordedFunction, history: dict[str, Any]) -> dict[str, Any]:
+        """What side information has shown, by name; adds it to the history as well."""
 
     def confirm(self, count: int) -> int:
         """Spend `count` queries at the reported decision."""
         self.final = np.array(self._each(np.tile(self.x, (count, 1))))
         return count
-
-    @property
-    def x(self) -> np.ndarray:
-        return self.space.report(self.host.recommend(), self.begun)
 
     @property
     def latest(self) -> float:
@@ -157,36 +146,26 @@ class FunctionRun:
 
     def so_far(self) -> "OptimizeResult":
         """The result that a callback gets after an iteration."""
-        return MinimizeResult(x=self.x, fun=self.latest, nfev=self.spent, nit=self.host.told)
+        return MinimizeResult(x=self.x, fun=self.latest, nfev=self.spent, nit=self.iterations)
 
     def result(self, status: int) -> "OptimizeResult":
         """Everything so far in SciPy's form."""
-        where, basis = self._best_known()
-        every = np.array(self._values)
-        values, points = every[where], self._points
+        fun, sem, basis = self._final() if self.final is not None else self.estimate()
+        every, points = np.array(self._values), self._points
         history = {
             "x": points if len(points) == self.spent else points[: self.spent].copy(),
             "value": every,
             "iteration": np.searchsorted(self._ends[1:], np.arange(self.spent), side="right"),
         }
-        more: dict[str, Any] = {}
-        if self.recorded is not None:
-            if self._answers.has(Covariates):
-                history["covariates"] = self.recorded.covariates(self.spent)
-                more["covariates"] = found(self._answers, self._memory, history)
-            if self._answers.has(Limits):
-                history["metrics"] = self.recorded.metrics(self.spent)
-                more["metrics"] = measured(self.recorded.metric_names, history["metrics"][where])
-            if self._answers.has(RelativeToControl):
-                more["control"] = report(self._answers.memory_of(self._memory, RelativeToControl))
+        more = {} if self.recorded is None else self.information(self.recorded, history)
         return MinimizeResult(
             **more,
             x=self.x,
-            fun=float(averages.mean(values)) if values.size else None,
-            fun_sem=averages.standard_error(values) if values.size > 1 else None,
+            fun=fun,
+            fun_sem=sem,
             fun_basis=basis,
             nfev=self.spent,
-            nit=self.host.told,
+            nit=self.iterations,
             success=status == 0,
             status=status,
             message=MESSAGES[status],
@@ -194,17 +173,9 @@ class FunctionRun:
             history=history,
         )
 
-    def _best_known(self) -> tuple[np.ndarray, str]:
-        """The queries nearest to f at x, chosen by their time and not by their values, and a description."""
-        if self.final is not None:
-            last = np.arange(self.spent - self.final.size, self.spent)
-            return last, f"{self.final.size} values at x"
-        if len(self._ends) == 1:
-            return np.empty(0, int), "no iteration is complete"
-        asked = late_queries(self.host.method, self.space.dim, np.asarray(self._ends), self._settle)
-        away = self.space.distances(self._points[asked.queries], self.x)
-        far = float(averages.mean(np.minimum(away, averages.LARGEST)))
-        return asked.queries, f"{asked.basis}, {far:.2g} from x on average"
+    def _final(self) -> tuple[float | None, float | None, str]:
+        assert self.final is not None
+        return *mean_of(self.final), f"{self.final.size} values at x"
 
     def _query(self, points: np.ndarray) -> np.ndarray:
         """The values at all points, each held for `settle` queries of which the last is used."""
@@ -220,12 +191,12 @@ class FunctionRun:
         values, before = self._values, self.spent
         if self._vectorized:
             try:
-                returned = self._fun(points.copy(), *self._args)
+                returned = self.fun(points.copy(), *self._args)
             except Exception as error:
                 raise self._failure(f"raised {type(error).__name__}: {error}") from error
             values.frombytes(self._checked(returned, points).tobytes())
             return values[before:]
-        fun, args = self._fun, self._args
+        fun, args = self.fun, self._args
         for point in points:
             try:
                 value = fun(point, *args)
@@ -271,3 +242,9 @@ class FunctionRun:
     ) -> MinimizeError:
         """The error for a query, with the result so far."""
         return kind(f"query {query or self.spent + 1}: the function {what}", self.result(1))
+
+
+def mean_of(values: np.ndarray) -> tuple[float | None, float | None]:
+    """Mean and standard error of some values; None where there are too few."""
+    mean = float(averages.mean(values)) if values.size else None
+    return mean, averages.standard_error(values) if values.size > 1 else None

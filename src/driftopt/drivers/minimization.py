@@ -8,25 +8,19 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from driftopt import checks, methods
+from driftopt import checks
 from driftopt.answers import Answers, beside
 from driftopt.answers.effects import warn_of
 from driftopt.answers.limits import checked, none_hard
-from driftopt.drivers.contract import check_points
-from driftopt.drivers.function_run import FunctionRun, MinimizeInterrupted
-from driftopt.drivers.observed_host import ObservedHost, within
-from driftopt.drivers.plan import affordable, first_step
-from driftopt.drivers.quick_host import quick_host
-from driftopt.method import Method
-from driftopt.methods import defaults
-from driftopt.oracle import Formula, Model, check_minimize
-from driftopt.rng.seeds import as_seed
+from driftopt.drivers.function_run import Function, FunctionRun, MinimizeInterrupted, Task
+from driftopt.model import takes_model
 from driftopt.space import Space
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
+
+    from driftopt.method import Method
+    from driftopt.oracle import Formula, Model
 
 
 def minimize(
@@ -35,15 +29,15 @@ def minimize(
     *,
     budget: int,
     radius: Any = None,
-    method: str | Method = "auto",
+    method: "str | Method" = "auto",
     params: Mapping[str, Any] | None = None,
     bounds: Any = None,
     constraints: Any = None,
     grid: Any = None,
     direction: str = "minimize",
     vectorized: bool = False,
-    loss: Formula | None = None,
-    model: Model | None = None,
+    loss: "Formula | None" = None,
+    model: "Model | None" = None,
     settle: int = 1,
     covariates: Sequence[str] | None = None,
     limits: Mapping[str, Mapping[str, Any]] | None = None,
@@ -123,14 +117,16 @@ def minimize(
     """
     _check_functions(fun, args, callback, loss, model)
     vectorized, progress = checks.flag("vectorized", vectorized), checks.flag("progress", progress)
-    radius, params = defaults.radius_once(radius, params)
     if loss is not None and vectorized:
         raise ValueError("with `loss=` the function draws one ξ at a time: leave vectorized out")
-    settle = checks.shape("settle", settle)
-    space = Space.build(x0, bounds=bounds, constraints=constraints, grid=grid)
-    space, radius = defaults.sized(method, space, radius, params)
+    settle, total = checks.shape("settle", settle), checks.one_count("budget", budget)
+    final_queries = _check_final(final_queries, total)
     named = beside.names("covariates", covariates)
     bounded = none_hard(checked(limits), "a function")
+    by_name = bool(bounded or relative_to_control or precision)
+    _check_vectorized(vectorized, by_name)
+    if loss is not None and (by_name or named):
+        raise ValueError("covariates, limits, control and precision go with values: leave `loss=` out")
     answers = Answers.build(
         direction=direction,
         covariates=named,
@@ -138,43 +134,32 @@ def minimize(
         relative_to_control=checks.flag("relative_to_control", relative_to_control),
         precision=checks.flag("precision", precision),
     )
-    run = FunctionRun(fun, args, space, answers, vectorized, settle)
-    total = checks.one_count("budget", budget)
-    final_queries = _check_final(final_queries, total)
-    chosen, numbers = defaults.resolve(
-        method,
-        dim=space.dim,
-        budget=(total - final_queries) // settle,
+    space = Space.build(x0, bounds=bounds, constraints=constraints, grid=grid)
+    task = Task(
+        Function(fun, tuple(args), vectorized, settle),
+        space,
+        answers,
         radius=radius,
-        params=params,
-        start=space.start,
+        params=checks.table("params", params),
+        budget=total,
+        final_queries=final_queries,
+        covariates=named,
+        limits=bounded,
+        relative_to_control=bool(relative_to_control),
+        by_name=by_name,
+        maximize=direction == "maximize",
+        loss=loss,
+        law=model,
+        rng=rng,
     )
-    chosen = space.kept_by(chosen)
-    called = method if isinstance(method, str) else type(method).__name__
-    check_minimize(called, chosen.sees, loss=loss is not None, model=model is not None)
-    by_name = bool(bounded or relative_to_control or precision)
-    _check_vectorized(vectorized, by_name)
-    more = by_name or bool(named)
-    _check_beside(more, loss, chosen)
-    check_points(chosen, space.dim)
-    space.check_trials(numbers.get("max_radius") if chosen.finds_radius else chosen.radius)
-    queries = checks.budget(total - final_queries, settle * first_step(chosen, space.dim))
-    iterations = affordable(chosen, space.dim, queries // settle).iterations
-    seed = as_seed(rng)
-    sizes = {key: given for key, given in space.given.items() if key == "units"}
-    run.budget = total
-    run.params = {**_described(method), **numbers, **sizes, "seed": seed}
-    run.begun = space.begin(float(np.asarray(chosen.radius)))
-    if more:
-        run.note(named, list(bounded))
-    if loss is not None:
-        run.watch(loss, keep=chosen.sees.observes)
-    if chosen.sees.observes:
-        assert loss is not None
-        formula = within(loss, space, -1 if direction == "maximize" else 1)
-        run.host = ObservedHost(chosen, run.begun, seed, formula, model, queries // settle)
+    if takes_model(method, (total - final_queries) // settle, space.dim):
+        from driftopt.drivers.model_run import begin
+
+        run, iterations = begin(task)
     else:
-        run.host = quick_host(chosen, run.begun, seed)
+        from driftopt.drivers.sequential_run import begin as begin_sequential  # loads JAX
+
+        run, iterations = begin_sequential(task, method)
     report = _reporter(callback)
 
     try:
@@ -200,16 +185,6 @@ def _check_functions(fun: Any, args: Any, callback: Any, loss: Any, model: Any) 
             checks.function(name, given)
     if not isinstance(args, tuple | list):
         raise ValueError(f"args must be a tuple of further arguments of fun, got {checks.brief(args)}")
-    if model is not None and not isinstance(model, Model):
-        raise ValueError(f"model must be a driftopt.oracle.Model, got {checks.brief(model)}")
-
-
-def _check_beside(more: bool, loss: Any, method: Method) -> None:
-    if more and (loss is not None or method.scheduled):
-        raise ValueError(
-            "covariates, limits, control and precision go with values: leave `loss=` out, and choose a "
-            "method of one batch"
-        )
 
 
 def _check_vectorized(vectorized: bool, by_name: bool) -> None:
@@ -228,13 +203,6 @@ def _check_final(count: Any, total: int) -> int:
             f"final_queries must be a whole number from 0 to budget - 1, got {checks.brief(count)}"
         )
     return int(count)
-
-
-def _described(method: str | Method) -> dict[str, Any]:
-    """The method's name, and the numbers that stand where none were given."""
-    if isinstance(method, Method):
-        return {"method": type(method).__name__}
-    return {"method": method, **methods.entry(method).defaults}
 
 
 def _reporter(callback: Callable[..., Any] | None) -> Callable[[FunctionRun], bool] | None:

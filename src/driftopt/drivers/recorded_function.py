@@ -23,7 +23,7 @@ class RecordedFunction:
         vectorized: bool,
         relative_to_control: bool = False,
     ):
-        self._fun, self._names, self._vectorized = fun, tuple(names), vectorized
+        self._fun, self.names, self._vectorized = fun, tuple(names), vectorized
         self.metric_names = tuple(metrics)
         self._relative_to_control = relative_to_control
         self._recorded: list[Beside] = []
@@ -32,7 +32,7 @@ class RecordedFunction:
         returned = self._fun(x, *args)
         if isinstance(returned, dict) and not self._vectorized:
             return self._named(returned)
-        if not self._names:
+        if not self.names:
             raise ValueError(
                 "with limits, relative_to_control or precision the function returns its value by name and "
                 'its side information, {"value": …, "metrics": …, "control": …, "n": …, "sem": …}; got '
@@ -47,7 +47,7 @@ class RecordedFunction:
         self._check_control(())
         value, given = returned
         rows = self._numbers(given, len(x)) if self._vectorized else self._numbers(given, None)
-        self._recorded.extend(Beside(dict(zip(self._names, row, strict=True))) for row in rows.tolist())
+        self._recorded.extend(Beside(dict(zip(self.names, row, strict=True))) for row in rows.tolist())
         return value
 
     def _named(self, returned: dict[str, Any]) -> Any:
@@ -61,7 +61,7 @@ class RecordedFunction:
         self._check_control(returned)
         error = returned.get("sem")
         information = Beside(
-            beside.covariates(returned.get("covariates"), self._names),
+            beside.covariates(returned.get("covariates"), self.names),
             beside.metrics(returned.get("metrics"), self.metric_names),
             beside.size(returned.get("n")),
             beside.control(returned.get("control")),
@@ -81,17 +81,17 @@ class RecordedFunction:
         """The covariates as (n, k), or (1, k) for one query; NaN for unknown ones."""
         if isinstance(given, Mapping):
             table = checks.table("covariates", given)
-            if unknown := sorted(set(table) - set(self._names)):
-                raise ValueError(f"covariates has {', '.join(unknown)}; they are {', '.join(self._names)}")
+            if unknown := sorted(set(table) - set(self.names)):
+                raise ValueError(f"covariates has {', '.join(unknown)}; they are {', '.join(self.names)}")
             nan = np.nan if count is None else np.full(count, np.nan)
-            columns = [checks.numbers_of(name, table.get(name, nan), "iufb") for name in self._names]
+            columns = [checks.numbers_of(name, table.get(name, nan), "iufb") for name in self.names]
             array = np.stack([column.astype(float) for column in columns], axis=-1)
         else:
             array = checks.numbers_of("covariates", given, "iufb").astype(float)
-        expected = (len(self._names),) if count is None else (count, len(self._names))
+        expected = (len(self.names),) if count is None else (count, len(self.names))
         if array.shape != expected:
             raise ValueError(f"covariates must have the shape {expected}, got {array.shape}")
-        return array.reshape(-1, len(self._names))
+        return array.reshape(-1, len(self.names))
 
     def last(self, count: int, settle: int) -> list[Beside]:
         """The side information of the last `count` queries whose values are used."""
@@ -99,12 +99,12 @@ class RecordedFunction:
 
     def covariates(self, count: int) -> np.ndarray:
         """The covariates (count, k) of the first queries; NaN for unknown ones."""
-        rows = [[one.covariates.get(name, np.nan) for name in self._names] for one in self._recorded[:count]]
-        return np.array(rows, np.float64).reshape(-1, len(self._names))
+        rows = [[one.covariates.get(name, np.nan) for name in self.names] for one in self._recorded[:count]]
+        return np.array(rows, np.float64).reshape(len(rows), len(self.names))
 
     def metrics(self, count: int) -> np.ndarray:
         """The metrics (count, m) of the first queries; NaN for unknown ones."""
         rows = [
             [one.metrics.get(name, np.nan) for name in self.metric_names] for one in self._recorded[:count]
         ]
-        return np.array(rows, np.float64).reshape(-1, len(self.metric_names))
+        return np.array(rows, np.float64).reshape(len(rows), len(self.metric_names))

@@ -5,6 +5,7 @@ Where an objective g(x, outputs) is known, the loss follows from one posterior f
 are reported as well, one more posterior of what g leaves over repairs a wrong or incomplete g.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -64,6 +65,22 @@ class Results:
         centred = np.where(known, filled - filled.sum(axis=0) / count, 0.0)
         spread = np.sqrt((centred**2).sum(axis=0) / count)
         return Inputs(self.x / units, self.number, centred / np.where(spread > 0, spread, 1.0), self.context)
+
+
+def precision(sem: Sequence[float | None], n: Sequence[float | None]) -> np.ndarray:
+    """(n,) weights: 1/sem², else n, each relative to its usual size; 1 where neither was reported.
+
+    >>> precision([None, None, None], [100, 200, None])
+    array([0.66666667, 1.33333333, 1.        ])
+    """
+    weight = np.ones(len(sem))
+    exact = [None if one is None or not one > 0 else 1 / one**2 for one in sem]
+    for given in (n, exact):
+        known = np.array([one is not None and np.isfinite(one) for one in given], bool)
+        if known.any():
+            sizes = np.array([one for one in given if one is not None and np.isfinite(one)], float)
+            weight[known] = sizes / np.median(sizes)
+    return weight
 
 
 @dataclass(frozen=True)

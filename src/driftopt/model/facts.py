@@ -50,3 +50,7 @@ class Facts:
         start = Inputs(np.broadcast_to(self.start, points.x.shape), *points.arrays[1:])
         both = Inputs(*(np.concatenate(pair) for pair in zip(points.arrays, start.arrays, strict=True)))
         return self.total(both, np.repeat([1.0, -1.0], len(points)))
+
+    def effects(self) -> np.ndarray:
+        """(k,), what one standard deviation of each covariate adds to the value."""
+        return self.curve.scale.spread * self.curve.posterior.slopes()

@@ -62,6 +62,7 @@ class Model:
     limits: Sequence[Limit] = ()
     max_loss: float | None = None  # of the start's value, for one deployment
     max_loss_total: float | None = None  # of all deployments together, in units of the value
+    max_radius: float | None = None  # how far a trial may be from a deployed decision, in units of the radius
     max_change: float | None = None  # from one deployment to the next, in units of the space
     budget: int | None = None
 
@@ -101,7 +102,7 @@ class Model:
         found = np.vstack([centre, found])
         if self.max_change is not None and deployed is not None:
             found = found[self.space.distances(found, deployed) <= self.max_change * (1 + 1e-9)]
-        found = found[now.allowed(found)] if len(found) else found
+        found = now.kept(found)
         if not len(found):
             start = self.space.start
             return (
@@ -120,6 +121,11 @@ class Model:
         centre = now.centre()
         gain = self.facts(results).difference(now.at(centre[None]))
         return Recommendation(centre, Estimate(-self.sign * gain.mean, gain.sd))
+
+    def value(self, results: Results, x: np.ndarray, number: int, context: Sequence[float] = ()) -> Estimate:
+        """The expected value of a decision."""
+        now = _Now(self, results, number, context, np.random.default_rng(0))
+        return self.facts(results).total(now.at(x[None]), np.ones(1))
 
     def facts(self, results: Results) -> Facts:
         """Gains and costs in the units of the value."""
@@ -169,7 +175,7 @@ class _Now:
                 ).max()
             )
         )
-        return float(min(length, max(GROW * far, 1.0)))
+        return float(min(length, max(GROW * far, 1.0), self.model.max_radius or np.inf))
 
     def near(self, found: np.ndarray) -> np.ndarray:
         """Those within the reach of a deployed decision; at first, of the start."""
@@ -180,13 +186,12 @@ class _Now:
     def centre(self) -> np.ndarray:
         """The point of the lowest expected loss."""
         start = self.model.space.start
-        tried = np.vstack([start, self._legal(self.near(self.belief.results.x), start)])
+        tried = self.kept(np.vstack([start, self._legal(self.near(self.belief.results.x), start)]))
         expected = self.belief.mean(self.at(tried))
         centre, lowest = tried[expected.argmin()], expected.min()
         for step in self.reach * 0.5 ** np.arange(4):
-            found = self.near(
-                np.vstack([self.rays(centre, step, 100, SHORTEST), self.down(centre, step, SHORTEST)])
-            )
+            found = np.vstack([self.rays(centre, step, 100, SHORTEST), self.down(centre, step, SHORTEST)])
+            found = self.kept(np.vstack([centre, self.near(found)]))
             if len(found) and (expected := self.belief.mean(self.at(found))).min() < lowest:
                 centre, lowest = found[expected.argmin()], expected.min()
         return centre
@@ -214,21 +219,35 @@ class _Now:
     def _legal(self, decisions: np.ndarray, centre: np.ndarray) -> np.ndarray:
         return self.model.space.legal(decisions, centre, self.rng)
 
-    def allowed(self, found: np.ndarray) -> np.ndarray:
-        """Which points keep every limit with a probability of 1 − RISK."""
+    def kept(self, found: np.ndarray) -> np.ndarray:
+        """The points that keep every limit with a probability of 1 − RISK; if there is none, the likeliest."""
+        if not len(found) or not self.limited:
+            return found
+        doubt = self._doubt(found)
+        return found[doubt < RISK] if (doubt < RISK).any() else found[doubt.argmin()][None]
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is any limit."""
+        model = self.model
+        return bool(model.limits) or model.max_loss is not None or model.max_loss_total is not None
+
+    def _doubt(self, found: np.ndarray) -> np.ndarray:
+        """(m,) the probability that a point breaks a limit, of the limit that it breaks most likely."""
         model, points = self.model, self.at(found)
-        kept = np.ones(len(found), bool)
+        doubt = np.zeros(len(found))
         for limit, curve in zip(model.limits, self.belief.metrics, strict=True):
             mean, covariance = curve.posterior.joint(points)
-            sd, edge = np.sqrt(np.maximum(np.diag(covariance), 0)), norm.isf(RISK)
-            kept &= curve.scale.back(mean + edge * sd) <= limit.high
-            kept &= curve.scale.back(mean - edge * sd) >= limit.low
+            sd = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+            low, high = (curve.scale(np.array([side]))[0] for side in (limit.low, limit.high))
+            doubt = np.maximum(doubt, norm.cdf((low - mean) / sd) + norm.sf((high - mean) / sd))
         if model.max_loss is not None or model.max_loss_total is not None:
             drawn = self.belief.draws(self.at(np.vstack([model.space.start, found])), DRAWS, self.rng)
             loss = drawn[:, 1:] - drawn[:, :1]
             if model.max_loss is not None:
-                kept &= (loss > model.max_loss * abs(drawn[:, :1])).mean(axis=0) < RISK
+                doubt = np.maximum(doubt, (loss > model.max_loss * abs(drawn[:, :1])).mean(axis=0))
             if model.max_loss_total is not None:
                 spent = model.sign * model.facts(self.belief.results).difference(self.belief.inputs).mean
-                kept &= spent + np.maximum(loss, 0).mean(axis=0) <= model.max_loss_total
-        return kept
+                beyond = spent + np.maximum(loss, 0).mean(axis=0) > model.max_loss_total
+                doubt = np.maximum(doubt, beyond * (loss > 0).mean(axis=0))
+        return doubt

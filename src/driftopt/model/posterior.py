@@ -225,6 +225,10 @@ class Posterior:
         """(d,), the gradient of the expected output at one point."""
         return self.fit.kernel.slope(point, self.inputs, self._along)
 
+    def slopes(self) -> np.ndarray:
+        """(k,), the expected β."""
+        return SLOPE**2 * self.inputs.covariates.T @ self._along
+
     def joint(self, points: Inputs) -> tuple[np.ndarray, np.ndarray]:
         """Mean and covariance at some points together."""
         cross = self._solved(self.fit.kernel(self.inputs, points))

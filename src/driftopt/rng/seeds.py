@@ -7,24 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from driftopt import checks
+from driftopt.checks import as_seed as as_seed
 from driftopt.rng.threefry import THREEFRY, hashed
-
-
-def as_seed(rng: Any, name: str = "rng") -> int:
-    """A whole number that reproduces the run: the int itself, a Generator's next draw, or a fresh one.
-
-    `name` is what the error calls it.
-    """
-    if rng is None:
-        return int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(rng, np.random.Generator):
-        return int(rng.integers(2**32))
-    if checks.is_whole(rng) and 0 <= int(rng) < 2**63:
-        return int(rng)
-    raise ValueError(
-        f"{name} must be a whole number >= 0, a numpy.random.Generator or None; got {checks.brief(rng)}"
-    )
 
 
 def as_key(seed: int) -> Array:

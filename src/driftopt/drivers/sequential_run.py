@@ -1,0 +1,145 @@
+"""One run of `minimize` with a sequential method: it asks for points, the function gives the values."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from driftopt import averages, checks, methods
+from driftopt.answers.answers import NOTHING
+from driftopt.answers.control import RelativeToControl, report
+from driftopt.answers.covariates import Covariates
+from driftopt.answers.effects import found
+from driftopt.answers.limits import Limits, measured
+from driftopt.checks import as_seed
+from driftopt.drivers.contract import check_points
+from driftopt.drivers.function_run import FunctionRun, NotFinite, Task, mean_of
+from driftopt.drivers.host import Host
+from driftopt.drivers.late_queries import Late, late_queries
+from driftopt.drivers.observed_host import ObservedHost, Watched, within
+from driftopt.drivers.plan import affordable, first_step
+from driftopt.drivers.quick_host import quick_host
+from driftopt.drivers.recorded_function import RecordedFunction
+from driftopt.method import Method
+from driftopt.methods import defaults
+from driftopt.oracle import Model, check_minimize
+
+
+class SequentialRun(FunctionRun):
+    """The function, and the method on its host."""
+
+    host: Host | ObservedHost
+    begun: np.ndarray  # the method's start
+
+    def iterate(self) -> int:
+        """Run one iteration and return the queries that it cost."""
+        host, before = self.host, self.spent
+        points = self.space.deploy(host.points, (self.params["seed"], host.told))
+        if (straight := self._straight) is not None:  # the common case first, since it takes ten microseconds
+            straight.tell(self._each(points))
+        elif isinstance(host, ObservedHost):
+            self._query(np.repeat(points, host.samples, axis=0))
+            host.tell(self.fun.take()[self._settle - 1 :: self._settle])
+        else:
+            samples = self._scheduled(points) if host.method.scheduled else self._rows(points, host.repeats)
+            information = NOTHING
+            if self.recorded is not None:
+                used = self.recorded.last(samples.size * self._settle, self._settle)
+                information = dict(self._answers.beside(used, samples.shape))
+            self._memory, means = self._answers.take(self._memory, samples, information)
+            host.tell(means)
+        self._ends.append(self.spent)
+        if host.diverged:
+            raise NotFinite(
+                f"after {self.spent} queries the method has diverged: a number would have overflowed; lower "
+                "the step or leave it out, or give values in larger units",
+                self.result(3),
+            )
+        return self.spent - before
+
+    @cached_property
+    def _straight(self) -> Host | None:
+        """The host if it takes the function's values as they are, one a point; else None."""
+        host, more = self.host, self.recorded is not None or self._memory or self._settle > 1
+        if more or isinstance(host, ObservedHost):
+            return None
+        return host if host.repeats == 1 and not host.method.scheduled else None
+
+    def _rows(self, points: np.ndarray, repeats: int) -> np.ndarray:
+        """Fresh values (repeats, p) at the points."""
+        values = self._query(np.tile(points, (repeats, 1)) if repeats > 1 else points)
+        return values[None] if repeats == 1 else values.reshape(repeats, len(points))
+
+    def _scheduled(self, points: np.ndarray) -> np.ndarray:
+        """Means (1, p) of this iteration's own batch at each point; 0 at a point without samples."""
+        samples = np.broadcast_to(self.host.method.samples(self.host.told, self.space.dim), len(points))
+        values = self._query(np.repeat(points, samples, axis=0))
+        each = np.split(values, np.cumsum(samples)[:-1])
+        return np.array([[part.mean() if part.size else 0.0 for part in each]])
+
+    @property
+    def x(self) -> np.ndarray:
+        return self.space.report(self.host.recommend(), self.begun)
+
+    def _late(self) -> Late:
+        """The queries nearest to f at x, chosen by their time and not by their values."""
+        return late_queries(self.host.method, self.space.dim, np.asarray(self._ends), self._settle)
+
+    def estimate(self) -> tuple[float | None, float | None, str]:
+        if not self.iterations:
+            return None, None, "no iteration is complete"
+        asked = self._late()
+        away = self.space.distances(self._points[asked.queries], self.x)
+        far = float(averages.mean(np.minimum(away, averages.LARGEST)))
+        values = np.array(self._values)[asked.queries]
+        return *mean_of(values), f"{asked.basis}, {far:.2g} from x on average"
+
+    def information(self, recorded: RecordedFunction, history: dict[str, Any]) -> dict[str, Any]:
+        more: dict[str, Any] = {}
+        if self._answers.has(Covariates):
+            history["covariates"] = recorded.covariates(self.spent)
+            more["covariates"] = found(self._answers, self._memory, history)
+        if self._answers.has(Limits):
+            history["metrics"] = recorded.metrics(self.spent)
+            near = self._late().queries if self.iterations else np.empty(0, int)
+            if self.final is not None:
+                near = np.arange(self.spent - self.final.size, self.spent)
+            more["metrics"] = measured(recorded.metric_names, history["metrics"][near])
+        if self._answers.has(RelativeToControl):
+            more["control"] = report(self._answers.memory_of(self._memory, RelativeToControl))
+        return more
+
+
+def begin(task: Task, method: str | Method) -> tuple[SequentialRun, int]:
+    """The run of a task with a method, and how many iterations its budget pays for."""
+    settle, usable = task.function.settle, task.budget - task.final_queries
+    radius, params = defaults.radius_once(task.radius, task.params)
+    space, radius = defaults.sized(method, task.space, radius, params)
+    chosen, numbers = defaults.resolve(
+        method, dim=space.dim, budget=usable // settle, radius=radius, params=params, start=space.start
+    )
+    chosen = space.kept_by(chosen)
+    called = method if isinstance(method, str) else type(method).__name__
+    check_minimize(called, chosen.sees, loss=task.loss is not None, model=task.law is not None)
+    if task.law is not None and not isinstance(task.law, Model):
+        raise ValueError(f"model must be a driftopt.oracle.Model, got {checks.brief(task.law)}")
+    if (task.by_name or task.covariates) and chosen.scheduled:
+        raise ValueError("covariates, limits, control and precision need a method of one batch")
+    check_points(chosen, space.dim)
+    space.check_trials(numbers.get("max_radius") if chosen.finds_radius else chosen.radius)
+    queries = checks.budget(usable, settle * first_step(chosen, space.dim))
+    seed = as_seed(task.rng)
+    sizes = {key: given for key, given in space.given.items() if key == "units"}
+    run = SequentialRun(task, space)
+    known = methods.entry(method).defaults if isinstance(method, str) else {}
+    run.params = {"method": called, **known, **numbers, **sizes, "seed": seed}
+    run.begun = space.begin(float(np.asarray(chosen.radius)))
+    if task.loss is not None:
+        run.fun = Watched(task.function.fun, task.loss, keep=chosen.sees.observes)
+    if chosen.sees.observes:
+        assert task.loss is not None
+        formula = within(task.loss, space, -1 if task.maximize else 1)
+        run.host = ObservedHost(chosen, run.begun, seed, formula, task.law, queries // settle)
+    else:
+        run.host = quick_host(chosen, run.begun, seed)
+    return run, affordable(chosen, space.dim, queries // settle).iterations
