@@ -20,6 +20,7 @@ from scipy.stats import norm
 from driftopt.model.belief import Belief, Results
 from driftopt.model.facts import Estimate, Facts
 from driftopt.model.objective import Objective
+from driftopt.model.outlier import reason
 from driftopt.model.posterior import Inputs
 from driftopt.space import Space
 
@@ -122,6 +123,18 @@ class Model:
         gain = self.facts(results).difference(now.at(centre[None]))
         return Recommendation(centre, Estimate(-self.sign * gain.mean, gain.sd))
 
+    def outlier(self, results: Results, new: Results) -> str | None:
+        """Why a new result is implausible next to those that stand, in words that follow "it is"; else None.
+
+        Args:
+            results: what stands, without the new one.
+            new: one row, the new result.
+        """
+        if not len(results):
+            return None
+        now = _Now(self, results, int(new.number[0]), tuple(new.context[0]), np.random.default_rng(0))
+        return reason(now.belief, now.at(new.x), float(new.value[0]), new.outputs[0])
+
     def value(self, results: Results, x: np.ndarray, number: int, context: Sequence[float] = ()) -> Estimate:
         """The expected value of a decision."""
         now = _Now(self, results, number, context, np.random.default_rng(0))
@@ -220,7 +233,7 @@ class _Now:
         return self.model.space.legal(decisions, centre, self.rng)
 
     def kept(self, found: np.ndarray) -> np.ndarray:
-        """The points that keep every limit with a probability of 1 − RISK; if there is none, the likeliest."""
+        """The points that keep every limit with a probability of 1 − RISK; without any, the likeliest."""
         if not len(found) or not self.limited:
             return found
         doubt = self._doubt(found)
