@@ -152,7 +152,7 @@ def minimize(
         law=model,
         rng=rng,
     )
-    if takes_model(method, (total - final_queries) // settle, space.dim):
+    if takes_model(method):
         from driftopt.drivers.model_run import begin
 
         run, iterations = begin(task)

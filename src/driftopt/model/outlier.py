@@ -1,4 +1,4 @@
-"""Whether a new result is implausible: by what all others predict of it, and next to the slips that people make.
+"""Whether a new result is implausible: by what all others predict, and next to the slips that people make.
 
 A slip reports c times the truth. With a prior of SLIP for each, the new value v is held if
 
