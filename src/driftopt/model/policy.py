@@ -191,7 +191,7 @@ class _Now:
         return float(min(length, max(GROW * far, 1.0), self.model.max_radius or np.inf))
 
     def near(self, found: np.ndarray) -> np.ndarray:
-        """Those within the reach of a deployed decision, at first of the start; on coarse grids the nearest."""
+        """Those within the reach of a deployed decision, at first of the start; on a grid the nearest."""
         tried = self.model.space.start[None] if self.first else self.belief.results.x
         away = cdist(found / self.model.units, tried / self.model.units).min(axis=1)
         nearest = away[away > 1e-9].min(initial=np.inf)
