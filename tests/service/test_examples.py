@@ -16,8 +16,8 @@ def test_an_example_is_shown_and_is_such_an_answer(http, name):
     assert kind.dump_python(kind.validate_python(example), mode="json") == example
 
 
-def test_the_example_of_a_plan_has_the_fields_of_a_study(http):
+def test_the_example_of_a_plan_has_fields_of_a_study(http):
     plan = {"name": "like the example", "x0": {"tea": 2.5, "oil": 9.9}, "budget": 40, "radius": 0.3}
     created = http.post("/v1/studies", json=plan).json()
     assert set(created) == set(EXAMPLES["StudyPlan"])
-    assert set(created["spec"]) == set(EXAMPLES["StudyPlan"]["spec"])
+    assert set(EXAMPLES["StudyPlan"]["spec"]) < set(created["spec"])

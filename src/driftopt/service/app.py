@@ -30,24 +30,7 @@ from driftopt.service.request_metrics import RequestMetrics
 from driftopt.service.settings import Settings
 from driftopt.study import StudyError
 
-_REFUSALS = {
-    400: "The request cannot be read",
-    401: "No token, or one that is not known",
-    403: "The token's role or study does not allow it",
-    404: "No such study or trial",
-    408: "The body took too long to arrive",
-    409: "It contradicts what is recorded",
-    413: "The body is too large",
-    415: "The body is not JSON",
-    421: "The server is not known by this name",
-    422: "The request asks for something impossible",
-    429: "Too many requests; Retry-After says when",
-    503: "The database does not answer; Retry-After says when",
-}
-_ASKING = {
-    410: "The budget is spent: ask for the recommendation",
-    423: "Nothing can be asked now; Retry-After says when",
-}
+_REFUSALS = (400, 401, 403, 404, 408, 409, 413, 415, 421, 422, 429, 503)
 
 
 class Service:
@@ -86,16 +69,14 @@ def build(settings: Settings) -> FastAPI:
         lifespan=life,
     )
     app.state.service = service
-    for router, more in (
-        (routes_studies.router, {}),
-        (routes_trials.router, _ASKING),
-        (events.router, {}),
-        (routes_page.router, {}),
+    for router, statuses in (
+        (routes_studies.router, _REFUSALS),
+        (routes_trials.router, (*_REFUSALS, 410, 423)),
+        (events.router, _REFUSALS),
+        (routes_page.router, _REFUSALS),
+        (routes_service.router, (401, 503)),
     ):
-        app.include_router(router, responses=_responses(_REFUSALS | more))
-    app.include_router(
-        routes_service.router, responses=_responses({503: _REFUSALS[503], 401: _REFUSALS[401]})
-    )
+        app.include_router(router, responses={status: _described(status) for status in statuses})
     routes_service.serve_files(app)
     routes_page.serve_page(app)
     _show_examples(app)
@@ -118,15 +99,11 @@ def _show_examples(app: FastAPI) -> None:
     app.openapi = described
 
 
-def _responses(refusals: dict[int, str]) -> dict[int | str, dict[str, Any]]:
-    return {
-        status: {
-            "model": models.Refusal,
-            "description": words,
-            "content": {errors.MEDIA: {"schema": {"$ref": "#/components/schemas/Refusal"}}},
-        }
-        for status, words in refusals.items()
-    }
+def _described(status: int) -> dict[str, Any]:
+    """A refusal in the description of the interface."""
+    when = "; Retry-After says when to try again" if status in errors.TRY_AGAIN else ""
+    content = {errors.MEDIA: {"schema": {"$ref": "#/components/schemas/Refusal"}}}
+    return {"model": models.Refusal, "description": errors.TITLES[status] + when, "content": content}
 
 
 def _refuse(app: FastAPI, settings: Settings) -> None:

@@ -4,7 +4,9 @@
 """
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from fastapi import Request
@@ -12,8 +14,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from driftopt import checks
 from driftopt.packages import MissingPackage
-from driftopt.service import invalid
 from driftopt.service.rate_limits import TooMany
 from driftopt.study import (
     BudgetSpent,
@@ -30,7 +32,7 @@ from driftopt.study import (
 MEDIA = "application/problem+json"
 LONGEST_WAIT = 3600
 
-_TITLES = {
+TITLES = {
     400: "The request cannot be read",
     401: "A token is needed",
     403: "This is not allowed",
@@ -48,7 +50,8 @@ _TITLES = {
     500: "Something is wrong at the server",
     503: "The server cannot do this now",
 }
-# The first that fits.
+TRY_AGAIN = (423, 429, 503)  # with Retry-After
+# The first class that an exception is an instance of decides.
 _STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (BudgetSpent, 410),
     (NothingToAsk, 423),
@@ -78,58 +81,93 @@ def problem(
     status: int, detail: str, kind: str, headers: Mapping[str, str] | None = None, **more: Any
 ) -> JSONResponse:
     """One refusal."""
-    title = _TITLES.get(status, "The request is refused")
+    title = TITLES.get(status, "The request is refused")
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, "kind": kind} | more
     return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA)
 
 
 def answer(error: Exception, now: float, for_one_study: bool = False) -> JSONResponse:
-    """The refusal for an exception of a study, or of this room; a token for one study learns of no other."""
+    """The refusal for an exception of a study or of the service.
+
+    Args:
+        error: the exception.
+        now: the present time, in seconds since the epoch.
+        for_one_study: the token is for one study, and must not learn about others or about the database.
+    """
     status = next(status for kind, status in _STATUSES if isinstance(error, kind))
-    more: dict[str, Any] = {}
-    headers: dict[str, str] = {}
-    if isinstance(error, NothingToAsk):
-        more["holdings"] = [
-            {"id": one.id, "holder": one.holder, "expires_at": one.expires_at} for one in error.holdings
-        ]
-    if status in (423, 429, 503):
-        headers["Retry-After"] = str(_wait(error, now))
-    return problem(status, _sentence(error, for_one_study), type(error).__name__, headers, **more)
-
-
-def _sentence(error: Exception, for_one_study: bool) -> str:
-    """The exception's own, unless it names the database and all that it holds to one who may not know."""
     hidden = for_one_study and isinstance(error, NoSuchStudy)
-    return "the server holds no study of that name" if hidden else str(error)
-
-
-def _wait(error: Exception, now: float) -> int:
-    """Whole seconds after which to try again: until the first lease ends, but at most an hour."""
+    detail = "the server holds no study of that name" if hidden else str(error)
+    more: dict[str, Any] = {}
+    wait = 5.0
     if isinstance(error, TooMany):
-        return max(1, math.ceil(error.wait))
-    ends = [one.expires_at for one in getattr(error, "holdings", ()) if one.expires_at is not None]
-    if isinstance(error, NothingToAsk):
-        return min(LONGEST_WAIT, max(1, math.ceil(min(ends, default=now + 60) - now)))
-    return 5
+        wait = error.wait
+    elif isinstance(error, NothingToAsk):
+        more["holdings"] = [asdict(one) for one in error.holdings]
+        ends = [one.expires_at for one in error.holdings if one.expires_at is not None]
+        wait = min(LONGEST_WAIT, min(ends, default=now + 60) - now)  # until the first lease ends
+    headers = {"Retry-After": str(max(1, math.ceil(wait)))} if status in TRY_AGAIN else {}
+    return problem(status, detail, type(error).__name__, headers, **more)
 
 
 def http_problem(_: Request, error: Exception) -> JSONResponse:
-    """What the router refuses."""
+    """The refusal for an HTTPException: of the router, or `Refused`."""
     assert isinstance(error, HTTPException)
-    kind = error.kind if isinstance(error, Refused) else "HTTPError"
-    detail = error.detail if isinstance(error, Refused) else _ROUTER.get(error.status_code, error.detail)
-    return problem(error.status_code, str(detail), kind, error.headers)
-
-
-_ROUTER = {
-    400: "the body is not JSON that can be read, or is nested too deeply",
-    404: "there is nothing at this address; /docs shows what there is",
-    405: "this address does not take this method; /docs shows what it takes",
-}
+    if isinstance(error, Refused):
+        return problem(error.status_code, error.detail, error.kind, error.headers)
+    detail = {
+        400: "the body is not JSON that can be read, or is nested too deeply",
+        404: "there is nothing at this address; /docs shows what there is",
+        405: "this address does not take this method; /docs shows what it takes",
+    }.get(error.status_code, error.detail)
+    return problem(error.status_code, detail, "HTTPError", error.headers)
 
 
 def invalid_problem(_: Request, error: Exception) -> JSONResponse:
-    """What does not fit the models, in Python's sentences."""
+    """The refusal for a request that does not fit the models: one sentence for each place."""
     assert isinstance(error, RequestValidationError)
-    found = invalid.faults(error.errors()[:200], error.body)
-    return problem(422, "; ".join(one["what"] for one in found[:3]), "ValueError", errors=found)
+    places: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}  # one has several faults where it has choices
+    for fault in error.errors()[:200]:
+        places.setdefault(_place(fault, error.body), []).append(fault)
+    sentences: dict[str, str] = {}
+    for (kind, *steps), faults in list(places.items())[:20]:
+        where = ".".join(str(step)[:80] for step in (kind, *steps))
+        if kind == "body" and len(steps) > 2 and steps[0] == "answers":
+            said, count = _sentence(steps[2:], faults), len(error.body["answers"])
+            said = f"answer {steps[1] + 1} of {count}: {said}. None of the {count} answers was recorded"
+        else:
+            said = _sentence(steps, faults)
+        sentences.setdefault(said, where)
+    found = [{"where": where, "what": what} for what, where in sentences.items()]
+    return problem(422, "; ".join(list(sentences)[:3]), "ValueError", errors=found)
+
+
+def _place(fault: Mapping[str, Any], body: Any) -> tuple[Any, ...]:
+    """The steps to a place in the request, without the names of pydantic's choices on the way."""
+    kind, *rest = fault["loc"]
+    if fault["type"] == "json_invalid":
+        return (kind,)
+    if kind != "body" or fault["type"] in ("missing", "extra_forbidden"):
+        return (kind, *rest)
+    steps: list[Any] = []
+    for part in rest:
+        known: Any = body if isinstance(body, dict) else range(len(body)) if isinstance(body, list) else ()  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        if part in known:
+            body = body[part]
+            steps.append(part)
+    return (kind, *steps)
+
+
+def _sentence(steps: Sequence[Any], faults: Sequence[Mapping[str, Any]]) -> str:
+    first = faults[0]
+    name = ".".join(str(step)[:80] for step in steps[:6]) or "the body"
+    if isinstance(said := first.get("ctx", {}).get("error"), ValueError):  # of the checks that Python makes
+        return str(said)
+    if first["type"] == "missing":
+        return f"{name} is needed"
+    if first["type"] == "extra_forbidden":
+        return f"there is no {name} here; /docs shows what there is"
+    if first["type"] == "json_invalid":
+        return "the body is not JSON that can be read"
+    # pydantic says "Input should be a valid number".
+    wanted = dict.fromkeys(re.sub(r"^.*? should ", "", fault["msg"]) for fault in faults)
+    return f"{name} must {' or '.join(wanted)}, got {checks.brief(first.get('input'))}"

@@ -1,18 +1,33 @@
-"""What is sent and what comes back, with examples: what /docs shows is made of these.
+"""The JSON of requests and answers, from which FastAPI makes the description that /docs shows.
 
-Longer than 300 lines: one field a line, and each says what it is. What a number may be is decided by `Study`
-alone, in its own words; here is only what JSON must look like.
+`Study` decides which numbers are possible; these models only say what JSON must look like. What the server
+returns has the fields of the records of `driftopt.study`, which are listed there alone.
 """
 
+import json
 import math
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    create_model,
+    field_validator,
+)
 
+from driftopt import checks
+from driftopt import study as records
 from driftopt.answers.guard import USUAL
-from driftopt.study import trial
 from driftopt.study.creation import MOST_PARALLEL
-from driftopt.study.recommendation import Improvement
+from driftopt.study.errors import Holding
+from driftopt.study.trial import STATES, Event
 
 _Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 _Whole = Annotated[int, Field(strict=True, ge=0, lt=2**31)]
@@ -21,33 +36,66 @@ _Vector = Annotated[list[_Finite], Field(max_length=10_000)]
 _Named = Annotated[dict[str, _Finite], Field(max_length=10_000)]
 # JSON has no such numbers: null and these words stand for them.
 _NoNumber = Literal["NaN", "Infinity", "-Infinity"]
+# How Python checks the argument of that name: a refusal over HTTP has the same sentence.
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    **dict.fromkeys(("value", "sem", "n", "control"), checks.number),
+    **dict.fromkeys(("lease", "tolerance", "max_change", "guard"), checks.one_positive),
+    **dict.fromkeys(("id", "budget", "max_failures", "settle", "control_every"), checks.one_count),
+    **dict.fromkeys(("name", "who", "holder", "method"), checks.text),
+    **dict.fromkeys(("params", "metrics", "limits"), checks.table),
+    **dict.fromkeys(("names", "answers"), checks.several),
+    "parallel": partial(checks.one_count, most=MOST_PARALLEL),
+    "radius": checks.positive,
+    "rng": checks.seed,
+    "reserve": checks.whole,
+    "reason": partial(checks.text, longest=2000),
+    "x0": checks.vector,
+    "x_deployed": checks.vector,
+    "new": checks.flag,
+    "relative_to_control": checks.flag,
+    "direction": partial(checks.choice, allowed=("minimize", "maximize")),
+    "purpose": partial(checks.choice, allowed=("method", "confirm", "stationarity")),
+}
 
 
 class _Sent(BaseModel):
-    """What a client sends: nothing that is not known is taken."""
+    """A request's body: fields that are not listed are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _refuse_in_pythons_words(
+        cls, value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo
+    ) -> Any:
+        try:
+            return handler(value)
+        except ValidationError:
+            name = str(info.field_name)
+            if check := _CHECKS.get(name):
+                named = name.startswith("x") and isinstance(value, dict)
+                check(name, list(value.values()) if named else value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
+            raise
+
     def given(self) -> dict[str, Any]:
-        """What was said, without what was left out."""
+        """The fields that were sent, by name."""
         return {name: getattr(self, name) for name in self.model_fields_set}
 
 
 class _Returned(BaseModel):
-    """What the server sends."""
+    """An answer's body, read from a mapping or from an object's attributes."""
 
-    model_config = ConfigDict(from_attributes=True)
+    model_config = ConfigDict(from_attributes=True, validate_by_name=True, arbitrary_types_allowed=True)
+
+
+def _fields_of(record: Any, leave_out: Collection[str] = ()) -> Any:
+    """A model with the fields of a record of `driftopt.study`."""
+    hints = get_type_hints(record)
+    fields: Any = {name: (kind, ...) for name, kind in hints.items() if name not in leave_out}
+    return create_model(f"{record.__name__}Fields", __base__=_Returned, **fields)
 
 
 # Refusals
-
-
-class Holding(_Returned):
-    """A deployment that is out."""
-
-    id: int
-    holder: str
-    expires_at: float | None
 
 
 class Fault(_Returned):
@@ -185,17 +233,8 @@ class Exported(BaseModel):
     log: dict[str, Any] = Field(description="Every row of its log, with a checksum of all.")
 
 
-class Listed(_Returned):
+class Listed(_fields_of(records.Listed)):
     """One study of the list."""
-
-    name: str
-    created_at: float
-    method: str
-    direction: str
-    dim: int
-    budget: int
-    spent: int
-    stopped: bool = Field(description="Whether it was ended before its budget.")
 
 
 class StudyList(_Returned):
@@ -204,17 +243,16 @@ class StudyList(_Returned):
     studies: list[Listed]
 
 
-class StudyPlan(_Returned):
+class StudyPlan(_fields_of(records.Status)):
     """A study: its plan, with every default written out."""
 
-    name: str
-    created_at: float
-    budget: int = Field(description="Deployments in all, as last extended.")
-    spent: int
-    stopped: str | None = Field(description="Why it was ended before its budget.")
-    rows: int = Field(description="Rows of its log: the `after` from which on `events` tells what is new.")
-    halted: str | None = Field(description="Why nothing is asked until someone resumes it.")
-    spec: dict[str, Any] = Field(description="What was decided at its creation.")
+    rows: int = Field(description="Rows of its log: the `after` from which on `events` returns news.")
+    spec: dict[str, Any] = Field(description="Everything that was decided at its creation.")
+
+
+def plan(study: records.Study) -> dict[str, Any]:
+    """A study's plan, and how far it is."""
+    return study.status()._asdict() | {"spec": json.loads(study.spec.as_json())}
 
 
 class Extension(_Sent):
@@ -264,42 +302,17 @@ class Question(_Sent):
     )
 
 
-class Happened(_Returned):
-    """Something that happened to a trial."""
-
-    kind: str
-    value: float | None
-    reason: str | None
-    who: str | None
-    at: float
+class Happened(_fields_of(Event)):
+    """An event of a trial."""
 
 
-class Trial(_Returned):
-    """A deployment, and what became of it."""
+class Trial(_fields_of(records.Trial, leave_out=("names",))):
+    """A deployment and its result."""
 
-    id: int
-    x: dict[str, float] = Field(description="The decision to deploy, by name.")
-    kind: str
-    state: str
-    keep: bool = Field(description="Whether it is what its holder deployed just before.")
-    iteration: int
-    draw: int
-    point: int
-    sample: int
-    holder: str
-    asked_at: float
-    expires_at: float | None
-    value: float | None
-    sem: float | None
-    covariates: dict[str, float]
-    metrics: dict[str, float]
-    n: float | None
-    control: float | None
-    x_deployed: list[float] | None
-    reason: str | None
-    answered_at: float | None
+    x: dict[str, float] = Field(validation_alias="as_dict", description="The decision to deploy, by name.")
+    x_deployed: Annotated[list[float] | None, BeforeValidator(lambda x: x if x is None else list(x))]
     history: list[Happened]
-    story: str = Field(description="What was said and taken back, in words; empty where nothing was.")
+    story: str = Field(description="The history in words; empty unless a result was changed.")
 
 
 class Trials(_Returned):
@@ -381,7 +394,7 @@ class TrialState(_Returned):
     """The state that a trial is in now."""
 
     id: int
-    state: Literal[trial.STATES]  # pyright: ignore[reportInvalidTypeForm]
+    state: Literal[STATES]  # pyright: ignore[reportInvalidTypeForm]
 
 
 class ToldTrial(TrialState):
@@ -401,40 +414,15 @@ class ToldTrials(_Returned):
 # Looking
 
 
-class Metric(_Returned):
-    """What a metric is at the recommendation, or about there."""
+class Recommendation(_fields_of(records.Recommendation, leave_out=("names",))):
+    """The decision to deploy when the study is over, or now."""
 
-    name: str
-    mean: float | None
-    sem: float | None
-    n: int
-    limit: str
-    basis: str
+    x: dict[str, float] = Field(validation_alias="as_dict")
+    known: str = Field(description="The improvement in words.")
 
 
-class Recommendation(_Returned):
-    """What to deploy when the study is over, or now."""
-
-    x: dict[str, float]
-    iterations: int
-    spent: int
-    improvement: Improvement | None
-    note: str
-    known: str = Field(description="What is known of the improvement, in words.")
-    metrics: list[Metric] = Field(description="What each metric with a limit is there.")
-
-
-class Change(_Returned):
-    """Something that happened in a study, as `events` tells it."""
-
-    row: int
-    at: float
-    kind: str
-    trial_id: int | None
-    value: float | None
-    holder: str | None
-    who: str | None
-    reason: str | None
+class Change(_fields_of(records.Change)):
+    """A row of a study's log, as `events` returns it."""
 
 
 class Changes(_Returned):

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
 
-from driftopt.service import json_bodies, models
+from driftopt.service import models
 from driftopt.service.access import (
     Admin,
     Reader,
@@ -57,7 +57,7 @@ async def create_study(
     """Begin a study."""
     whole_database(caller)
     study = await kept(request).create(body.name, body.arguments(), key)
-    return await kept(request).look(lambda: json_bodies.plan(study))
+    return await kept(request).look(lambda: models.plan(study))
 
 
 @router.post(":import", status_code=201, response_model=models.StudyPlan)
@@ -72,13 +72,13 @@ async def import_study(
     whole_database(caller)
     models.addressable(body.study if name is None else name)
     study = await kept(request).take_over(name, body.model_dump(), key)
-    return await kept(request).look(lambda: json_bodies.plan(study))
+    return await kept(request).look(lambda: models.plan(study))
 
 
 @router.get("/{name}", response_model=models.StudyPlan)
 async def read_study(request: Request, name: StudyName, caller: StudyReader) -> Any:
     """A study's plan, and how far it is."""
-    return await kept(request).read(name, json_bodies.plan)
+    return await kept(request).read(name, models.plan)
 
 
 @router.delete("/{name}", response_model=models.Deleted)
@@ -101,37 +101,33 @@ async def extend_study(request: Request, name: StudyName, body: models.Extension
 
     def work(study: Study) -> Any:
         study.extend(body.budget, body.reason, who=body.who or caller.name)
-        return json_bodies.plan(study)
+        return models.plan(study)
 
     return await kept(request).change(name, work)
 
 
-@router.post("/{name}:stop", response_model=models.StudyPlan)
-async def stop_study(
-    request: Request, name: StudyName, caller: StudyAdmin, body: models.Reason | None = None
-) -> Any:
-    """End a study before its budget, for ever."""
-    said = body or models.Reason()
+def _add_route(verb: str, description: str) -> None:
+    """Serve a method of `Study` that takes a reason."""
 
-    def work(study: Study) -> Any:
-        study.stop(said.reason, who=said.who or caller.name)
-        return json_bodies.plan(study)
+    async def route(
+        request: Request, name: StudyName, caller: StudyAdmin, body: models.Reason | None = None
+    ) -> Any:
+        said = body or models.Reason()
 
-    return await kept(request).change(name, work)
+        def work(study: Study) -> Any:
+            getattr(study, verb)(said.reason, who=said.who or caller.name)
+            return models.plan(study)
+
+        return await kept(request).change(name, work)
+
+    serve = router.post(
+        f"/{{name}}:{verb}", response_model=models.StudyPlan, name=f"{verb}_study", description=description
+    )
+    serve(route)
 
 
-@router.post("/{name}:resume", response_model=models.StudyPlan)
-async def resume_study(
-    request: Request, name: StudyName, caller: StudyAdmin, body: models.Reason | None = None
-) -> Any:
-    """Go on with a study that a hard limit has halted."""
-    said = body or models.Reason()
-
-    def work(study: Study) -> Any:
-        study.resume(said.reason, who=said.who or caller.name)
-        return json_bodies.plan(study)
-
-    return await kept(request).change(name, work)
+_add_route("stop", "End a study before its budget, permanently.")
+_add_route("resume", "Go on with a study that a hard limit has halted.")
 
 
 @router.get("/{name}/summary", response_model=Summary)
@@ -152,7 +148,7 @@ async def summary(
 @router.get("/{name}/recommendation", response_model=models.Recommendation)
 async def recommendation(request: Request, name: StudyName, caller: StudyReader) -> Any:
     """The decision to deploy, with what is known of its improvement."""
-    return await kept(request).read(name, lambda study: json_bodies.recommendation(study.recommend()))
+    return await kept(request).read(name, Study.recommend)
 
 
 @router.get("/{name}/stationarity", response_model=Stationarity)

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 
-from driftopt.service import json_bodies, models
+from driftopt.service import models
 from driftopt.service.access import StudyName, StudyOperator, StudyReader
 from driftopt.service.routes_studies import Key, kept
 from driftopt.study import Study
@@ -30,9 +30,9 @@ async def ask(
 
     question: dict[str, Any] = {"purpose": said.purpose, "holder": holder, "new": new, "key": key}
     if said.count == 1:
-        return {"trials": [json_bodies.trial(await kept(request).ask(name, question))]}
+        return {"trials": [await kept(request).ask(name, question)]}
     found = await kept(request).change(name, lambda study: study.ask_many(said.count, **question))
-    return {"trials": [json_bodies.trial(one) for one in found]}
+    return {"trials": found}
 
 
 @router.post("/trials:tell", response_model=models.ToldTrials)
@@ -63,17 +63,6 @@ async def tell(request: Request, name: StudyName, id: Id, caller: StudyOperator,
     return {"id": id, "state": state, "doubted": doubted}
 
 
-@router.post("/trials/{id}:fail", response_model=models.TrialState)
-async def fail(
-    request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Reason | None = None
-) -> Any:
-    """The deployment gave no answer; its point will be asked again."""
-    said = body or models.Reason()
-    who = said.who or caller.name
-    state = await kept(request).change(name, lambda study: study.fail(id, said.reason, who=who))
-    return {"id": id, "state": state}
-
-
 @router.post("/trials/{id}:correct", response_model=models.TrialState)
 async def correct(
     request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Correction
@@ -83,37 +72,27 @@ async def correct(
     return {"id": id, "state": await kept(request).change(name, lambda study: study.correct(id, **given))}
 
 
-@router.post("/trials/{id}:void", response_model=models.TrialState)
-async def void(
-    request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Reason | None = None
-) -> Any:
-    """Take a trial's answer back."""
-    said = body or models.Reason()
-    who = said.who or caller.name
-    state = await kept(request).change(name, lambda study: study.void(id, said.reason, who=who))
-    return {"id": id, "state": state}
+def _add_route(verb: str, description: str) -> None:
+    """Serve a method of `Study` that takes a trial and a reason."""
+
+    async def route(
+        request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Reason | None = None
+    ) -> Any:
+        said = body or models.Reason()
+        given = {"reason": said.reason, "who": said.who or caller.name}
+        state = await kept(request).change(name, lambda study: getattr(study, verb)(id, **given))
+        return {"id": id, "state": state}
+
+    serve = router.post(
+        f"/trials/{{id}}:{verb}", response_model=models.TrialState, name=verb, description=description
+    )
+    serve(route)
 
 
-@router.post("/trials/{id}:accept", response_model=models.TrialState)
-async def accept(
-    request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Reason | None = None
-) -> Any:
-    """Let an answer count that is held, because it is true."""
-    said = body or models.Reason()
-    who = said.who or caller.name
-    state = await kept(request).change(name, lambda study: study.accept(id, said.reason, who=who))
-    return {"id": id, "state": state}
-
-
-@router.post("/trials/{id}:hold", response_model=models.TrialState)
-async def hold(
-    request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Reason | None = None
-) -> Any:
-    """Hold an answer that counts, because it may not be true: what undoes `:accept`."""
-    said = body or models.Reason()
-    who = said.who or caller.name
-    state = await kept(request).change(name, lambda study: study.hold(id, said.reason, who=who))
-    return {"id": id, "state": state}
+_add_route("fail", "The deployment gave no result; its point will be asked again.")
+_add_route("void", "Take a trial's result back.")
+_add_route("accept", "Let a result count that is held, because it is true.")
+_add_route("hold", "Hold a result that counts, because it may not be true; `:accept` undoes this.")
 
 
 @router.get("/trials", response_model=models.Trials)
@@ -140,7 +119,7 @@ async def trials(
             found = [trial for trial in found if after is None or trial.id > after]
         page = found[:limit]
         more = page[-1].id if len(found) > limit else None
-        return {"trials": [json_bodies.trial(trial) for trial in page], "next": more}
+        return {"trials": page, "next": more}
 
     return await kept(request).read(name, work)
 
@@ -148,4 +127,4 @@ async def trials(
 @router.get("/trials/{id}", response_model=models.Trial)
 async def trial(request: Request, name: StudyName, id: Id, caller: StudyReader) -> Any:
     """One deployment, and what became of it."""
-    return await kept(request).read(name, lambda study: json_bodies.trial(study.trial(id)))
+    return await kept(request).read(name, lambda study: study.trial(id))
