@@ -15,6 +15,7 @@ import numpy as np
 
 from benchmarks.live.instances import Instance
 from driftopt.model import Model, Results
+from driftopt.model.defaults import units_of
 from driftopt.outside import Outside
 from driftopt.outside.ask_tell import AskTell
 from driftopt.outside.cma_es import CMA, AdaptedCMA
@@ -23,9 +24,15 @@ from driftopt.outside.optuna_samplers import Optuna
 from driftopt.outside.scipy_minimize import SciPy
 from driftopt.outside.skopt_gp import GaussianProcess
 
-WALK = "walk"  # the sequential method that `auto` is where values are many
 Wrong = tuple[int, Callable[[float], float]]  # the deployment, from 1, whose value is reported wrongly
 Looks = dict[int, np.ndarray]  # budget → recommendation
+
+
+def walk_name() -> str:
+    """The name of the sequential default: `auto` itself as long as it is nothing else."""
+    from driftopt import methods
+
+    return "walk" if "walk" in methods.names() else "auto"
 
 
 class Deployments:
@@ -49,24 +56,33 @@ def model(
     *,
     factor: float | None = 1.0,
     wrong: Wrong | None = None,
+    checked: bool = False,
     **settings: Any,
 ) -> tuple[Looks, dict[int, list[float]]]:
     """One study of the model, which knows no budget.
 
     Args:
-        factor: the radius as a multiple of the instance's; None: a tenth of |x|, or 1/10 where that is 0.
+        factor: the radius as a multiple of the instance's; None: none is given.
+        checked: whether implausible results are flagged and left out, as in a study that nobody looks after.
         settings: further arguments of `Model`.
     """
-    usual = 0.1 * np.where(instance.start == 0, 1.0, abs(instance.start))
-    units = usual if factor is None else factor * instance.radius
-    search = Model(instance.space, units=units, seed=seed, **settings)
-    deploy = Deployments(instance, seed, wrong)
-    decisions, values, looks = np.empty((0, instance.dim)), np.empty(0), {}
+    space, units = instance.space, None if factor is None else factor * instance.radius
+    if units is None:
+        space, units = units_of(space, None)
+    search, deploy = Model(space, units=units, seed=seed, **settings), Deployments(instance, seed, wrong)
+    decisions, values, numbers = np.empty((0, instance.dim)), np.empty(0), np.empty(0)
+    looks: Looks = {}
+    results = Results.of(decisions, values)
     for number in range(1, max(budgets) + 1):
-        x = search.ask(Results.of(decisions, values), number)
-        decisions, values = np.vstack([decisions, x]), np.append(values, deploy(x))
+        x = search.ask(results, number)
+        value = deploy(x)
+        new = Results.of(x[None], [value], number=np.array([float(number)]))
+        if not (checked and search.outlier(results, new)):
+            decisions, values = np.vstack([decisions, x]), np.append(values, value)
+            numbers = np.append(numbers, float(number))
+            results = Results.of(decisions, values, number=numbers)
         if number in budgets:
-            looks[number] = search.recommend(Results.of(decisions, values), number).x
+            looks[number] = search.recommend(results, number).x
     return looks, {budget: deploy.shares[:budget] for budget in budgets}
 
 
@@ -181,9 +197,7 @@ def drive(
 def walk(instance: Instance, seed: int, budgets: Sequence[int]) -> tuple[Looks, dict[int, list[float]]]:
     """One run of the sequential method for each budget."""
     import driftopt
-    from driftopt import methods
 
-    method = WALK if WALK in methods.names() else "auto"
     looks, paths = {}, {}
     for budget in budgets:
         deploy = Deployments(instance, seed)
@@ -193,7 +207,7 @@ def walk(instance: Instance, seed: int, budgets: Sequence[int]) -> tuple[Looks, 
             instance.space,
             budget=budget,
             radius=float(radius[0]) if (radius == radius[0]).all() else radius.tolist(),
-            method=method,
+            method=walk_name(),
             rng=seed,
         )
         looks[budget], paths[budget] = result.x, deploy.shares

@@ -39,8 +39,7 @@ class Job(NamedTuple):
     def file(self) -> Path:
         """Where it is kept, with the other seeds."""
         edition = _hash(str(Path(__file__).with_name(f"{self.which}.py")))
-        rival = self.label in optimisers.RIVALS or self.label == "walk"
-        source = "" if rival else f"; {_model()}"
+        source = "" if self.label in optimisers.RIVALS else f"; {_source(self.label)}"
         name = f"{self.table}; {self.instance}; {self.label}{source}.json"
         return FOLDER / f"{self.which}-{edition}" / name.replace(" ", "_").replace("/", "÷")
 
@@ -57,10 +56,11 @@ def _hash(*files: str) -> str:
 
 
 @cache
-def _model() -> str:
-    """The source that the model's decisions follow from."""
-    source = Path(driftopt.__file__).parent
-    return _hash(*sorted(str(file) for part in ("model", "space") for file in (source / part).glob("*.py")))
+def _source(label: str) -> str:
+    """The source that the decisions of the walk or of the model follow from."""
+    parts = ("methods/walk.py",) if label == "walk" else ("model/*.py", "space/*.py")
+    files = [file for part in parts for file in Path(driftopt.__file__).parent.glob(part)]
+    return _hash(*sorted(map(str, files)))
 
 
 def read(file: Path) -> dict[str, Any]:
@@ -90,7 +90,9 @@ def plan(which: str, budgets: tuple[int, ...], seeds: int, few: int) -> Iterator
         if instance.priced:
             yield "wrong", name, "none", few, (128,)
             for label in WRONG:
-                yield from (("wrong", name, f"{label} at {place}", few, (128,)) for place in PLACES)
+                for place in PLACES:
+                    yield "wrong", name, f"{label} at {place}", few, (128,)
+                    yield "wrong", name, f"{label} at {place}, checked", few, (128,)
             yield from (("loss", name, label, few, (120,)) for label in LOSSES)
         if instance.shock is not None:
             yield from (("shock", name, label, seeds, (400,)) for label in SHOCKED)
@@ -118,8 +120,8 @@ def measure(job: Job) -> dict[str, Any]:
         if job.table == "radius":
             more = {"factor": RADII[job.label]}
         elif job.table == "wrong" and job.label != "none":
-            kind, _, place = job.label.partition(" at ")
-            more = {"wrong": (int(place), WRONG[kind])}
+            kind, _, place = job.label.removesuffix(", checked").partition(" at ")
+            more = {"wrong": (int(place), WRONG[kind]), "checked": job.label.endswith("checked")}
         elif job.table == "loss":
             more = {"max_loss": LOSSES[job.label]}
         looks, paths = optimisers.model(instance, job.seed, job.budgets, **more)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.live.optimisers import RIVALS, WALK, drive, sides
+from benchmarks.live.optimisers import RIVALS, drive, sides, walk_name
 from benchmarks.live.shops import DAYS, FAILED, Shop
 from driftopt.model import Model, Results
 
@@ -127,7 +127,6 @@ def with_rival(shop: Shop, seed: int, name: str, days: int = DAYS) -> dict[str, 
         )
         return judged(shop, deployed, legal(z[0]))
     import driftopt
-    from driftopt import methods
 
     def value_and_covariates(x: np.ndarray) -> tuple[float, Sequence[float]]:
         covariates = shop.covariates(len(deployed)).tolist()
@@ -138,7 +137,7 @@ def with_rival(shop: Shop, seed: int, name: str, days: int = DAYS) -> dict[str, 
         shop.space,
         budget=days,
         radius=shop.radius.tolist(),
-        method=WALK if WALK in methods.names() else "auto",
+        method=walk_name(),
         covariates=["tue", "wed", "thu", "fri", "sat", "sun", "promotion"],
         rng=seed,
     )
