@@ -23,7 +23,7 @@ $(VENV)/.ready: $(VENV)/.reproduces
 	touch $@
 
 test: $(VENV)/.ready  ## every test
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 check: lint types  ## lint, format and types
 

@@ -179,12 +179,6 @@ def test_what_a_room_knows_nothing_of(start):
     assert not sorted(module for module in met if room(module) in UNKNOWN_TO[start])
 
 
-def test_the_architecture_page_shows_these_layers():
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    shown = re.search(r"^## The layers\n.*?```text\n(.*?)```", page, flags=re.MULTILINE | re.DOTALL)[1]
-    assert shown.split() == [name for layer in reversed(LAYERS) for name in layer]
-
-
 def test_nothing_imports_the_command_line():
     users = {line.source for line in imports() if room(line.target) == "cli" and room(line.source) != "cli"}
     assert users == {"driftopt.__main__"}

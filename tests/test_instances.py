@@ -38,14 +38,6 @@ def test_an_instance_works_wherever_a_name_does():
         assert table.score("other").configurations == 2
 
 
-def test_other_numbers_of_an_instance():
-    product = sweep.grid(methods.get("zo-sph", radius=0.5, step=0.01), step=[0.1, 0.2], label="mine")
-    assert [float(product.method(i).step) for i in range(2)] == [0.1, 0.2]
-    assert product.configurations[0]["radius"] == 0.5
-    with pytest.raises(ValueError, match="SGD has no parameter speed"):
-        sweep.grid(methods.get("zo-sph", radius=0.5, step=0.01), speed=1)
-
-
 class Undecorated(methods.SGD):
     """A subclass that is no pytree of its own."""
 
@@ -101,12 +93,3 @@ def test_an_instance_has_its_own_numbers():
         driftopt.minimize(lambda x: 0.0, [0.0], budget=10, method=several)
     with pytest.raises(ValueError, match="one value for each number"):
         sweep.grid(several)
-
-
-def test_the_radius_is_given_once():
-    call = {"fun": lambda x: float(x @ x), "x0": [1.0], "budget": 10, "rng": 0}
-    one = driftopt.minimize(**call, radius=0.5)
-    two = driftopt.minimize(**call, params={"radius": 0.5})
-    np.testing.assert_array_equal(one.x, two.x)
-    with pytest.raises(ValueError, match="give radius once"):
-        driftopt.minimize(**call, radius=0.5, params={"radius": 0.5})

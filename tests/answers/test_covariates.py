@@ -10,11 +10,10 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 import driftopt
-from driftopt import methods, minimize, season, simulate, simulate_many, stack
+from driftopt import methods, minimize, season, simulate
 from driftopt.answers import Answers
 from driftopt.answers.covariates import Covariates, adjust, nothing
 from driftopt.answers.effects import p_value
-from driftopt.problems.strategic import StrategicClassification
 
 
 def walk(values, given, k):
@@ -245,29 +244,6 @@ def test_a_season_is_two_covariates():
         assert list(one.values()) == pytest.approx(list(other.values()), abs=1e-12)
     with pytest.raises(ValueError, match="period"):
         season(0, 1)
-
-
-def people(n=400, seed=0):
-    rng = np.random.default_rng(seed)
-    labels = np.where(rng.random(n) < 0.7, 1, -1)
-    return StrategicClassification.from_arrays(rng.normal(size=(n, 2)) + 0.5 * labels[:, None], labels)
-
-
-def test_simulation_adjusts_for_the_person_drawn():
-    """Label and features explain a part of one person's loss: the mean of eight runs is lower."""
-    problem, plain = people(), methods.get("auto", radius=1.0)
-    assert problem.covariate_names == (
-        "label",
-        "feature 1",
-        "feature 2",
-        "label × feature 1",
-        "label × feature 2",
-    )
-    means = {
-        name: simulate_many(method, stack([problem]), budget=2000, seeds=range(8)).objective.mean()
-        for name, method in (("plain", plain), ("adjusted", methods.with_covariates(plain)))
-    }
-    assert means["adjusted"] < means["plain"]
 
 
 def test_a_problem_without_covariates_is_refused():

@@ -141,15 +141,6 @@ def test_lanes_of_other_batches_and_limits_are_the_runs_alone():
     assert np.abs(together.x[0, 0, 1] - alone.x[0, 0, 0]).max() > 1e-2
 
 
-def test_a_walk_ends_at_the_limit_in_simulation():
-    """Complaints are the first coordinate, of which 1 is allowed: the best decision has 2."""
-    method = methods.get("auto", radius=0.3)
-    limited = methods.informed(method, limits=LIMITS, covariates=True)
-    found = simulate_many(limited, stack([shop()]), budget=600, seeds=range(8)).x[0, :, 0]
-    assert abs(found[:, 0].mean() - 1) < 0.1
-    assert abs(found[:, 1].mean() - 1) < 0.2
-
-
 @pytest.mark.parametrize("told", EACH[:-1], ids=lambda told: "+".join(told))
 def test_a_problem_that_tells_nothing_is_refused(told):
     said = {"covariates": "covariates", "precision": "n or sem", "relative_to_control": "control"}

@@ -77,16 +77,6 @@ def test_samples_at_a_point_are_averaged_by_their_precision():
     assert 0 < told[0] - told[1] < plain[0] - plain[1]
 
 
-def test_minimize_weighs_what_it_is_told():
-    rng = np.random.default_rng(0)
-
-    def fun(x):
-        n = float(rng.integers(1, 50))
-        return {"value": float(x @ x) + rng.normal() / math.sqrt(n), "n": n}
-
-    assert minimize(fun, [1.0, 1.0], budget=200, radius=0.3, rng=0, precision=True).nfev == 200
-
-
 # Limits
 
 

@@ -3,7 +3,6 @@
 import itertools
 import json
 import os
-import shutil
 import subprocess
 import sys
 
@@ -193,13 +192,3 @@ def test_a_reader_that_has_enough_is_no_trouble():
     finally:
         os.close(write)
     assert (done.returncode, done.stderr) == (1, "")
-
-
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
-def test_the_shell_completes_commands_and_options(driftopt, monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    driftopt("--install-completion", "--shell", "bash")
-    (script,) = tmp_path.glob("**/completions/driftopt")
-    asked = 'COMP_WORDS=(driftopt study create --max-ch); COMP_CWORD=3; _driftopt; echo "${COMPREPLY[@]}"'
-    found = subprocess.run(["bash", "-c", f"source '{script}'; {asked}"], capture_output=True, check=True)
-    assert found.stdout.split() == [b"--max-change"]

@@ -3,9 +3,6 @@
 import csv
 import json
 import re
-import subprocess
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,8 +17,6 @@ from driftopt.problems.strategic import StrategicClassification
 from driftopt.problems.synthetic import kink
 from driftopt.report import formats
 from driftopt.report.statistics import welch
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
 
 # Comparisons
 
@@ -169,16 +164,6 @@ def test_methods_of_one_class_need_labels_of_their_own():
     found = compare(kink(2), {"sphere": two[0], "gaussian": two[1]}, **shared)
     assert {score.method for score in found.scores} == {"sphere", "gaussian"}
     assert {"output", "rule"} & set(found.tuned.selected[0].parameters) == {"output"}
-
-
-def test_the_example_runs_from_the_command_line(tmp_path):
-    command = [sys.executable, "-m", "driftopt", "compare", str(EXAMPLES / "compare_function.toml")]
-    done = subprocess.run(
-        [*command, "--out", str(tmp_path)], capture_output=True, text=True, check=False, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    assert "95% interval" in done.stdout
-    assert (tmp_path / "report.html").stat().st_size > 10_000
 
 
 EVIL = ["=HYPERLINK(1)", "a|b", "$x$", "</script><b>", "tea\x1b[31m\nnew line", "100% {of} _it_ #1 ~ ^ \\"]

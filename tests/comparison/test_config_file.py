@@ -6,12 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from driftopt.comparison import comparison
 from driftopt.comparison import config_file as config
-from driftopt.drivers import observed_loop
-from driftopt.method import Method
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 def write(folder: Path, text: str) -> Path:
@@ -107,26 +102,6 @@ def test_what_a_module_only_passes_on_is_refused(tmp_path, beside, line):
         )
 
 
-def test_a_file_that_a_function_reads_is_named_by_the_version(tmp_path, beside):
-    name = beside(
-        "from pathlib import Path\n"
-        "FILE = Path(__file__).with_name('target.txt')\n"
-        "def noisy(x):\n    return float(FILE.read_text()) + float(x[0] ** 2)\n"
-    )
-    head = f'budget = 8\nproblem = "{name}:noisy"\nx0 = [1.0]\nheld_out = 1\nevaluations = 1\n'
-
-    def judged(target, version):
-        (tmp_path / "target.txt").write_text(str(target))
-        path = write(tmp_path, f"{head}version = {version}\n[methods.auto]\nradius = 0.5\n")
-        found = comparison.compare(**config.read(path), folder=tmp_path / "kept")
-        return found.tuned.held_out.manifest["parts_found_finished"], found.scores[0].mean > 100
-
-    assert judged(1, 1) == (0, False)
-    assert judged(1, '"1"') == (1, False)
-    assert judged(200, 2) == (0, True)
-    assert judged(300, "2026-11-18") == (0, True)
-
-
 def test_options_that_nothing_would_be_built_with_are_refused(tmp_path, beside):
     name = beside(
         "from driftopt.problems.synthetic import kink\n"
@@ -161,16 +136,3 @@ def test_functions_of_a_sibling_and_partial_ones_are_the_files_own(tmp_path, bes
     for attribute in ("shifted", "near"):
         text = f'budget = 40\nproblem = "{name}:{attribute}"\nx0 = [1.0]\nmethods = {{}}\n'
         assert callable(config.read(write(tmp_path, text))["problem"])
-
-
-@pytest.mark.parametrize("name", ["field_pricing", "field_memory"])
-def test_the_field_is_tuned_alike(name):
-    """Twenty methods with as many configurations each, on a problem that can show what each sees."""
-    given = config.read(BENCHMARKS / f"{name}.toml")
-    grids = comparison._grids(given["methods"])
-    assert len(grids) == 20
-    assert {len(one) for one in grids} == {4}
-    for one in grids:
-        found = one.candidate(0)
-        if isinstance(found, Method):
-            observed_loop.needed(found, given["problem"], 1)

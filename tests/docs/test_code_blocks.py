@@ -62,19 +62,6 @@ def test_every_block_runs(page, tmp_path, monkeypatch):
                 del sys.modules[name]
 
 
-def test_few_blocks_are_left_out():
-    """They need a network, a cluster or minutes; each says so where readers see it."""
-    pages = (*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md")
-    out = [block for page in pages for block in blocks(page) if block.left_out is not None]
-    assert len(out) <= 20, "\n".join(block.place for block in out)
-
-
-def test_no_command_hides_in_an_indented_block():
-    """Markdown shows it like any other, and nothing would run it."""
-    hidden = re.compile(r"^ {4}(\$ |python |driftopt |make |pip )", flags=re.MULTILINE)
-    assert not [page.name for page in (*PAGES, ROOT / "README.md") if hidden.search(page.read_text("utf-8"))]
-
-
 # The runner itself: what is wrong on a page must fail.
 
 

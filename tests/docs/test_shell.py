@@ -8,8 +8,6 @@ from pathlib import Path
 
 import yaml
 
-import driftopt
-
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
@@ -52,15 +50,6 @@ def test_reproduce_installs_its_part_and_other_targets_the_rest(tmp_path):
     assert extras_installed("test", tmp_path) == [rest]
 
 
-def test_the_hooks_run_what_make_check_runs():
-    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"][0][
-        "hooks"
-    ]
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    parts = re.search(r"^check: ([a-z ]+)  ##", makefile, flags=re.MULTILINE)[1].split()
-    assert [hook["entry"] for hook in hooks] == [f"make {part}" for part in parts]
-
-
 def test_ci_tests_every_python_that_is_promised():
     promised = [
         line.rsplit(" ", 1)[1] for line in PROJECT["classifiers"] if re.search(r"Python :: 3\.\d+$", line)
@@ -77,14 +66,3 @@ def test_workflows_may_only_read_unless_they_publish():
         granted = yaml.safe_load(path.read_text(encoding="utf-8"))["permissions"]
         assert granted["contents"] == "read", path.name
         assert path.stem == "pages" or set(granted) == {"contents"}, path.name
-
-
-def test_the_version_stands_in_one_place():
-    assert "version" in PROJECT["dynamic"]
-    elsewhere = [
-        name
-        for name in ("pyproject.toml", "CITATION.cff", "mkdocs.yml", "README.md")
-        if re.search(rf"\b{re.escape(driftopt.__version__)}\b", (ROOT / name).read_text(encoding="utf-8"))
-    ]
-    assert not elsewhere
-    assert f"## {driftopt.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

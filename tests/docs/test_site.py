@@ -89,18 +89,6 @@ def test_a_planted_remote_asset_is_found(page, tmp_path):
     assert len(hook("check_site").remote_assets(tmp_path)) == 1
 
 
-def test_examples_of_the_reference_are_code(site):
-    assert hook("check_site").garbled_examples(site) == []
-    text = (site / "reference" / "contracts.html").read_text(encoding="utf-8")
-    assert re.search(r'<span class="gp">&gt;&gt;&gt; *</span>\s*<span class="n">Sight</span>', text)
-
-
-def test_a_planted_garbled_example_is_found(tmp_path):
-    (tmp_path / "reference").mkdir()
-    (tmp_path / "reference" / "a.html").write_text("<blockquote><blockquote><blockquote>1 + 1 2")
-    assert hook("check_site").garbled_examples(tmp_path) == ["a.html"]
-
-
 def test_links_of_the_page_for_missing_addresses_lead_somewhere(site, tmp_path):
     check = hook("check_site")
     assert check.lost_links(site) == []
@@ -124,14 +112,6 @@ def test_every_public_name_has_an_entry(site):
     missing = [name for name in names if f'id="driftopt.{name}"' not in shown]
     modules = [name for name in missing if type(getattr(driftopt, name)) is type(os)]
     assert missing == modules  # which have pages of their own
-
-
-def test_what_a_user_holds_has_an_entry():
-    """Names that docstrings and pages hand to users, each where it is to be imported from."""
-    text = "".join(hook("reference_pages").reference_pages().values())
-    held = ("oracle.Model", "oracle.Observed", "oracle.Sight", "problem.Optimum", "space.Space")
-    for name in (*held, "answers.Beside", "plugins.PluginWarning", "rng.lane_seed"):
-        assert f"::: driftopt.{name}\n" in text, name
 
 
 def test_every_method_and_parameter_is_on_the_page(site):

@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from driftopt import Study, methods
+from driftopt import Study
 from driftopt.drivers import host as host_module
 from driftopt.drivers.host import Host
 from support.compilations import compilations
@@ -42,16 +42,3 @@ def test_the_first_decision_of_a_study_compiles_nothing():
     trials = []
     assert compilations(lambda: trials.append(study.ask())) == 0
     np.testing.assert_array_equal(trials[0].x, START)
-
-
-def test_a_host_that_was_asked_nothing_tells_as_one_that_was():
-    """State, noise and points are made when they are needed, in whatever order that is."""
-    method = methods.get("auto", radius=0.3, budget=100)
-    answers = np.random.default_rng(2).normal(size=(30, 2))
-    asked, plain = (Host(method, START, 5) for _ in range(2))
-    for row in answers:
-        assert asked.points.shape == (2, 3)
-        asked.tell(row)
-    plain.replay(answers)
-    np.testing.assert_array_equal(asked.points, plain.points)
-    np.testing.assert_array_equal(asked.recommend(), plain.recommend())

@@ -88,18 +88,3 @@ def test_a_run_that_cannot_know_says_so():
     assert caught.value.result.fun is None
     assert caught.value.result.fun_sem is None
     assert caught.value.result.fun_basis == "no iteration is complete"
-
-
-def test_scipy_users_find_a_number_that_they_can_compare():
-    from scipy.optimize import minimize
-
-    options = {"budget": 400, "radius": 0.5, "rng": 0}
-    near, far = (
-        minimize(noisy(0, 0.1), x0, method=driftopt.scipy_method, options=options | {"budget": budget})
-        for x0, budget in (([1.0, 1.0], 400), ([9.0, 9.0], 4))
-    )
-    assert near.fun < far.fun
-    result = driftopt.minimize(
-        lambda x: -noisy(0)(x), [0.0], budget=40, radius=0.5, direction="maximize", rng=0
-    )
-    assert result.fun < 0  # in the user's own sign

@@ -54,19 +54,6 @@ def test_settle_holds_each_decision_and_looks_at_the_last(method):
     np.testing.assert_allclose(held.x, host.recommend(), rtol=2e-3, atol=1e-4)
 
 
-def test_settling_lets_a_slow_world_come_to_rest():
-    """At rest after 20 deployments the values are those of the law at rest.
-
-    Same mean, by a z-score's margin.
-    """
-    problem = shifting(kind=Slow)
-    x = jnp.asarray([0.3, -0.2, 0.1])
-    world = problem.begin(jax.random.key(0))
-    for _ in range(60):
-        world, _ = problem.advance(world, jnp.zeros(3), x)
-    np.testing.assert_allclose(world, problem.base + problem.shift @ x, atol=1e-5)
-
-
 def test_minimize_settles_too():
     calls = []
 

@@ -10,7 +10,6 @@ import pytest
 
 import driftopt
 from driftopt import methods
-from driftopt.methods.o2nc import O2NC
 from driftopt.oracle import Sight
 from driftopt.pytree import module
 from support.recorded_world import walk
@@ -220,10 +219,3 @@ def test_hlf_without_its_filters_is_descent_on_the_residual():
     for before, now, u, after in zip(run.seen, run.seen[1:], run.noise[1:], run.iterates[2:], strict=False):
         x = x - 0.01 * 4 / 0.5 * (now.values[0] - before.values[0]) * u[0]
         np.testing.assert_allclose(after, x, **CLOSE)
-
-
-def test_option_one_is_still_option_one():
-    """O2NC's own reach and reset, which the same-sample variant overrides."""
-    plain = methods.get("zo-o2nc-2pt", radius=0.5, step=0.01, block=5)
-    assert isinstance(plain, O2NC)
-    assert float(plain.reach) == 0.1

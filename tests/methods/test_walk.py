@@ -232,11 +232,6 @@ def test_without_any_length_the_start_tells_the_first_one(x0):
     assert away[:6].max() < 0.5 * unit
 
 
-def test_a_method_that_does_not_find_its_radius_asks_for_one():
-    with pytest.raises(ValueError, match="radius is needed"):
-        driftopt.minimize(lambda x: (x**2).sum(), [1.0], budget=20, method="zo-o2nc-2pt", rng=0)
-
-
 RADII = 2.0 ** np.arange(-5, 3)
 
 
@@ -303,17 +298,6 @@ def test_the_default_radius_in_a_wide_box_and_a_minimum_in_a_corner():
     assert left(1.0, (0, 10), 2).mean() < 0.02
     assert left(1.0, (0.5, 10), 2, optimum=0.2).mean() < 0.02
     assert left(0.0, (0, 10), 2, optimum=0.0).mean() < 0.02
-
-
-def test_a_study_with_its_start_on_a_bound_comes_down():
-    study = Study.create(
-        "sqlite://", "a", x0=[0.0, 0.0], bounds=[(0, None)] * 2, radius=0.1, budget=600, rng=0
-    )
-    rng = np.random.default_rng(0)
-    for _ in range(600):
-        trial = study.ask()
-        study.tell(trial.id, float(((trial.x - 0.5) ** 2).sum() + 0.05 * rng.normal()))
-    assert ((study.recommend().x - 0.5) ** 2).sum() < 0.03  # 0.5 at the start
 
 
 @module

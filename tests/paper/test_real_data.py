@@ -5,23 +5,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from driftopt import data, methods
+from driftopt import data
 from driftopt.data.stand_in import generate
-from driftopt.drivers.simulation import simulate_many
 from driftopt.drivers.stack import stack
 from driftopt.paper.best_decisions import STRATEGIC as BEST
 from driftopt.problems import Pricing, StrategicClassification
 from support.real_data import FOLDER, needs_credit, needs_prices
 
 # The paper's six methods, with numbers from around its grids.
-PAPER = {
-    "zo-o2nc-2pt": {"radius": 2.0, "step": 0.001, "block": 5, "batch": 1},
-    "zo-o2nc-1pt": {"radius": 5.0, "step": 0.001, "block": 5, "batch": 1},
-    "zo-co": {"radius": 1.0, "step": 0.03, "batch": 1},
-    "zo-sph": {"radius": 1.0, "step": 0.03, "directions": 10},
-    "zo-ga": {"radius": 1.0, "step": 0.03, "directions": 10},
-    "zo-og": {"radius": 2.0, "step": 0.01, "batch": 10},
-}
 SPLITS = (101, 102, 103, 104)
 
 
@@ -77,15 +68,6 @@ def test_the_stand_in_resembles_the_real_table():
     both = [np.corrcoef(np.c_[t.features, t.labels].T) for t in (real, stand_in)]
     assert np.abs(both[0] - both[1]).max() < 0.12
     assert np.isclose(stand_in.labels.mean(), real.labels.mean(), atol=0.02)
-
-
-@needs_credit
-@pytest.mark.parametrize(("name", "numbers"), PAPER.items())
-def test_a_short_run_improves_the_classifier(splits, name, numbers):
-    method = methods.get(name, **numbers)
-    trace = simulate_many(method, stack(splits), budget=4000, seeds=[0, 1])
-    starts = np.array([float(p.objective(p.x0)) for p in splits])
-    assert (trace.fun.mean(axis=(1, 2)) < starts).all()
 
 
 @needs_prices

@@ -3,19 +3,14 @@
 import json
 import os
 import re
-import subprocess
-import sys
 
-import numpy as np
 import polars
 import pytest
 
 from driftopt.paper import (
-    protocol,
     reproduction,
     tables,
 )
-from driftopt.paper.findings import findings
 from driftopt.paper.scope import Scope
 from driftopt.sweep import running
 from support.paper_runs import QUICK, reproduce
@@ -127,14 +122,6 @@ def test_a_full_disk_while_writing_tables_keeps_the_runs(outcome, tmp_path, monk
     assert again.manifest["experiments"]["pricing"]["both"]["parts_found_finished"] == 1
 
 
-def test_fresh_runs_every_part_again_and_finds_the_same(outcome, tmp_path):
-    reproduce(tmp_path, only="pricing")
-    again = reproduce(tmp_path, only="pricing", fresh=True)
-    both = again.manifest["experiments"]["pricing"]["both"]
-    assert (both["parts_found_finished"], both["parts"]) == (0, 1)
-    assert (tmp_path / "table_pricing.md").read_bytes() == (outcome.folder / "table_pricing.md").read_bytes()
-
-
 def test_a_folder_holds_one_protocol(outcome):
     with pytest.raises(ValueError, match="holds the results of a quick run; choose another folder"):
         reproduction.reproduce(outcome.folder, data="stand-in", progress=False)
@@ -167,29 +154,3 @@ def test_a_budget_too_small_for_a_method_is_refused_before_anything_runs(tmp_pat
 
 
 # What the numbers say
-
-
-def test_findings_follow_the_numbers(outcome):
-    found = {f.claim: f for f in findings(outcome.summaries[0])}
-    means = {
-        (i, m): outcome.summaries[0].results[i, "train_loss", m].mean
-        for i in protocol.SPLITS
-        for m in ("zo-og", "zo-o2nc-2pt", "zo-o2nc-1pt")
-    }
-    wins = sum(
-        means[i, "zo-o2nc-2pt"] == min(v for (j, _), v in means.items() if j == i) for i in protocol.SPLITS
-    )
-    lowest = found["Option I has the lowest train loss on every split"]
-    assert lowest.detail.startswith(f"it has the lowest mean on {wins} of 4")
-    average = {m: np.mean([means[i, m] for i in protocol.SPLITS]) for m in ("zo-og", "zo-o2nc-1pt")}
-    second = found["Option II is below ZO-OG on average over the splits"]
-    assert second.detail.startswith(f"{average['zo-o2nc-1pt']:.4f} against {average['zo-og']:.4f}")
-    assert second.verdict != ("no" if average["zo-o2nc-1pt"] < average["zo-og"] else "yes")
-
-
-def test_runs_begin_before_optimisers_and_laws_are_loaded():
-    """SciPy takes as long to load as JAX, and none of it is needed until the runs are over."""
-    rooms = "driftopt.paper.reproduction, driftopt.problems.pricing, driftopt.problems.credit_shift"
-    code = f"import sys, {rooms}; print({{'scipy.optimize', 'scipy.stats'}} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"

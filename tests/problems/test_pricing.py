@@ -1,6 +1,5 @@
 """Pricing: the exact expectation against full enumeration, sampled demand against the multinomial law."""
 
-import itertools
 from itertools import product
 from math import factorial
 
@@ -12,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2, chisquare
 
-from driftopt import methods, simulate
 from driftopt.data.prices import LOG_DEVIATION, LOG_MEAN, LOG_SKEWNESS, synthetic_prices
 from driftopt.problems import Pricing, multinomial
 
@@ -214,16 +212,6 @@ def test_retraining_would_raise_every_price_at_any_prices(x):
     sales, demand, slope = sold_and_slope(problem, jnp.array(x, jnp.float32))
     assert (np.asarray(sales) > 0).all()
     np.testing.assert_allclose(slope, -demand, rtol=1e-6)
-
-
-def test_retraining_goes_on_for_ever(problem):
-    """Prices rise at every look, and ever more slowly: demand falls off exponentially."""
-    runs = [
-        simulate(methods.get("rgd", step=0.05, batch=10), problem, budget=budget, rng=0).x
-        for budget in (500, 2000, 8000)
-    ]
-    assert problem.stable_point() is None
-    assert all((later > earlier + 0.01).mean() > 0.9 for earlier, later in itertools.pairwise(runs))
 
 
 def test_synthetic_prices_have_the_published_moments():

@@ -23,7 +23,7 @@ from driftopt import methods
 from driftopt.drivers import compiled_loop, observed_loop
 from driftopt.problems import LocationShift, StrategicClassification, synthetic
 from driftopt.pytree import module
-from driftopt.runtime import executable_cache, jax_settings, paths
+from driftopt.runtime import executable_cache
 
 PROBLEM = StrategicClassification.from_arrays([[1.0, 0.0], [-0.5, 1.0], [0.3, -2.0]], [1, -1, 1])
 METHOD = methods.get("zo-o2nc-2pt", radius=0.5, step=0.01, block=5)
@@ -251,16 +251,6 @@ def test_a_file_that_cannot_be_run_is_made_again(filled, monkeypatch):
     np.testing.assert_array_equal(run().x, expected.x)
 
 
-def test_a_folder_that_cannot_be_written_costs_nothing_but_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(executable_cache, "_loaded", {})
-    (tmp_path / "file").write_text("in the way")
-    executable_cache.keep_in(tmp_path / "file" / "programs")
-    try:
-        assert np.isfinite(run().fun)
-    finally:
-        executable_cache.keep_in(None)
-
-
 @module
 class Mine(LocationShift):
     """A user's problem: its code may change from one process to the next."""
@@ -337,30 +327,6 @@ def test_what_is_made_is_private(folder):
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners are of Unix")
-def test_commands_keep_programs_where_nobody_else_may_write(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(executable_cache, "_folder", None)
-    jax_settings.prepare()
-    folder = paths.cache_folder() / "compiled"
-    assert executable_cache._folder == folder / "programs"
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    folder.chmod(0o777)
-    monkeypatch.setattr(executable_cache, "_folder", None)
-    with pytest.warns(UserWarning, match=r"not kept: .*can be written by others \(its mode is 777\)"):
-        jax_settings.prepare()
-    assert executable_cache._folder is None
-
-
-def test_a_cache_of_jaxs_that_is_named_is_left_to_jax(monkeypatch, tmp_path):
-    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "named"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(executable_cache, "_folder", None)
-    jax_settings.prepare()
-    assert executable_cache._folder is None
-    assert not paths.cache_folder().exists()
-
-
 def test_a_program_that_cannot_be_kept_runs(folder, monkeypatch):
     def refuse(_):
         raise ValueError("Compilation does not support serialization")
@@ -379,13 +345,6 @@ def test_a_full_disk_leaves_no_half_of_a_file(folder, monkeypatch):
     monkeypatch.setattr(os, "replace", refuse)
     assert np.isfinite(run().fun)
     assert not list(folder.iterdir())
-
-
-def test_without_jit_nothing_is_kept(folder):
-    small = synthetic.kink(1)  # every operation is a program of its own
-    with jax.disable_jit():
-        assert np.isfinite(driftopt.simulate(METHOD, small, budget=4, rng=3).fun)
-    assert not folder.exists()
 
 
 def test_data_on_another_device_runs_with_the_same_program(filled):
@@ -414,11 +373,6 @@ def test_only_the_latest_files_stay(folder, monkeypatch):
     driftopt.simulate(METHOD, PROBLEM, budget=90, rng=0)
     assert files[1] in kept(folder)
     assert files[2] not in kept(folder)
-
-
-def test_a_library_keeps_nothing_unless_asked():
-    code = "import driftopt.runtime.executable_cache as e; assert e._folder is None"
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 SCRIPT = """

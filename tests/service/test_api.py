@@ -125,35 +125,6 @@ def test_several_answers_are_recorded_all_or_none(http, create):
     assert told == {"states": [{"id": trial["id"], **done} for trial in trials]}
 
 
-def test_answers_are_put_right(http, create):
-    at = create()
-    (trial,) = http.post(f"{at}/trials:ask").json()["trials"]
-    one = f"{at}/trials/{trial['id']}"
-    http.post(f"{one}:tell", json={"value": 125.0, "sem": 0.5})
-    http.post(f"{one}:correct", json={"value": 12.5, "reason": "lost decimal point"})
-    found = http.get(one).json()
-    assert (found["value"], found["story"]) == (
-        12.5,
-        "complete 125.0 by admin; corrected 12.5 by admin (lost decimal point)",
-    )
-    assert http.post(f"{one}:void", json={"who": "ana"}).json()["state"] == "voided"
-    assert http.get(one).json()["history"][-1]["who"] == "ana"
-    assert "not held: there is nothing to accept" in refused(http.post(f"{one}:accept"), 422, "ValueError")
-
-
-def test_a_held_answer_is_accepted(http, create):
-    at = create(budget=60, parallel=10)
-    trials = http.post(f"{at}/trials:ask", json={"count": 20}).json()["trials"]
-    for i, trial in enumerate(trials[:19]):
-        http.post(f"{at}/trials/{trial['id']}:tell", json={"value": 1.0 + 0.01 * i})
-    far = f"{at}/trials/{trials[19]['id']}"
-    assert http.post(f"{far}:tell", json={"value": 1e6}).json()["state"] == "held"
-    assert [one["id"] for one in http.get(f"{at}/summary").json()["held"]] == [trials[19]["id"]]
-    assert http.post(f"{far}:accept", json={"reason": "a feast day"}).json()["state"] == "complete"
-    assert http.post(f"{far}:hold", json={"who": "ana"}).json()["state"] == "held"
-    assert http.get(far).json()["history"][-1]["who"] == "ana"
-
-
 def test_the_log_says_who_told_and_who_failed(server, create):
     """The token's name, unless somebody is named."""
     at = create()

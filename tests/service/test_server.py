@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import httpx
 import pytest
@@ -214,37 +213,3 @@ def test_a_token_is_needed_and_only_for_a_server(tmp_path, monkeypatch, server):
         Study.open(tmp_path / "a.db", "a", token=SECRET)
     with pytest.raises(PermissionError, match="this token is not known"):
         Study.open(server[0], "a", token=SECRET + "x")
-
-
-WITHOUT_JAX = """
-import asyncio, sys
-import httpx
-from driftopt.service import app
-from support.servers import SECRET, settings
-
-async def main():
-    door = httpx.ASGITransport(app.build(settings(sys.argv[1])))
-    headers = {"Authorization": f"Bearer {SECRET}"}
-    async with httpx.AsyncClient(transport=door, base_url="http://localhost", headers=headers) as http:
-        at = "/v1/studies/a/trials"
-        told = [
-            await http.post(f"{at}/{sys.argv[2]}:tell", json={"value": 1.0}),
-            await http.post(f"{at}:tell", json={"answers": [{"id": int(sys.argv[3]), "value": 1.0}]}),
-            await http.get(at),
-            await http.get("/v1/studies/a/summary"),
-        ]
-    return [answer.status_code for answer in told]
-
-assert asyncio.run(main()) == [200] * 4
-assert not {"jax", "jaxlib"} & sys.modules.keys()
-"""
-
-
-def test_telling_and_looking_need_no_jax(sqlite_url):
-    with Study.create(sqlite_url, "a", budget=12, **PLAIN) as study:
-        numbers = [str(trial.id) for trial in study.ask_many(2)]
-    paths = [str(Path(__file__).parents[1]), *sys.path]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    command = [sys.executable, "-c", WITHOUT_JAX, sqlite_url, *numbers]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

@@ -1,13 +1,11 @@
 """`Space`: built once from what the user gives, and again from what a study stored."""
 
 import json
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from driftopt.space import Space, space
-from driftopt.space.step import SpaceStep
+from driftopt.space import Space
 
 
 def test_without_steps_the_method_and_the_world_see_the_same():
@@ -70,27 +68,3 @@ def test_the_radius_for_those_who_give_none():
 def test_a_radius_for_each_coordinate_is_checked(wrong):
     with pytest.raises(ValueError, match="radius"):
         Space.build([1.0, 2.0]).sized(wrong)
-
-
-class Doubled(SpaceStep):
-    """A step that nobody has heard of."""
-
-    name = "doubled"
-
-    @classmethod
-    def parse(cls, given, start, before: Sequence[SpaceStep] = ()):
-        return cls() if given else None
-
-    @property
-    def given(self):
-        return True
-
-    def deploy(self, points, draw):
-        return 2 * points + sum(draw)
-
-
-def test_a_new_step_needs_its_file_and_a_line(monkeypatch):
-    monkeypatch.setattr(space, "STEPS", (*space.STEPS, Doubled))
-    doubling = Space.build([1.0], bounds=[(0, 3)], doubled=True)
-    assert doubling.deploy(np.array([[4.0]]), (7, 1)).tolist() == [[12.0]]
-    assert doubling.given == {"bounds": [[0, 3]], "doubled": True}

@@ -127,13 +127,6 @@ def test_the_range_alone_bounds_the_norm():
     assert report.epsilon == pytest.approx(4 * 2 / np.pi)  # B = 2/(2 · 0.25), E|⟨u, v⟩| = 2/π
 
 
-def test_many_dimensions_cost_memory_of_the_data_alone():
-    rng = np.random.default_rng(6)
-    u = rng.standard_normal((40, 5_000))
-    u /= np.linalg.norm(u, axis=1, keepdims=True)
-    assert 0 < float(bounded.bound(u * rng.choice([-1, 0, 1], (40, 1)), 0.95, planned=True)) <= 1
-
-
 def test_more_pairs_make_it_shorter():
     slope = RANGED["pareto"]
     lengths = [np.median(bounds(slope, n, 2, planned=False)) / slope.norm for n in (20, 100, 500)]

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import textwrap
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -75,32 +74,6 @@ def test_a_global_counts_for_the_optimisers_of_others(monkeypatch):
         target = SimulatedTarget(PROBLEMS[0], None)
         seen.append((target.judge(0, point)[0], target.oracle(0, 1)(point)[0]))
     np.testing.assert_allclose(np.subtract(*seen), 2 - 8, rtol=1e-6)
-
-
-def typed(power):
-    """A class as a notebook's cell makes it, in a namespace of its own."""
-    text = f"""
-    import jax, jax.numpy as jnp
-    from driftopt.problem import Problem
-    from driftopt.pytree import module
-    @module
-    class Mine(Problem):
-        scale: jax.Array
-        @property
-        def dim(self): return 2
-        def draw(self, key, x): return jax.random.normal(key)
-        def value(self, x, xi): return self.objective(x) + xi
-        def objective(self, x): return self.scale * jnp.sum(jnp.abs(x - 1) ** {power})
-    """
-    space = {}
-    exec(textwrap.dedent(text), space)
-    return [space["Mine"](jnp.asarray(1.0))]
-
-
-def test_a_class_made_in_a_notebook_is_known_by_what_it_computes(tmp_path):
-    sweep.run(GRIDS, typed(2), folder=tmp_path, **CALL)
-    assert reused(sweep.run(GRIDS, typed(2), folder=tmp_path, **CALL)) == 1
-    assert reused(sweep.run(GRIDS, typed(3), folder=tmp_path, **CALL)) == 0
 
 
 OFFSET = 1.0

@@ -7,8 +7,7 @@ import sys
 
 import pytest
 
-from driftopt import compare, methods
-from driftopt.methods import registry
+from driftopt import compare
 
 
 def judge(fun, folder, **more):
@@ -49,52 +48,6 @@ def test_an_edited_module_that_a_function_imports_is_noticed(tmp_path, monkeypat
 
 def by_global(x):
     return float((x[0] - 2.0) ** 2)
-
-
-METHOD = """
-from driftopt import methods
-from driftopt.methods.sgd import SGD
-from driftopt.pytree import module
-
-@module
-class Scaled(SGD):
-    def tell(self, state, values, noise=None):
-        return super().tell(state, {factor} * values, noise)
-
-def build(radius, step):
-    return Scaled(**vars(methods.get("zo-sph", radius=radius, step=step)))
-"""
-
-
-def test_a_method_by_name_is_known_by_its_code(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.setattr(registry, "_REGISTERED", {})
-    given = {"budget": 20, "x0": [0.0], "development": 1, "held_out": 2, "evaluations": 3}
-    found = []
-    for factor in (1, 1, 2):
-        written(tmp_path / "the_method.py", METHOD.format(factor=factor))
-        methods.register("scaled", importlib.import_module("the_method").build)
-        table = {"scaled": {"step": 0.05, "radius": 0.5}}
-        compared = compare(by_global, table, folder=tmp_path / "results", **given)
-        found.append((compared.tuned.manifest["held_out"]["parts_found_finished"], compared.scores[0].mean))
-    assert [reuse for reuse, _ in found] == [0, 1, 0]
-    assert found[1][1] != found[2][1]
-
-
-def test_a_function_typed_into_a_notebook_is_run_again(tmp_path, capsys):
-    space = {"__name__": "notebook"}
-    exec("def typed(x):\n    return float(x[0] ** 2)", space)
-    assert [judge(space["typed"], tmp_path)[0] for _ in range(2)] == [0, 0]
-    assert "they may depend on the code of notebook.typed" in capsys.readouterr().err
-    assert [judge(space["typed"], tmp_path, version="a")[0] for _ in range(2)] == [0, 1]
-
-
-def test_what_a_function_holds_is_part_of_the_work(tmp_path):
-    def closing(target):
-        return lambda x: float((x[0] - target) ** 2)
-
-    assert [judge(closing(target), tmp_path)[0] for target in (2.0, 2.0, 200.0)] == [0, 1, 0]
 
 
 def test_a_file_that_a_function_reads_is_named_by_the_version(tmp_path):

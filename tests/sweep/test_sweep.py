@@ -217,11 +217,6 @@ def test_selection_takes_the_first_smallest_mean_and_non_finite_is_worst(rows):
     assert chosen.configuration == means.index(min(means))
 
 
-def test_tuning_needs_seeds_that_do_not_overlap():
-    with pytest.raises(ValueError, match=r"must not overlap.*3"):
-        sweep.tune(GRIDS, PROBLEMS, budget=100, development=[1, 3], held_out=[3, 4])
-
-
 def test_both_lists_of_seeds_at_once_give_the_same_outcome():
     call = {"development": [1, 2], "held_out": [11, 12], "evaluate_every": 60, **SHARED}
     apart, together = (sweep.tune(GRIDS[1:2], PROBLEMS, together=t, **call) for t in (False, True))
@@ -229,21 +224,6 @@ def test_both_lists_of_seeds_at_once_give_the_same_outcome():
     for one, other in ((apart.development, together.development), (apart.held_out, together.held_out)):
         assert one.columns["seed"].tolist() == other.columns["seed"].tolist()
         np.testing.assert_allclose(one.columns["objective"], other.columns["objective"], rtol=1e-6)
-
-
-@pytest.mark.parametrize("room", [True, False])
-def test_an_accelerator_with_room_runs_both_lists_of_seeds_at_once(room, monkeypatch):
-    call = {"development": [1, 2], "held_out": [11, 12], **SHARED}
-    here = sweep.tune(GRIDS[1:2], PROBLEMS, **call)
-    monkeypatch.setattr(tuning, "fit_side_by_side", lambda grids, source, seeds: room and seeds == 4)
-    there = sweep.tune(GRIDS[1:2], PROBLEMS, **call)
-    assert here.manifest.keys() == {"development", "held_out"}
-    assert there.manifest.keys() == ({"both"} if room else {"development", "held_out"})
-    assert [s.configuration for s in here.selected] == [s.configuration for s in there.selected]
-    np.testing.assert_allclose(
-        here.held_out.columns["objective"], there.held_out.columns["objective"], rtol=1e-6
-    )
-    assert here.held_out.columns["queries"].tolist() == there.held_out.columns["queries"].tolist()
 
 
 def test_tuned_runs_are_the_selected_configurations_on_fresh_seeds():
