@@ -40,7 +40,7 @@ compiler_options.OPTIONS["cpu"]["xla_backend_optimization_level"] = 0  # shapes 
 """
 RUNS = """
 noisy = lambda x: float(x @ x)
-for name in ("zo-o2nc-2pt", "zo-o2nc-1pt", "zo-co", "zo-sph", "zo-og"):
+for name in ("zo-o2nc-1pt", "zo-co", "zo-sph"):
     entry = methods.entry(name)
     lanes = methods.get(name, **entry.example | {"radius": np.array([0.3, 0.5])})
     shifts = driftopt.stack([problems.location_shift(3, rng=seed) for seed in range(2)])

@@ -1,10 +1,8 @@
 """One definition, several drivers: the same key and the same noise give the same iterates."""
 
 import itertools
-from typing import ClassVar, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -94,52 +92,6 @@ def test_the_quick_host_is_the_host_to_rounding(method, memory, monkeypatch):
             each.tell(row)
     assert host.told > host.ahead
     np.testing.assert_allclose(quick.recommend(), host.recommend(), rtol=1e-9, atol=1e-12)
-
-
-class Downhill(NamedTuple):
-    key: jax.Array
-    told: jax.Array
-    x: jax.Array
-
-
-@driftopt.pytree.module
-class Compass(driftopt.Method):
-    """A method of a user's own, without any randomness: one coordinate after the other, downhill."""
-
-    step: float
-    batch: ClassVar[int] = 1
-    radius: ClassVar[float] = 0.0
-
-    def points(self, dim):
-        return 2
-
-    def init(self, key, x0):
-        return Downhill(key, jnp.zeros((), jnp.int32), x0)
-
-    def noise(self, key, count, dim):
-        return ()
-
-    def _along(self, state):
-        return self.step * jax.nn.one_hot(state.told % len(state.x), len(state.x), dtype=state.x.dtype)
-
-    def ask(self, state, noise=None):
-        along = self._along(state)
-        return jnp.stack([state.x + along, state.x - along])
-
-    def tell(self, state, values, noise=None):
-        downhill = jnp.sign(values[1] - values[0])
-        return Downhill(state.key, state.told + 1, state.x + downhill * self._along(state))
-
-    def recommend(self, state):
-        return state.x
-
-
-@pytest.mark.parametrize("kind", [Host, QuickHost])
-def test_a_method_without_noise_runs_on_every_host(kind):
-    host = kind(Compass(0.25), np.zeros(2), 0)
-    for _ in range(600):
-        host.tell(((host.points - 1) ** 2).sum(axis=1))
-    np.testing.assert_allclose(host.recommend(), 1, atol=0.25)
 
 
 @pytest.mark.parametrize("kind", [Host, QuickHost])

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from driftopt.drivers import compiler_options, one_kernel
+from driftopt.drivers import one_kernel
 
 
 def shapes(*arrays):
@@ -69,20 +69,6 @@ def test_a_version_that_cannot_compile_it_so_compiles_it_as_always(monkeypatch):
     np.testing.assert_allclose(program(*here(x)), jax.jit(loops)(x), rtol=1e-5)
 
 
-def test_options_that_this_version_does_not_know_are_left_out_and_what_fails_for_itself_is_said():
-    x = np.ones(4, np.float32)
-    lowered = jax.jit(loops).lower(*shapes(x))
-    program = compiler_options.compiled_with(lowered, compiler_options.QUICKER | {"no_such_option": 1})
-    np.testing.assert_allclose(program(*here(x)), jax.jit(loops)(x), rtol=1e-5)
-
-    class Failing:
-        def compile(self, **_):
-            raise jax.errors.JaxRuntimeError("INTERNAL: of its own")
-
-    with pytest.raises(jax.errors.JaxRuntimeError, match="of its own"):
-        compiler_options.compiled_with(Failing(), compiler_options.QUICKER)
-
-
 def test_without_a_client_of_its_own_the_usual_one_serves(monkeypatch):
     from jaxlib import xla_client
 
@@ -127,17 +113,3 @@ def test_a_process_that_ends_waits_for_the_compiler():
     """
     ended = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout, ended.stderr) == (7, "traced\n", "")
-
-
-def test_of_many_programs_those_used_longest_ago_are_forgotten(monkeypatch):
-    monkeypatch.setattr(one_kernel, "KEPT", 3)
-    kept, made = {}, []
-
-    def get(name):
-        return one_kernel.remembered(kept, name, lambda: made.append(name) or name)
-
-    for name in "abcabd":  # c was used longest ago when d comes
-        assert get(name) == name
-    assert (made, [*kept]) == ([*"abcd"], [*"abd"])
-    get("c")
-    assert made == [*"abcdc"]

@@ -116,18 +116,6 @@ def test_keys_and_their_numbers_are_the_generators():
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_a_key_that_is_a_constant_serves_as_one_that_is_given():
-    constant = method_key(11)
-
-    def noise(count):
-        return jax.random.bits(jax.random.fold_in(constant, count), (3,)), 0.5 * count
-
-    found, left = by_parts(noise, np.int32(4))
-    assert left > 0  # the product
-    for ours, theirs in zip(found, jax.jit(noise)(np.int32(4)), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-
-
 def test_every_operation_in_the_table_is_tested():
     keys = {"random_bits", "random_fold_in", "random_split", "random_unwrap", "random_wrap"}
     assert {*EXACT} == {*TWO, *SHIFTS, *ONE, *keys}

@@ -8,16 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
 import driftopt
 from driftopt import methods, problems
-from driftopt.methods.models import LinearGaussian
-from driftopt.problem import Optimum, Problem
 from driftopt.problems import regression, scalar_location, synthetic
-from driftopt.pytree import module
-from driftopt.rng.threefry import normal
 
 RUNS = 24
 PROBLEMS = {
@@ -122,57 +117,3 @@ def test_confidence_bounds_refuse_many_coordinates():
     numbers = {"low": -1.0, "high": 1.0, "sensitivity": 2.0, "tolerance": 1.0}
     with pytest.raises(ValueError, match="at most 3 coordinates, not 4"):
         driftopt.simulate(methods.get("pcb", **numbers), synthetic.location_shift(4), budget=100)
-
-
-@module
-class Bent(Problem):
-    """Demand that falls ever faster: ξ ~ N(2 − x², 0.01), F = −xξ; its family is said to be linear."""
-
-    level: jax.Array
-
-    @property
-    def dim(self) -> int:
-        return 1
-
-    @property
-    def x0(self):
-        return jnp.full(1, 0.2, jnp.float32)
-
-    def noise(self, key):
-        return normal(key, (1,))
-
-    def respond(self, noise, x):
-        return self.level - x**2 + 0.1 * noise.astype(x.dtype)
-
-    def value(self, x, xi):
-        return -jnp.sum(x * xi)
-
-    def objective(self, x):
-        return -jnp.sum(x * (self.level - x**2))
-
-    def optimum(self):
-        found = minimize_scalar(lambda x: -x * (float(self.level) - x**2), bounds=(0, 2), method="bounded")
-        return Optimum(np.array([found.x]), float(found.fun))
-
-    def model(self):
-        return LinearGaussian()
-
-
-def test_a_wrong_model_misleads_plug_in_and_not_those_who_see_values_alone():
-    """2 − x² is no line.
-
-    The model's optimum is not f's: far away by a z-score, and worse than what methods of values come to,
-    which trust no model.
-    """
-    problem = Bent(jnp.float32(2.0))
-    best = problem.optimum()
-    x = decisions("plug-in", {"radius": 0.3, "draws": 200, "iterations": 12}, 500, problem)
-    assert zscore(x, best.x) > 20
-    worth = np.asarray(jax.vmap(problem.objective)(jnp.asarray(x, jnp.float32)))
-    for name, numbers in {
-        "zo-sph": {"radius": 0.1, "step": 0.05},
-        "auto": {"radius": 0.2},
-    }.items():
-        seen = decisions(name, numbers, 500, problem)
-        value = np.asarray(jax.vmap(problem.objective)(jnp.asarray(seen, jnp.float32)))
-        assert value.mean() - best.value < 0.1 * (worth.mean() - best.value), name

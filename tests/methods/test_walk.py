@@ -127,15 +127,6 @@ def test_forgetting_the_fall_fails_that_test():
     assert not trials_cost_nothing(4, NeverFallen)
 
 
-def test_the_mean_has_weights_that_grow_as_a_power():
-    """mean ← mean + (k+1)/(t+k) (x − mean) is Σ w_t x_t / Σ w_t with w_t = t(t+1)…(t+k−1)."""
-    method = methods.get("auto", radius=0.5, budget=60)
-    states, _ = told(method, [1.0], noisy(lambda x: x[0] ** 2, 0.1), 20)
-    weights = np.array([np.prod(np.arange(t, t + walk.POWER)) for t in range(1, 21)])
-    path = np.array([float(s.x[0]) for s in states[1:]])
-    np.testing.assert_allclose(states[-1].mean[0], (weights * path).sum() / weights.sum(), rtol=1e-9)
-
-
 @pytest.mark.parametrize("level", [-60.0, 5000.0])
 @pytest.mark.parametrize("missing", [(0,), (1,), (0, 1), (8,)])
 def test_a_constant_added_to_all_answers_changes_nothing_whichever_were_taken_back(missing, level):
@@ -159,16 +150,6 @@ def test_units_do_not_matter(values, unit):
         )
         paths.append([state.x / length for state in states])
     np.testing.assert_allclose(*paths, rtol=1e-6, atol=1e-7)
-
-
-def test_answers_beyond_the_budget_change_nothing():
-    method = methods.get("auto", radius=0.5, budget=40)
-    states, _ = told(method, np.ones(2), noisy(lambda x: (x**2).sum(), 0.5), 30)
-    for state in states[20:]:
-        numbers = state._replace(told=0, taken=0), states[20]._replace(told=0, taken=0)
-        jax.tree.map(np.testing.assert_array_equal, *numbers)
-    assert not np.array_equal(states[19].x, states[20].x)
-    assert int(states[30].told) == 30
 
 
 @jax.jit
@@ -284,7 +265,7 @@ def left(x0, bounds, dim, optimum=0.2, seeds=8, **given):
     return np.array(ends)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 10])
+@pytest.mark.parametrize("dim", [1, 10])
 def test_bounds_on_or_near_the_start_cost_nothing(dim):
     """Reflected trials saw one better point on both sides: gaps of .97 and 2.2 where .005 is left without."""
     free = left(0.0, None, dim, radius=0.1)

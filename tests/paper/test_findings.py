@@ -136,15 +136,3 @@ def test_spreads_are_compared_cell_by_cell_and_over_the_whole_published_row(valu
     assert wide.detail == (
         f"{run} of {run} do" if whole == "yes" else f"{run - 1} of {run} do; not ZO-SPH on 101"
     )
-
-
-def test_a_mean_outside_of_a_spread_is_better_or_worse():
-    paper = [Figure(0.70, 0.02)] * 4
-    strict, _ = findings(summary({"zo-sph": [0.6, 0.8, 0.7, 0.7]}, paper=paper))
-    assert "ZO-SPH on 101 (−5.00 sd, better) and ZO-SPH on 102 (+5.00 sd, worse)" in strict.detail
-
-
-def test_a_diverged_mean_is_within_no_spread():
-    paper = [Figure(0.70, 0.02)] * 4
-    strict, wide = findings(summary({"zo-sph": [np.inf, 0.7, 0.7, 0.7]}, paper=paper))
-    assert (strict.verdict, wide.verdict) == ("no", "no")

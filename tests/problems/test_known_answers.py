@@ -4,7 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.optimize import minimize as scipy_minimize
 from scipy.stats import norm, t
 
 import driftopt
@@ -80,34 +79,6 @@ def test_nothing_near_or_far_is_below_a_closed_optimum(name, examples):
         values = np.asarray(jax.jit(jax.vmap(problem.objective))(jnp.asarray(best.x + moves)))
         assert float(problem.objective(jnp.asarray(best.x))) == pytest.approx(best.value, rel=1e-6, abs=1e-6)
     assert values.min() >= best.value - 1e-6
-
-
-@pytest.mark.parametrize("name", WITH_BOTH)
-def test_numerical_searches_end_at_the_closed_optimum(name, examples):
-    problem, best = examples[name], examples[name].optimum()
-    both = jax.jit(jax.value_and_grad(problem.objective))
-
-    def search(start):
-        def fun(x):
-            value, slope = both(jnp.asarray(x))
-            return float(value), np.asarray(slope)
-
-        return scipy_minimize(fun, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-15}).x
-
-    rng = np.random.default_rng(0)
-    with jax.enable_x64(True):
-        for start in (np.asarray(problem.x0, float), best.x + rng.normal(0, 0.3, problem.dim)):
-            np.testing.assert_allclose(search(start), best.x, atol=1e-4)
-
-
-@pytest.mark.parametrize("name", [name for name in CLOSED_FORMS if problems.entry(name).known.dim == 1])
-def test_the_optimum_is_the_least_of_a_fine_grid(name, examples):
-    problem, best = examples[name], examples[name].optimum()
-    grid = np.linspace(-4, 4, 80_001)
-    with jax.enable_x64(True):
-        values = np.asarray(jax.jit(jax.vmap(problem.objective))(jnp.asarray(grid[:, None])))
-    assert abs(grid[values.argmin()] - best.x[0]) < 2e-4
-    assert values.min() == pytest.approx(best.value, abs=1e-7)
 
 
 def mean_slope(problem, x, samples=20_000):

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 from sklearn.metrics import roc_auc_score
 
-from driftopt import methods, simulate_many
-from driftopt.drivers.stack import stack
 from driftopt.problems.strategic import (
     Person,
     StrategicClassification,
@@ -98,7 +96,7 @@ def gap(problem: StrategicClassification, x: np.ndarray) -> float:
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
 def test_no_other_classifier_gains_on_the_data_of_the_stable_point(loss):
-    """By another solver; at the start, the twin, others gain much. Methods that retrain come near it."""
+    """By another solver; at the start, the twin, others gain much."""
     problem = crowd(loss)
     stable = problem.stable_point()
     assert gap(problem, stable.x) < 1e-3
@@ -106,9 +104,6 @@ def test_no_other_classifier_gains_on_the_data_of_the_stable_point(loss):
     assert stable.value == pytest.approx(
         float(problem.objective(jnp.asarray(stable.x, jnp.float32))), rel=1e-3
     )
-    method = methods.get("rgd", step=0.1, batch=50)
-    ends = simulate_many(method, stack([problem]), budget=40_000, seeds=range(4)).x[0, :, 0]
-    assert gap(problem, ends.mean(axis=0)) < 0.01
 
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])

@@ -1,5 +1,6 @@
 """Kept programs: found again by a second process, never where the code behind them may have changed."""
 
+import contextlib
 import os
 import shutil
 import socket
@@ -7,7 +8,6 @@ import stat
 import subprocess
 import sys
 import threading
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -210,34 +210,80 @@ def test_whatever_changes_the_code_changes_the_key(filled, monkeypatch, change):
     assert len(kept(filled)) == 2
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "folder", "pipe", "socket"])
+@contextmanager
+def loaded(monkeypatch):
+    """The programs that reach JAX's loader meanwhile."""
+    found = []
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            executable_cache.serialize_executable, "deserialize_and_load", lambda *a, **_: found.append(a)
+        )
+        yield found
+
+
+def flipped(content):
+    """One bit in the midst of machine code, which would not raise: it would run."""
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+def bind(path):
+    with contextlib.chdir(path.parent), socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path.name)  # from there: a socket's path may have 107 characters
+
+
+IN_ITS_PLACE = {
+    "cut": lambda path, content: path.write_bytes(content[:-100]),
+    "flipped": lambda path, content: path.write_bytes(flipped(content)),
+    "empty": lambda path, content: path.touch(),
+    "folder": lambda path, content: path.mkdir(),
+    "pipe": lambda path, content: os.mkfifo(path, 0o600),
+    "socket": lambda path, content: bind(path),
+}
+
+
+@pytest.mark.parametrize("damage", IN_ITS_PLACE)
 def test_a_damaged_file_never_reaches_the_loader_and_is_made_again(filled, monkeypatch, damage):
-    """A flipped bit in the midst of machine code would not raise: it would run."""
     expected = run()
     (path,) = kept(filled)
     content = path.read_bytes()
     path.unlink()
-    middle = len(content) // 2
-    flipped = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
-    if damage == "folder":
-        path.mkdir()
-    elif damage == "pipe":
-        os.mkfifo(path, 0o600)
-    elif damage == "socket":
-        with socket.socket(socket.AF_UNIX) as listening:
-            monkeypatch.chdir(path.parent)  # a socket's path may have 107 characters
-            listening.bind(path.name)
-    else:
-        path.write_bytes({"cut": content[:-100], "flipped": flipped, "empty": b""}[damage])
+    IN_ITS_PLACE[damage](path, content)
     monkeypatch.setattr(executable_cache, "_loaded", {})
-    loaded = []
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            executable_cache.serialize_executable, "deserialize_and_load", lambda *a, **_: loaded.append(a)
-        )
+    with loaded(monkeypatch) as found:
         np.testing.assert_array_equal(run().x, expected.x)
-    assert not loaded
-    assert damage == "folder" or path.stat().st_size >= middle
+    assert not found
+    assert damage == "folder" or path.stat().st_size >= len(content) // 2
+
+
+OTHERS = {
+    "belongs to user 12345, not to you": lambda thing: os.chown(thing, 12345, 12345),
+    "can be written by others": lambda thing: thing.chmod(thing.stat().st_mode | 0o020),
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("says", OTHERS)
+@pytest.mark.parametrize("which", ["program", "folder"])
+def test_what_somebody_else_may_have_written_never_reaches_the_loader(filled, monkeypatch, which, says):
+    expected = run()
+    (path,) = kept(filled)
+    OTHERS[says](path if which == "program" else filled)
+    monkeypatch.setattr(executable_cache, "_loaded", {})
+    with loaded(monkeypatch) as found, pytest.warns(UserWarning, match=says):
+        np.testing.assert_array_equal(run().x, expected.x)
+    assert not found
+
+
+def test_a_link_is_not_followed(filled, monkeypatch):
+    expected = run()
+    (path,) = kept(filled)
+    path.rename(filled.parent / "elsewhere")
+    path.symlink_to(filled.parent / "elsewhere")
+    monkeypatch.setattr(executable_cache, "_loaded", {})
+    with loaded(monkeypatch) as found:
+        np.testing.assert_array_equal(run().x, expected.x)
+    assert not found
 
 
 def test_a_file_that_cannot_be_run_is_made_again(filled, monkeypatch):
@@ -263,45 +309,6 @@ def test_a_users_class_is_never_kept(folder):
     assert not folder.exists()
 
 
-# Somebody else's code
-
-OTHERS = [
-    ("program of another user", "belongs to user 12345, not to you"),
-    ("program that others may write", "can be written by others"),
-    ("folder of another user", "belongs to user 12345, not to you"),
-    ("folder that others may write", "can be written by others"),
-    ("link", ""),
-]
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
-@pytest.mark.parametrize(("planted", "says"), OTHERS)
-def test_what_somebody_else_may_have_written_never_reaches_the_loader(filled, monkeypatch, planted, says):
-    expected = run()
-    (path,) = kept(filled)
-    thing = {"program": path, "folder": filled, "link": path}
-    which = thing[planted.split()[0]]
-    if planted == "link":
-        path.rename(filled.parent / "elsewhere")
-        path.symlink_to(filled.parent / "elsewhere")
-    elif "another user" in planted:
-        os.chown(which, 12345, 12345)
-    else:
-        which.chmod(which.stat().st_mode | 0o020)
-    monkeypatch.setattr(executable_cache, "_loaded", {})
-    loaded = []
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            executable_cache.serialize_executable, "deserialize_and_load", lambda *a, **_: loaded.append(a)
-        )
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
-            np.testing.assert_array_equal(run().x, expected.x)
-    assert not loaded
-    assert all(says in str(warning.message) for warning in said)
-    assert bool(said) == bool(says)
-
-
 def test_a_program_under_another_name_never_reaches_the_loader(filled, monkeypatch):
     """A file that is ours and whole, but was made for another program: shapes may agree and numbers not."""
     run()
@@ -310,13 +317,10 @@ def test_a_program_under_another_name_never_reaches_the_loader(filled, monkeypat
     (other,) = (file for file in kept(filled) if file != path)
     other.write_bytes(path.read_bytes())
     trees = (jax.tree.structure(((METHOD,), {})), jax.tree.structure((0, 0)))
-    loaded = []
-    monkeypatch.setattr(
-        executable_cache.serialize_executable, "deserialize_and_load", lambda *a, **_: loaded.append(a)
-    )
-    for file in (path, other):
-        executable_cache._read(file, trees, 1)
-    ((content, *used),) = loaded
+    with loaded(monkeypatch) as found:
+        for file in (path, other):
+            executable_cache._read(file, trees, 1)
+    ((content, *used),) = found
     assert content == path.read_bytes()[executable_cache.CHECKSUM :]
     assert tuple(used) == trees  # made here, never read from a file
 

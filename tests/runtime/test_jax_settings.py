@@ -2,7 +2,6 @@
 
 import os
 import stat
-import subprocess
 import sys
 
 import pytest
@@ -55,27 +54,3 @@ def test_a_folder_that_others_may_write_is_not_used(fresh):
     with pytest.warns(UserWarning, match=r"not kept: .*can be written by others"):
         jax_settings.keep_compiled()
     assert NAMES[0] not in os.environ
-
-
-PREPARED = """
-import gc
-gc.set_threshold({before})
-from driftopt.runtime import jax_settings
-jax_settings.prepare()
-import jax
-print(gc.get_threshold()[0], jax.config.jax_traceback_in_locations_limit)
-"""
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "asked", "lines"), [(700, 20_000, "", 0), (100_000, 100_000, "7", 7), (0, 0, "", 0)]
-)
-def test_commands_look_for_cycles_seldom_and_note_no_lines_unless_asked(
-    tmp_path, before, after, asked, lines
-):
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "JAX_TRACEBACK_IN_LOCATIONS_LIMIT": asked}
-    if not asked:
-        del environment["JAX_TRACEBACK_IN_LOCATIONS_LIMIT"]
-    command = [sys.executable, "-c", PREPARED.format(before=before)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [str(after), str(lines)]

@@ -112,19 +112,6 @@ def test_what_does_not_fit_is_refused_in_pythons_words(http, tmp_path, wrong):
     assert refused(got, 422, "ValueError") == said_by(Study.create, tmp_path / "a.db", "a", **plan)
 
 
-def test_several_answers_are_recorded_all_or_none(http, create):
-    at = create(parallel=2)
-    trials = http.post(f"{at}/trials:ask", json={"count": 4}).json()["trials"]
-    answers = [{"id": trial["id"], "value": 1.0 + i} for i, trial in enumerate(trials)]
-    wrong = [*answers[:3], {"id": 999999, "value": 1.0}]
-    said = refused(http.post(f"{at}/trials:tell", json={"answers": wrong}), 404, "UnknownTrial")
-    assert said.startswith("answer 4 of 4, for trial 999999: this study has no trial 999999: `trials` lists")
-    assert http.get(f"{at}/summary").json()["states"]["complete"] == 0
-    told = http.post(f"{at}/trials:tell", json={"answers": answers}).json()
-    done = {"state": "complete", "doubted": []}
-    assert told == {"states": [{"id": trial["id"], **done} for trial in trials]}
-
-
 def test_the_log_says_who_told_and_who_failed(server, create):
     """The token's name, unless somebody is named."""
     at = create()

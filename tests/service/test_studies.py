@@ -113,19 +113,6 @@ def test_export_is_what_python_exports(http, create, server, tmp_path):
     assert (row["value"], row["x:tea"]) == ("1.5", str(trial["x"]["tea"]))
 
 
-def test_a_repeated_request_is_done_once(http, create):
-    key = {"Idempotency-Key": "till-3/2026-05-01"}
-    at = create()
-    first, again = (http.post(f"{at}/trials:ask", headers=key).json() for _ in range(2))
-    assert first == again
-    other = http.post(f"{at}/trials:ask", json={"count": 2}, headers=key)
-    assert "came before with another request" in refused(other, 422, "ValueError")
-    body = {"name": "once", "budget": 12, "x0": [1.0], "radius": 0.1}
-    created = [http.post("/v1/studies", json=body, headers=key) for _ in range(2)]
-    assert [one.status_code for one in created] == [201, 201]
-    assert created[0].json() == created[1].json()
-
-
 def test_other_processes_may_use_the_database_at_once(http, create, server):
     """What Python did is seen, and a study that was deleted and made anew is the new one."""
     at, name = create("shared"), "shared"

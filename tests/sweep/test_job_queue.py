@@ -96,15 +96,6 @@ def test_what_is_no_queue_is_refused(queue):
 
 
 @pytest.mark.usefixtures("small_tiles")
-def test_a_sweep_through_a_queue_that_loses_jobs_gives_the_same_bits(tmp_path):
-    here = sweep.run(GRIDS, **CALL)
-    with JobQueue(Queue(losses=2), every=1e-3) as executor:
-        there = sweep.run(GRIDS, executor=executor, folder=tmp_path, parts=4, **CALL)
-    assert there.manifest["parts"] == 4
-    np.testing.assert_array_equal(here.x, there.x)
-
-
-@pytest.mark.usefixtures("small_tiles")
 def test_a_sweep_through_submitit_gives_the_same_bits(tmp_path):
     submitit = pytest.importorskip("submitit", reason="needs driftopt[submitit]")
     queue = submitit.AutoExecutor(folder=tmp_path / "logs", cluster="local")

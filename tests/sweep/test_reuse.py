@@ -18,9 +18,6 @@ from driftopt.problem import Problem
 from driftopt.pytree import module
 from driftopt.sweep import grid
 from driftopt.sweep.outside_runs import SimulatedTarget
-from driftopt.sweep.simulated import Simulated
-from driftopt.sweep.task import RunSettings
-from driftopt.sweep.tiles import Tile
 
 SHIFT = 0.0
 GRIDS = [grid("zo-sph", step=[0.05], radius=[0.5])]
@@ -156,24 +153,6 @@ def test_a_global_that_a_formula_reads_counts_in_every_run(monkeypatch):
     assert first_value() == pytest.approx(2)
     monkeypatch.setattr(sys.modules[__name__], "SHIFT", 3.0)
     assert first_value() == pytest.approx(8)
-
-
-def test_the_division_into_parts_does_not_change_the_code_behind_them():
-    source = Simulated(PROBLEMS, ["a"])
-    settings = RunSettings(60)
-    one, two = (
-        source.task(
-            grid("zo-sph", step=steps, radius=0.5),
-            [list(range(len(steps)))],
-            [0],
-            [3],
-            settings,
-            Tile(1, 1, len(steps)),
-        )
-        for steps in ([0.05], [0.05, 0.1])
-    )
-    assert one.code == two.code
-    assert one.code.digest
 
 
 def test_a_callback_to_what_cannot_be_seen_is_never_reused(tmp_path, capsys, monkeypatch):

@@ -84,14 +84,6 @@ def test_a_file_edited_after_the_worker_began_is_refused(own, task):
         run_task(task, asked)
 
 
-def test_another_text_is_refused(own, task):
-    asked = elsewhere(origin(task))
-    Path(own.__file__).write_text(OWN + "# another\n")
-    os.utime(own.__file__, (1, 1))
-    with pytest.raises(OtherCode, match="own_code"):
-        run_task(task, asked)
-
-
 def test_worker_processes_that_loaded_another_text_are_refused(own, tmp_path):
     call = {"budget": 20, "development": 1, "held_out": 2, "x0": [0.0, 0.0], "evaluations": 3}
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:

@@ -3,15 +3,10 @@
 import math
 from itertools import accumulate
 
-import jax.numpy as jnp
-import numpy as np
 import pytest
 
-import driftopt
 from driftopt import theory
 from driftopt.drivers.plan import affordable
-from driftopt.pytree import module
-from driftopt.rng.threefry import normal
 
 PROBLEM = {"dim": 4, "lipschitz": 1, "gap": 1, "epsilon": 0.5, "delta": 1}
 
@@ -95,45 +90,6 @@ def test_guided_by_hand():
     assert losses == pytest.approx((third, third, third))
     with pytest.raises(ValueError, match="free"):
         theory.guided(**GUIDED, free=1.5)
-
-
-@module
-class Valley(driftopt.Problem):
-    """f(x) = ½‖x‖² with noise of deviation 1, so that ‖∇f‖² = 2f."""
-
-    start: jnp.ndarray
-
-    @property
-    def dim(self):
-        return self.start.shape[-1]
-
-    @property
-    def x0(self):
-        return self.start
-
-    def noise(self, key):
-        return normal(key, (1,))
-
-    def respond(self, noise, x):
-        return noise.astype(x.dtype)
-
-    def value(self, x, xi):
-        return 0.5 * jnp.sum(x * x) + xi[0]
-
-    def objective(self, x):
-        return 0.5 * jnp.sum(x * x)
-
-
-@pytest.mark.parametrize("history", [False, True])
-def test_guided_keeps_its_promise_on_a_valley(history):
-    """The mean of ‖∇f‖² over the run stays below ε²; without the steps, the twin, it does not."""
-    start = jnp.full(4, 2**-0.5, jnp.float32)  # f = 1, the gap
-    plan = theory.guided(history=history, **{**GUIDED, "epsilon": 0.9})
-    trace = driftopt.simulate(
-        plan.method(), Valley(start), budget=plan.queries, evaluate_every=2 * plan.queries // plan.iterations
-    )
-    assert np.mean(2 * np.asarray(trace.objective)) < 0.81
-    assert 2 * float(Valley(start).objective(start)) > 0.81
 
 
 def test_filters_by_hand():
