@@ -2,8 +2,6 @@
 
 import math
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given as drawn
@@ -112,20 +110,6 @@ def test_units_do_not_matter():
     np.testing.assert_array_equal(scaled, told * 2.0**20)
 
 
-def test_jax_computes_what_numpy_does():
-    _, given, values = world(n=60)
-    told, learnt = walk(values, given, 2)
-    with jax.enable_x64(True):
-        state = nothing(2, jnp, jnp.float64)
-
-        def step(state, row):
-            return adjust(state, row[0], row[1], jnp)
-
-        end, others = jax.lax.scan(step, state, (jnp.asarray(values), jnp.asarray(given)))
-    np.testing.assert_allclose(others, told, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(end.effects, learnt.effects, rtol=1e-9, atol=1e-9)
-
-
 @drawn(
     st.integers(1, 4),
     st.integers(1, 3),
@@ -162,16 +146,6 @@ def test_minimize_takes_covariates_and_says_what_they_explain():
     assert result.history["covariates"].shape == (300, 2)
     plain = minimize(lambda x: shop(1)(x)[0], [0.0, 0.0], budget=300, radius=0.3, rng=0)
     assert "covariates" not in plain
-
-
-def test_covariates_that_no_one_names_change_nothing():
-    fun = shop()
-    one = minimize(lambda x: fun(x)[0], [0.0, 0.0], budget=100, radius=0.3, rng=0)
-    other = shop()
-    two = minimize(
-        lambda x: (other(x)[0], [math.nan]), [0.0, 0.0], budget=100, radius=0.3, rng=0, covariates=["a"]
-    )
-    np.testing.assert_array_equal(one.x, two.x)
 
 
 def test_a_covariate_that_the_decision_moves_is_warned_of():

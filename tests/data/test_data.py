@@ -11,7 +11,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
-import platformdirs
 import pytest
 
 from driftopt.cli import data as cli
@@ -105,13 +104,6 @@ def test_a_bad_download_leaves_nothing_and_says_how_to_go_on(server, folder, pat
     assert held(folder) == []
 
 
-def test_a_wrong_checksum_never_enters_the_cache(server, folder):
-    file = replace(GOOD, url=server.url("good"), sha256="0" * 64)
-    with pytest.raises(DataError, match="its SHA-256 is"):
-        fetch.fetch_file(file)
-    assert held(folder) == []
-
-
 def test_a_damaged_copy_is_replaced(server, folder):
     folder.mkdir()
     (folder / "file.csv").write_text("damaged")
@@ -188,14 +180,6 @@ def test_a_cache_that_cannot_be_written_is_a_sentence_and_a_stand_in_goes_on(mon
     with pytest.raises(DataError, match=r"cannot write into .*set DRIFTOPT_DATA"):
         load_week("2022-08", allow_fetch=True)
     assert load_credit(allow_fetch=True, allow_stand_in=True).provenance.stand_in
-
-
-def test_the_platforms_cache_is_the_default(monkeypatch, tmp_path):
-    monkeypatch.delenv("DRIFTOPT_DATA")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    assert cache.folder() == platformdirs.user_cache_path("driftopt", appauthor=False)
-    assert cache.folder().is_relative_to(tmp_path)
 
 
 def test_the_data_modules_do_not_import_jax():

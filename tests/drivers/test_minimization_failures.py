@@ -55,15 +55,6 @@ def test_an_exception_is_chained_and_carries_the_partial_result():
     assert caught.value.result.nfev == 3
 
 
-def test_ctrl_c_carries_the_partial_result():
-    def fun(x):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt) as caught:
-        driftopt.minimize(fun, [0.0], budget=100, radius=0.1, rng=0)
-    assert caught.value.result.nfev == 0
-
-
 def test_ctrl_c_between_queries_carries_the_result_too():
     def callback(x):
         raise KeyboardInterrupt

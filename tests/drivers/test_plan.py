@@ -1,4 +1,4 @@
-"""How much work runs are, which decides how hard their program is optimised."""
+"""How much work runs are, also where a start is whole numbers."""
 
 import jax
 import jax.numpy as jnp
@@ -9,41 +9,7 @@ import driftopt
 from driftopt import methods
 from driftopt.drivers.plan import numbers_of_a_query
 from driftopt.problem import Problem
-from driftopt.problems import Pricing, StrategicClassification, kink, location_shift
 from driftopt.pytree import module
-
-
-@module
-class Crowd(Problem):
-    """Draws a hundred numbers from its key, once it knows x."""
-
-    @property
-    def dim(self):
-        return 2
-
-    def draw(self, key, x):
-        return jax.random.normal(key, (100,)) + x[0]
-
-    def value(self, x, xi):
-        return jnp.mean(xi)
-
-    def objective(self, x):
-        return x[0]
-
-
-@pytest.mark.parametrize(
-    ("problem", "numbers"),
-    [
-        (kink(7), 7),  # the decision: its noise is one number
-        (location_shift(3), 3),
-        (Pricing.synthetic(0, buyers=60, products=10), 61),  # a number each, and one that they share
-        (StrategicClassification.stand_in(101), 12),  # a person of 11 features and a label
-        (Crowd(), 100),  # ξ: all that is random is drawn from a key
-    ],
-)
-def test_a_query_handles_so_many_numbers(problem, numbers):
-    for count in (1, 3):
-        assert numbers_of_a_query(driftopt.stack([problem] * count).together) == numbers
 
 
 @module

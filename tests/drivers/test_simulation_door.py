@@ -70,15 +70,6 @@ class Numberless(Problem):
         return jnp.sum(jnp.abs(x - 1))
 
 
-def test_a_problem_may_hold_no_numbers():
-    method = methods.get("zo-sph", radius=0.5, step=[0.01, 0.02])
-    trace = driftopt.simulate_many(method, driftopt.stack([Numberless()]), seeds=[0, 1], budget=400)
-    assert trace.fun.shape == (1, 2, 2)
-    single = driftopt.simulate(methods.get("zo-sph", radius=0.5, step=0.02), Numberless(), budget=400, rng=1)
-    np.testing.assert_allclose(trace.x[0, 1, 1], single.x, rtol=1e-5)
-    assert single.fun < 2
-
-
 def test_a_problem_without_a_law_says_so():
     @module
     class Lawless(Numberless):
@@ -108,17 +99,6 @@ def test_what_is_no_method_or_no_problem_is_refused():
 def test_only_like_problems_stack():
     with pytest.raises(ValueError, match="stacked"):
         driftopt.stack([bowl(dim=3), bowl(dim=4)])
-
-
-def test_what_sets_a_shape_is_one_number():
-    with pytest.raises(ValueError, match="directions must be one whole number"):
-        methods.get("zo-sph", radius=0.5, step=0.1, directions=[1, 2])
-    with pytest.raises(ValueError, match="budget must be one whole number"):
-        methods.get("auto", radius=0.5, budget=[100, 200])
-    with pytest.raises(ValueError, match="zo-sph needs radius and step"):
-        methods.get("zo-sph")
-    with pytest.raises(ValueError, match=r"zo-o2nc-2pt needs radius$"):
-        methods.get("zo-o2nc-2pt")
 
 
 def test_arrays_of_parameters_must_agree():

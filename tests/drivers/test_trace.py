@@ -1,6 +1,5 @@
 """What runs leave behind: frames with the right rows, short lines, pictures, and grids as well as arrays."""
 
-import builtins
 import copy
 import pickle
 
@@ -9,7 +8,6 @@ import pytest
 
 import driftopt
 from driftopt import methods, sweep
-from driftopt.packages import MissingPackage
 from driftopt.problems.synthetic import kink
 
 STACKED = driftopt.stack([kink(2, rng=0), kink(2, rng=1)])
@@ -126,22 +124,3 @@ def test_the_curves_of_a_sweep_are_a_frame(runs):
     mine = frame.filter(method="zo-sph", configuration=1, seed=4)
     np.testing.assert_array_equal(mine["queries"], at)
     np.testing.assert_array_equal(mine["objective"], values)
-
-
-def test_a_missing_package_is_a_sentence_with_the_command(trace, runs, monkeypatch):
-    real = builtins.__import__
-    hidden = {"polars", "pandas"}
-    monkeypatch.setattr("driftopt.packages.import_module", lambda name: hide(name, hidden, real))
-    for call, sentence in (
-        (trace.frame, r"Trace\.frame\(\) needs polars: pip install 'driftopt\[report\]'"),
-        (runs.curve_frame, r"Runs\.curve_frame\(\) needs polars"),
-        (runs.to_pandas, r"Runs\.to_pandas\(\) needs pandas: pip install pandas"),
-    ):
-        with pytest.raises(MissingPackage, match=sentence):
-            call()
-
-
-def hide(name, hidden, real):
-    if name in hidden:
-        raise ModuleNotFoundError(name)
-    return real(name)

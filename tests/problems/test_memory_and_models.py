@@ -6,24 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-import driftopt
-from driftopt import methods, problems
+from driftopt import problems
 
 LIMIT = float(norm.isf(0.5e-7))
 COVARIANCE = [[1.0, 0.6], [0.6, 2.0]]
-
-
-def test_a_world_that_forgets_at_once_is_the_problem_without_memory():
-    plain = problems.gaussian_pricing(3, sensitivity=0.5, rng=1)
-    forgets = problems.ar1_pricing(3, sensitivity=0.5, refresh=1.0, rng=1)
-    noise, x = plain.noise(jax.random.key(0)), jnp.array([0.3, 1.0, -0.2])
-    np.testing.assert_allclose(forgets.respond(noise, x), plain.respond(noise, x), rtol=1e-6)
-    world, xi = forgets.advance(jnp.full(3, 1e6), noise, x)
-    np.testing.assert_array_equal(xi, plain.respond(noise, x))
-    np.testing.assert_array_equal(world, xi)
-    method = methods.get("zo-sph", radius=0.3, step=0.02)
-    runs = [driftopt.simulate(method, problem, budget=60, rng=4).x for problem in (plain, forgets)]
-    np.testing.assert_allclose(*runs, rtol=1e-4, atol=1e-5)
 
 
 def test_prices_that_are_held_bring_the_demand_to_its_law_at_rest():

@@ -110,20 +110,6 @@ def test_hills_index_is_that_of_what_the_slope_leaves():
     assert float(asymptotic.tail_index(differences, u)) == pytest.approx(expected)
 
 
-def test_hills_index_of_a_known_tail():
-    """Residuals around no slope at all whose largest are a geometric ladder: log ratios are known."""
-    n, k = 100, 10
-    sizes = np.ones(n)
-    sizes[: k + 1] = 2.0 ** np.arange(k + 1, 0, -1)  # the (k+1)-th is 2, those above it 4, 8, …
-    # Each size on both of two opposite directions, so that the mean gradient is 0.
-    differences = np.concatenate([sizes, sizes])
-    directions = np.concatenate([np.ones((n, 1)), -np.ones((n, 1))])
-    k = round((2 * n) ** 0.5)
-    largest = np.sort(differences)[::-1]
-    expected = 1 / np.mean(np.log(largest[:k] / largest[k]))
-    assert float(asymptotic.tail_index(differences, directions)) == pytest.approx(expected)
-
-
 @pytest.mark.parametrize("dim", [1, 4])
 def test_values_without_noise_have_no_tail(dim):
     rng = np.random.default_rng(0)

@@ -106,13 +106,6 @@ def test_the_supremum_is_never_too_small(d, n, seed, size):
     assert found <= (np.linalg.norm(linear) + np.linalg.norm(root, 2) ** 2) * (1 + 1e-9)
 
 
-def test_one_dimension_is_its_two_directions():
-    rng = np.random.default_rng(5)
-    estimates = rng.uniform(-1, 1, (30, 1))
-    ways = by_hand(estimates, np.array([[1.0, -1.0]]), 0.95, True)
-    assert float(bounded.bound(estimates, 0.95, planned=True)) == pytest.approx(ways.max(), rel=1e-9)
-
-
 def test_nothing_seen_is_the_rule_of_three():
     """log(1/α)/n over the largest bet."""
     found = float(bounded.bound(np.zeros((1000, 3)), 0.95, planned=False)) * 1000

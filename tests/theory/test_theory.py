@@ -3,7 +3,7 @@
 import math
 import subprocess
 import sys
-from decimal import Decimal, getcontext, localcontext
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftopt import theory
-from driftopt.theory.arithmetic import ROOT_2PI, root
 
 PROBLEM = {"dim": 12, "lipschitz": 1, "noise": 0.5, "gap": 1, "epsilon": 0.1}
 PLANS = {
@@ -158,25 +157,6 @@ def test_decimals_are_taken_as_written():
         for epsilon in (0.1, np.float64(0.1), np.float32(0.1), Decimal("0.1"), Fraction(1, 10))
     }
     assert len(plans) == 1
-
-
-def test_irrational_numbers_have_a_hundred_digits():
-    """π by Machin's formula, independently of the digits written down."""
-    with localcontext() as context:
-        context.prec = 115
-
-        def arctan_inverse(n):
-            total, term, k = Decimal(0), Decimal(1) / n, 0
-            while abs(term) > Decimal(10) ** -114:
-                total += term / (2 * k + 1) * (-1) ** k
-                term, k = term / (n * n), k + 1
-            return total
-
-        pi = 4 * (4 * arctan_inverse(5) - arctan_inverse(239))
-        assert abs(Fraction(pi) * 2 - ROOT_2PI**2) < Fraction(1, 10**97)
-    assert getcontext().prec == 28, "the user's decimal context is left alone"
-    assert root(Fraction(9, 16)) == Fraction(3, 4)
-    assert abs(root(Fraction(2)) ** 2 - 2) < Fraction(1, 10**98)
 
 
 @pytest.mark.parametrize("bad", [0, -1, float("nan"), float("inf"), "1", None, True, 1e-12, 1e12, [1.0], 1j])
