@@ -1,9 +1,5 @@
 """A Method instance works wherever a name does, and what is no method is a sentence everywhere."""
 
-from typing import Any, ClassVar
-
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -42,23 +38,6 @@ class Undecorated(methods.SGD):
     """A subclass that is no pytree of its own."""
 
 
-@driftopt.pytree.module
-class WithoutBatch(driftopt.Method):
-    radius: Any = 1.0
-    broadcasts: ClassVar[bool] = False
-
-    def points(self, dim: int) -> int:
-        return 1
-
-    def init(self, key: jax.Array, x0: jax.Array) -> Any:
-        return (key, jnp.int32(0), x0)
-
-    def noise(self, key: jax.Array, count: Any, dim: int) -> Any:
-        return ()
-
-    ask = tell = recommend = init
-
-
 @pytest.mark.parametrize(
     ("method", "message"),
     [
@@ -66,8 +45,7 @@ class WithoutBatch(driftopt.Method):
             Undecorated(0.5, 0.1, 1, 1, None),
             r"Undecorated is not a pytree: decorate .* @driftopt\.pytree\.module",
         ),
-        (WithoutBatch(), "WithoutBatch has no batch"),
-        (WithoutBatch, r"(make one|make an instance), WithoutBatch\(…\)"),
+        (methods.SGD, r"(make one|make an instance), SGD\(…\)"),
         (3, "[Mm]ethod"),
     ],
 )

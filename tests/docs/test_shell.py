@@ -1,8 +1,6 @@
 """The outer shell: workflows, hooks and metadata name things that exist, and agree with each other."""
 
-import os
 import re
-import subprocess
 import tomllib
 from pathlib import Path
 
@@ -22,32 +20,6 @@ def test_every_make_target_that_is_named_exists():
     ]
     assert len(named) > 8
     assert not [(name, target) for name, target in named if target not in TARGETS]
-
-
-def extras_installed(target, environment):
-    """What `make target` would install into an environment, step by step: the sets of extras."""
-    outside = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-    command = ["make", "--dry-run", target, f"VENV={environment}"]
-    done = subprocess.run(command, cwd=ROOT, env=outside, capture_output=True, text=True, check=True)
-    return [set(extras.split(",")) for extras in re.findall(r"--editable '\.\[([\w,]+)\]'", done.stdout)]
-
-
-def test_reproduce_installs_its_part_and_other_targets_the_rest(tmp_path):
-    """By the stamps of an environment: none, that of `make reproduce`, both, and old ones."""
-    part, ready = tmp_path / ".reproduces", tmp_path / ".ready"
-    assert extras_installed("reproduce", tmp_path) == [{"report"}]
-    first, rest = extras_installed("test", tmp_path)
-    assert first == {"report"} < rest <= set(PROJECT["optional-dependencies"])
-    part.touch()
-    assert extras_installed("reproduce", tmp_path) == []
-    assert extras_installed("test", tmp_path) == [rest]
-    ready.touch()
-    assert extras_installed("test", tmp_path) == []
-    for stamp in (part, ready):
-        os.utime(stamp, (0, 0))
-    assert extras_installed("test", tmp_path) == [first, rest]
-    part.touch()  # `make reproduce` came first
-    assert extras_installed("test", tmp_path) == [rest]
 
 
 def test_ci_tests_every_python_that_is_promised():

@@ -90,10 +90,6 @@ def test_what_is_no_method_or_no_problem_is_refused():
         driftopt.simulate(methods.get("zo-sph", radius=0.5, step=[0.1, 0.2]), bowl(), budget=100)
     with pytest.raises(ValueError, match=r"driftopt\.pytree\.module"):
         driftopt.simulate(method, Undecorated(), budget=100)
-    with pytest.raises(ValueError, match="stack"):
-        driftopt.simulate_many(method, [bowl()], budget=100, seeds=[0])
-    with pytest.raises(ValueError, match="stack"):
-        driftopt.simulate_many(method, driftopt.problems.kink(3), budget=100, seeds=[0])
 
 
 def test_only_like_problems_stack():

@@ -256,12 +256,6 @@ def test_the_tidy_table_and_its_manifest(runs: sweep.Runs):
 def test_bad_input_is_refused_at_the_door():
     with pytest.raises(ValueError, match="problems"):
         sweep.run(GRIDS, PROBLEMS[0], budget=10, seeds=[1])
-    with pytest.raises(ValueError, match="no parameter speed"):
-        grid("zo-co", step=0.1, radius=1.0, speed=2)
-    with pytest.raises(ValueError, match="the list of values for step is empty"):
-        grid("zo-co", step=[], radius=1.0)
-    with pytest.raises(ValueError, match="did you mean"):
-        grid("zo-cow", step=0.1)
     with pytest.raises(ValueError, match="its own label"):
         sweep.run([GRIDS[0], GRIDS[0]], PROBLEMS, seeds=[1], **SHARED)
     with pytest.raises(ValueError, match="different whole numbers"):
