@@ -107,27 +107,6 @@ def test_points_are_the_callers_own(method, kind):
         host.tell(np.linspace(turn, 1, len(first)))
 
 
-def test_asking_twice_is_asking_once(method):
-    """Nothing moves until an answer is told: a crashed asker may ask again."""
-    host = Host(method, np.ones(3), 3)
-    for told in range(3):
-        first = np.array(host.points)
-        assert first.shape == (method.points(3), 3)
-        with jax.enable_x64(True):
-            host._run(told, told)  # asks, and tells nothing
-        np.testing.assert_array_equal(host.points, first)
-        assert int(host.state.told) == told
-        host.tell(np.zeros(len(first)))
-
-
-def test_a_method_is_a_frozen_pytree_whose_numbers_are_leaves(method):
-    leaves = jax.tree.leaves(method)
-    assert leaves
-    assert all(np.isscalar(leaf) for leaf in leaves)
-    with pytest.raises(AttributeError):
-        method.batch = 3
-
-
 def test_a_window_of_another_size_changes_nothing_but_memory(method, monkeypatch):
     """Where one iteration needs very many random numbers, fewer iterations are drawn at once."""
     answers = np.random.default_rng(1).normal(size=(40, method.points(3)))

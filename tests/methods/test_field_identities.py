@@ -71,44 +71,6 @@ def test_guided_without_a_guide_is_the_companion_with_shorter_directions():
     np.testing.assert_allclose(one.iterates, other.iterates, **CLOSE)
 
 
-def test_guided_with_free_directions_and_flat_numbers_is_zo_ga():
-    """The same against zo-ga itself, whose numbers do not change."""
-    flat = {"decay": 1.0, "shrink": 1.0, "smallest": 1e-9, "batch": 3, "growth": 0}
-    guided = methods.get("gzo-hs", radius=0.6, step=0.2, free=1.0, window=2, **flat)
-    plain = methods.get("zo-ga", radius=0.3, step=0.05, batch=3)
-    noises = [guided.noise(jax.random.key(0), t, 4).z for t in range(5)]
-    problem = shifting(dim=4)
-    states = [
-        guided.init(jax.random.key(0), jnp.zeros(4), like(problem)),
-        plain.init(jax.random.key(0), jnp.zeros(4)),
-    ]
-    for t, z in enumerate(noises):
-        drawn = [
-            guided.noise(jax.random.key(0), t, 4),
-            plain.noise(jax.random.key(0), t, 4)._replace(directions=z),
-        ]
-        asked = [m.ask(s, n) for m, s, n in zip((guided, plain), states, drawn, strict=True)]
-        np.testing.assert_allclose(*asked, rtol=1e-5, atol=1e-6)
-        values = jax.vmap(problem.objective)(asked[0])
-        told = [like(problem)._replace(values=values), values]
-        states = [m.tell(s, v, n) for m, s, v, n in zip((guided, plain), states, told, drawn, strict=True)]
-    np.testing.assert_allclose(states[0].x, states[1].x, rtol=1e-5, atol=1e-6)
-
-
-def like(problem):
-    from driftopt.oracle import Observed
-
-    zeros = jnp.zeros((2, 3, problem.dim))
-    return Observed(
-        jnp.zeros(2),
-        jnp.zeros((2, problem.dim)),
-        zeros,
-        jnp.ones((2, 3), bool),
-        problem.value,
-        jax.grad(problem.value),
-    )
-
-
 def test_same_sample_o2nc_with_fresh_samples_and_a_reset_is_option_one():
     same = methods.get("zo-o2nc-same", radius=0.5, step=0.01, block=5, output="final")
     off = replace(same, same=False, resets=True)

@@ -8,7 +8,6 @@ import threading
 import pytest
 
 from driftopt.service import hosts, kept_studies, routes_service
-from driftopt.service import server as servers
 from driftopt.service.kept_studies import KeptStudy
 from driftopt.service.rate_limits import Rate, Streams, TooMany
 from driftopt.study import DatabaseRefused, Study
@@ -35,21 +34,6 @@ def test_streams_are_counted_and_given_back():
         with streams.one("b"), pytest.raises(TooMany):
             streams.one("c").__enter__()
     assert streams.open == 0
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "shop.example", ""])
-def test_others_may_not_be_served_in_the_clear(host, tmp_path):
-    with pytest.raises(ValueError, match="tokens would travel in the clear"):
-        servers.check_exposure(host, None, False, ["shop.example"])
-    servers.check_exposure(host, tmp_path / "cert.pem", False, ["shop.example"])
-    servers.check_exposure(host, None, True, ["shop.example"])
-
-
-def test_every_address_of_the_machine_needs_a_name():
-    with pytest.raises(ValueError, match="needs --allow-host NAME"):
-        servers.check_exposure("0.0.0.0", None, True, [])
-    for host in ("127.0.0.1", "localhost", "::1", "127.8.9.1"):
-        servers.check_exposure(host, None, False, [])
 
 
 def test_names_and_origins_are_checked_at_the_door():

@@ -99,19 +99,3 @@ def test_a_large_sweep_starts_only_when_somebody_says_so(monkeypatch, capsys):
     capsys.readouterr()
     assert len(sweep.run(GRIDS, confirm=True, progress=False, **CALL)) == 54
     assert capsys.readouterr().err.startswith("54 runs, 5,304 queries in 3 parts: about 88 minutes here")
-
-
-def test_the_command_refuses_a_large_comparison_where_nobody_can_be_asked(tmp_path, monkeypatch):
-    from driftopt.cli import compare as command
-
-    monkeypatch.setattr(planning, "time_pilot", lambda *_: (0.1, 2.0))
-    monkeypatch.setattr(planning, "MANY", 100)
-    monkeypatch.setattr("sys.stdin", io.StringIO())
-    monkeypatch.chdir(tmp_path)
-    file = tmp_path / "kink.toml"
-    file.write_text('budget = 100\nproblem = "kink"\nheld_out = 4\n[methods.zo-og]\nradius = 1\nstep = 0.1\n')
-    with pytest.raises(sweep.NotConfirmed, match="give --yes"):
-        command.compare(file)
-    assert not (tmp_path / "results").exists()
-    command.compare(file, yes=True)
-    assert (tmp_path / "results").exists()
