@@ -15,17 +15,6 @@ NUMBERS = ["--dim", "12", "--lipschitz", "1", "--noise", "0.5", "--gap", "1", "-
 PROBLEM = {"dim": 12, "lipschitz": 1, "noise": 0.5, "gap": 1, "epsilon": 0.1}
 
 
-def test_methods_lists_the_registry(driftopt):
-    code, out, _ = driftopt("methods")
-    assert code == 0
-    for name in methods.names():
-        line, below = next(
-            pair for pair in itertools.pairwise(out.splitlines()) if pair[0].startswith(f"  {name} ")
-        )
-        assert methods.entry(name).summary in line
-        assert ", ".join(methods.entry(name).parameters) in below
-
-
 def test_methods_as_json_leaves_nothing_out(driftopt):
     _, out, _ = driftopt("methods", "--json")
     described = {one["name"]: one for one in json.loads(out)}

@@ -1,4 +1,4 @@
-"""Every code block of every page runs, top to bottom, in an empty folder (the README's: test_readme.py)."""
+"""Every code block of every page runs, top to bottom, in an empty folder (README: test_documents.py)."""
 
 import contextlib
 import os

@@ -1,13 +1,39 @@
-"""What CONTRIBUTING says is run."""
+"""README, CONTRIBUTING, examples and docstrings: what they show runs, what they name is there."""
 
+import inspect
 import re
+import runpy
+from importlib import import_module
 from pathlib import Path
+
+import numpy as np
+import pytest
+from docstring_parser import DocstringStyle, parse
 
 from driftopt import methods, simulate
 from driftopt.methods import estimators, o2nc
 from driftopt.problems import kink
+from support.code_blocks import Runner, blocks
 
 ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PUBLIC = ("", ".methods", ".problems", ".study", ".sweep", ".comparison", ".theory", ".stationarity", ".data")
+PUBLIC += (".oracle", ".problem", ".space", ".answers", ".plugins", ".rng")
+
+
+def test_what_the_readme_shows_comes_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runner = Runner(tmp_path, ROOT / "src")
+    for block in blocks(ROOT / "README.md"):
+        runner.run(block)
+    assert np.abs(runner.names["result"].x - [1.0, 2.0]).max() < 0.4
+    assert runner.names["trace"].fun.shape == (4, 5, 10)
+    assert runner.names["study"].trials()[0].value == 12.5
+
+
+def test_every_link_of_the_readme_leads_somewhere():
+    for link in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (ROOT / link).exists(), link
 
 
 def test_a_new_method_in_ten_lines(monkeypatch):
@@ -23,3 +49,27 @@ def test_a_new_method_in_ten_lines(monkeypatch):
     problem = kink(3, noise=0.1)
     trace = simulate(methods.get(name, radius=0.3, step=0.002), problem, budget=2000)
     assert trace.fun < 0.5 * float(problem.objective(problem.x0))
+
+
+@pytest.mark.parametrize("example", ["credit.py", "shop.py"])
+def test_examples_run_without_real_data_and_say_so(example, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DRIFTOPT_DATA", str(tmp_path))
+    runpy.run_path(str(ROOT / "examples" / example), run_name="__main__")
+    printed = capsys.readouterr().out
+    assert printed.startswith("data: ")
+    assert "stand-in" in printed
+
+
+def public_functions():
+    """Every public function, by its name."""
+    homes = [import_module(f"driftopt{part}") for part in PUBLIC]
+    things = {f"{home.__name__}.{name}": getattr(home, name) for home in homes for name in home.__all__}
+    return {place: thing for place, thing in things.items() if inspect.isfunction(thing)}
+
+
+@pytest.mark.parametrize(("place", "function"), public_functions().items())
+def test_a_public_function_describes_all_of_its_arguments(place, function):
+    """One argument alone is what the first line speaks of."""
+    described = {p.arg_name for p in parse(inspect.getdoc(function), DocstringStyle.GOOGLE).params}
+    taken = set(inspect.signature(function).parameters)
+    assert described == taken or (not described and len(taken) == 1), place

@@ -175,16 +175,6 @@ def test_noise_may_be_a_key():
     assert len(np.unique(slow[:, 0])) == 3
 
 
-def test_an_iteration_drawn_anew_has_other_points_whichever_key_they_come_from(study):
-    begun = study(Keyed, max_failures=2)
-    first = begun.ask()
-    begun.fail(first.id, "nobody came")
-    again = begun.ask()
-    np.testing.assert_array_equal(again.x, first.x)
-    begun.fail(again.id, "nobody came")
-    assert not np.isclose(begun.ask().x, first.x).any()
-
-
 def test_a_study_of_a_method_that_changes_nothing_goes_on(study):
     begun = study(Stay)
     for _ in range(3):

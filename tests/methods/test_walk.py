@@ -89,19 +89,6 @@ def test_no_trial_is_farther_than_promised_and_some_pairs_are_at_x():
     assert np.linalg.norm(np.diff(x, axis=0), axis=1).max() <= method.reach_in(4)
 
 
-def test_the_pairs_of_an_iteration_surround_one_decision_in_the_directions_of_one_at_a_time():
-    def tried(width, count):
-        method = methods.get("auto", radius=0.3, budget=400, directions=width)
-        states, points = told(method, np.ones(5), lambda p: 0.0, count)
-        pairs = points.reshape(count, width, 2, 5)
-        for state, around in zip(states, pairs, strict=False):
-            np.testing.assert_allclose(around.mean(axis=1), np.tile(state.x, (width, 1)), atol=1e-12)
-        radii = np.array([s.radius for s in states[:-1]])[:, None, None]
-        return ((pairs[:, :, 0] - pairs[:, :, 1]) / 2 / radii).reshape(-1, 5)
-
-    np.testing.assert_allclose(tried(4, 6), tried(1, 24), atol=1e-6)
-
-
 def trials_cost_nothing(width, kind=walk.Walk):
     slope = np.array([1.0, -2.0, 0.5, 3.0, -1.0])
     method = kind(radius=0.3, budget=400, directions=width)

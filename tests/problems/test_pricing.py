@@ -182,15 +182,6 @@ def test_the_numbers_of_buyers_fill_their_cells_evenly():
     assert abs(halves) < 4 / np.sqrt(4000)
 
 
-def test_lanes_behind_the_own_axes_give_what_each_lane_gives(problem):
-    noise = problem.noise(jax.random.key(5))
-    xs = jnp.asarray(np.random.default_rng(0).uniform(0, 1, (problem.dim, 6)), jnp.float32)
-    wide_problem = jax.tree.map(lambda leaf: leaf[..., None], problem)
-    observe = jax.jit(Pricing.observe)
-    wide = observe(wide_problem, jax.tree.map(lambda leaf: leaf[..., None], noise), xs)
-    assert np.allclose(wide, [observe(problem, noise, x) for x in xs.T], rtol=1e-5)
-
-
 def test_the_optimum_is_a_stationary_point_that_beats_every_start(problem):
     best, quick = problem.optimum(starts=2), problem.optimum(starts=1)
     assert np.array_equal(quick.x, problem.optimum(starts=1).x)

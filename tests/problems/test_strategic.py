@@ -221,13 +221,6 @@ def test_metrics_by_hand(problem):
     assert np.allclose([m[0] for m in many], metrics, rtol=1e-5)
 
 
-def test_lanes_behind_the_own_axes_give_what_each_lane_gives(problem):
-    noise = problem.noise(jax.random.key(2))
-    xs = jnp.asarray(np.random.default_rng(1).normal(size=(12, 7)), jnp.float32)
-    wide = problem.observe(jax.tree.map(lambda leaf: leaf[..., None], noise), xs)
-    assert np.allclose(wide, [problem.observe(noise, x) for x in xs.T], rtol=1e-5, atol=1e-6)
-
-
 @pytest.mark.parametrize(
     ("change", "says"),
     [

@@ -46,14 +46,6 @@ def test_wide_numbers_are_the_same():
     np.testing.assert_array_equal(ours, theirs)
 
 
-def test_an_array_of_keys_is_written_down_as_one_operation():
-    """Not once more for each of its axes, which is what takes long."""
-    many = jax.vmap(jax.vmap(lambda key: jax.random.key_data(jax.random.fold_in(key, 3))))
-    text = jax.jit(many).lower(both()[1]).as_text()
-    assert text.count("shift_left") == 20  # one for each of the rounds
-    assert "transpose" not in text
-
-
 def test_more_numbers_than_a_key_has_are_refused():
     with pytest.raises(NotImplementedError, match="split the key"):
         jax.eval_shape(lambda keys: lane_keys._drawn(keys, width=32, shape=(2**16, 2**16)), WORDS)

@@ -20,7 +20,6 @@ def seen(fun, *arguments):
 
 
 X = jnp.arange(4.0)
-KEY = jax.random.key(0)
 TABLE = np.arange(10.0)
 
 

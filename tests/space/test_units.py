@@ -54,20 +54,3 @@ def test_equal_widths_are_one_radius_and_unequal_ones_are_units():
     apart = driftopt.minimize(fun, [1.0, 50.0], budget=40, bounds=[(0, 2), (0, 100)], rng=0)
     moved = np.abs(apart.history["x"] - [1.0, 50.0]).max(axis=0)
     assert 10 < moved[1] / moved[0] < 250
-
-
-def test_a_method_that_sees_more_than_values_keeps_its_own_units():
-    def draw(x):
-        return x[0] + x[1]
-
-    result = driftopt.minimize(
-        draw,
-        [1.0, 50.0],
-        budget=60,
-        bounds=[(0, 2), (0, 100)],
-        method="zo-ogvr",
-        params={"step": 0.001},
-        loss=lambda x, xi: xi**2,
-        rng=0,
-    )
-    assert "units" not in result.params

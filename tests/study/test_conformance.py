@@ -224,24 +224,6 @@ def test_an_answer_after_its_point_is_closed_is_kept_and_unused(any_url, clock):
     assert study.trials()[0].value == 99.0
 
 
-def test_after_enough_failures_the_iteration_is_redrawn(any_url):
-    study = Study.create(any_url, "a", budget=20, max_failures=2, **PLAIN)
-    first, second = study.ask(), study.ask()
-    study.tell(second.id, 1.0)
-    study.fail(first.id, "once")
-    again = study.ask()
-    study.fail(again.id, "twice")
-    fresh = study.ask()
-    assert fresh.draw == 1
-    assert not np.allclose(fresh.x, first.x)
-    assert states(study)[second.id] == "superseded"
-    assert study.tell(second.id, 1.0) == "superseded"  # telling the same again is still nothing
-    assert study.tell(fresh.id, bowl(fresh)) == "complete"
-    drive(study)
-    assert study.recommend().iterations == 8
-    assert np.array_equal(Study.open(any_url, "a").recommend().x, study.recommend().x)
-
-
 def test_failures_are_counted_by_whoever_reads_the_log(any_url, clock):
     """A shell asks from a new process each time; it must redraw when one that watched all along would."""
 
@@ -259,15 +241,6 @@ def test_failures_are_counted_by_whoever_reads_the_log(any_url, clock):
     assert (again.draw, third.draw) == (0, 0)
     opened().fail(third.id, "thrice")
     assert opened().ask().draw == 1
-
-
-def test_a_redrawn_iteration_does_not_wait_for_its_old_points(any_url):
-    study = Study.create(any_url, "a", budget=20, max_failures=1, **PLAIN)
-    first, pending = study.ask(), study.ask()
-    study.fail(first.id, "once")
-    assert study.ask().draw == 1
-    assert states(study)[pending.id] == "superseded"
-    assert study.tell(pending.id, 3.0) == "superseded"
 
 
 def test_a_value_from_elsewhere_is_recorded_and_asked_again(any_url):

@@ -134,30 +134,6 @@ def test_replaying_many_steps_equals_taking_them_one_by_one():
     assert single.points.tobytes() == bulk.points.tobytes()
 
 
-def test_without_redraws_the_state_is_the_hosts():
-    study = Study.create("sqlite://", "a", budget=2000, **PLAIN)
-    state, host = (
-        MethodState(study.spec),
-        Host(methods.get(study.spec.method, **study.spec.params), study.spec.start, study.spec.seed),
-    )
-    rows = np.random.default_rng(1).standard_normal((300, 2))
-    state.follow(list(rows))
-    host.replay(rows)
-    assert state.points.tobytes() == host.points.tobytes()
-
-
-def test_a_redraw_changes_the_points_and_not_the_iterate():
-    study = Study.create("sqlite://", "a", budget=2000, **PLAIN)
-    state = MethodState(study.spec)
-    state.follow(list(np.random.default_rng(2).standard_normal((260, 2))))
-    before, iterate, announced = state.points, state.recommend(), state.decisions(1)
-    assert state.points.tobytes() == before.tobytes() == state.decisions(0).tobytes()
-    state.redraw()
-    assert state.points.tobytes() == announced.tobytes()
-    assert not np.allclose(state.points, before)
-    assert state.recommend().tobytes() == iterate.tobytes()
-
-
 def test_a_log_that_this_method_did_not_write_is_refused(sqlite_url, monkeypatch):
     drive(Study.create(sqlite_url, "a", budget=20, **PLAIN))
     monkeypatch.setattr(Reader, "points", lambda *_: np.zeros((2, 2)))

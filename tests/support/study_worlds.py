@@ -13,12 +13,6 @@ def bowl(trial, noise=0.1, seed=0):
     return float(trial.x @ trial.x) + noise * np.random.default_rng([seed, *place]).standard_normal()
 
 
-def about_20(trial):
-    """About 20, and a function of the place alone: whatever was deployed, two studies hear the same."""
-    place = (len(trial.kind), trial.iteration, trial.draw, trial.point, trial.sample)
-    return 20 + float(np.random.default_rng(place).standard_normal())
-
-
 def drive(study, world=bowl, **how):
     """Ask and tell until the budget is spent."""
     while True:

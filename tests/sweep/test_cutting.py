@@ -1,16 +1,14 @@
 """How a sweep is divided: every run once, no part too large, the same bits whatever the division."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftopt import sweep
-from driftopt.outside.contract import Outside
 from driftopt.problems import Pricing
 from driftopt.sweep import cutting, grid, tiles
 from driftopt.sweep.simulated import Simulated, Simulation
@@ -118,21 +116,3 @@ def test_without_tiles_another_division_rounds_otherwise(monkeypatch):
 def test_a_number_of_parts_that_is_none_is_refused(parts):
     with pytest.raises(ValueError, match="parts"):
         sweep.run(GRIDS, SHOPS, parts=parts, **CALL)
-
-
-@dataclass(frozen=True)
-class Elsewhere(Outside):
-    batch: int = 1
-
-    def run(self, world):
-        raise AssertionError("nothing runs here")
-
-
-def test_runs_fit_side_by_side_only_on_an_accelerator_with_room(monkeypatch):
-    source, outside = Simulated(SHOPS, "abc"), grid(Elsewhere)
-    assert not cutting.fit_side_by_side(GRIDS, source, 7)
-    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    assert cutting.fit_side_by_side(GRIDS, source, 7)
-    assert not cutting.fit_side_by_side([*GRIDS, outside], source, 7)  # optimisers of others run one by one
-    monkeypatch.setattr(cutting, "SIDE_BY_SIDE", 8 * 3 * 7 - 1)  # of 8 configurations, 3 shops and 7 seeds
-    assert not cutting.fit_side_by_side(GRIDS, source, 7)
