@@ -228,26 +228,6 @@ def test_the_formula_is_reflected_where_queries_are():
     np.testing.assert_allclose(result.history["value"], [formula(x, 0) for x in points], rtol=1e-6)
 
 
-def test_maximize_with_a_formula_is_minimize_of_its_negative():
-    params = {"step": 0.05, "batch": 2, "growth": 0, "first": 1, "window": 2}
-
-    def run(sign, direction):
-        rng = np.random.default_rng(0)
-        return driftopt.minimize(
-            lambda x: x + rng.normal(size=2),
-            [0.5, 0.2],
-            budget=40,
-            method="zo-ogvr",
-            radius=0.3,
-            params=params,
-            loss=lambda x, xi: sign * jnp.sum(x * xi),
-            direction=direction,
-            rng=3,
-        ).x
-
-    np.testing.assert_array_equal(run(1, "minimize"), run(-1, "maximize"))
-
-
 @pytest.mark.parametrize(
     ("change", "says"),
     [

@@ -29,37 +29,6 @@ def test_gfm_plus_with_period_one_is_gfm():
     assert not np.allclose(driftopt.simulate(longer, shifting(), budget=120, rng=4).x, other.x, atol=1e-4)
 
 
-def test_a_pair_sees_the_same_noise_and_zo_sgd_does_not():
-    """Where the noise is additive it cancels under the same ξ: F(x + δu; ξ) − F(x − δu; ξ) is exact."""
-    gfm = methods.get("gfm", radius=0.4, step=0.02, output="final")
-    fresh = methods.get("zo-sgd", radius=0.4, step=0.02, output="final")
-    spread = [
-        np.std([driftopt.simulate(m, Loud(jnp.zeros(3)), budget=40, rng=r).x for r in range(6)])
-        for m in (gfm, fresh)
-    ]
-    assert spread[0] < 0.05 * spread[1]
-
-
-@module
-class Loud(driftopt.Problem):
-    """‖x − 1‖² with additive noise of size 100."""
-
-    center: jax.Array
-
-    @property
-    def dim(self):
-        return self.center.shape[-1]
-
-    def draw(self, key, x):
-        return 100 * jax.random.normal(key, (), jnp.float32)
-
-    def value(self, x, xi):
-        return jnp.sum((x - 1) ** 2) + xi
-
-    def objective(self, x):
-        return jnp.sum((x - 1) ** 2)
-
-
 def test_guided_without_a_guide_is_the_companion_with_shorter_directions():
     """α = 1: w = z/√d. So gzo with (μ, β) walks as zo-ga-scheduled with (μ/√d, β/d)."""
     d, schedule = 4, {"decay": 0.9, "shrink": 0.9, "smallest": 1e-9, "batch": 2, "growth": 1}

@@ -5,7 +5,6 @@ import pytest
 
 from driftopt import methods
 from driftopt.methods import registry
-from driftopt.methods.parameters import COMMON
 from driftopt.pytree import plain_fields
 
 
@@ -26,12 +25,6 @@ def test_every_number_is_checked_under_its_own_name(name):
     for parameter in line.parameters:
         with pytest.raises(ValueError, match=rf"\b{parameter}\b"):
             methods.get(name, **{**line.example, parameter: float("nan")})
-
-
-def test_a_methods_own_words_come_first():
-    assert "AdaGrad" in meanings("zo-o2nc-2pt")["step"]
-    assert meanings("zo-sph")["step"] == COMMON["step"].meaning
-    assert "L_ξ²α²/σ²" in meanings("zo-ogvr-v")["trust"]  # described in the class above
 
 
 @pytest.mark.parametrize("name", methods.names())

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 
 import polars
 import pytest
@@ -62,20 +61,6 @@ def test_quick_and_generated_data_are_named_in_every_output(outcome):
     assert "QUICK run" in report
     assert "prices (stand-in)" in report
     assert json.loads((outcome.folder / "manifest.json").read_text())["protocol"] == "quick"
-
-
-def test_the_best_cell_of_a_row_is_bold_and_the_papers_figure_stands_beside(outcome):
-    lines = (outcome.folder / "table_strategic.md").read_text().splitlines()
-    train = next(line for line in lines if line.startswith("| Train loss"))
-    means = [float(m) for m in re.findall(r"([\d.]+) ±", train)]
-    bold = [float(m) for m in re.findall(r"\*\*([\d.]+) ±", train)]
-    assert bold == [min(means)]
-    assert "| in the paper | 0.7074 ± 0.0687 | 0.6422 ± 0.0807 | 0.6727 ± 0.0843 |" in lines
-    assert any("gap to best known" in line for line in lines)
-    assert any(line.startswith("| our distance to it | ") for line in lines)
-    tex = (outcome.folder / "table_strategic.tex").read_text()
-    assert rf"$\mathbf{{{bold[0]:.4f}" in tex
-    assert tex.count(r"\begin{tabular}") == 4
 
 
 def test_the_same_command_gives_the_same_bytes(outcome, tmp_path):

@@ -83,15 +83,6 @@ def test_few_values_that_are_alike_or_not_finite():
         assert np.isnan(difference_interval(same, odd)).all()
 
 
-def test_the_plain_percentiles_would_be_too_short():
-    values = np.random.default_rng(3).normal(size=8)
-    rng = np.random.default_rng(0)
-    plain = np.quantile(values[rng.integers(8, size=(10_000, 8))].mean(axis=1), [0.025, 0.975])
-    ours = bootstrap_mean(values)
-    assert ours.low < plain[0]
-    assert ours.high > plain[1]
-
-
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_holm_never_lowers_keeps_the_order_and_equals_bonferroni_for_the_smallest(p_values):

@@ -331,15 +331,6 @@ def test_what_is_made_is_private(folder):
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
 
 
-def test_a_program_that_cannot_be_kept_runs(folder, monkeypatch):
-    def refuse(_):
-        raise ValueError("Compilation does not support serialization")
-
-    monkeypatch.setattr(executable_cache.serialize_executable, "serialize", refuse)
-    assert np.isfinite(run().fun)
-    assert not folder.exists()
-
-
 def test_a_full_disk_leaves_no_half_of_a_file(folder, monkeypatch):
     folder.mkdir()
 

@@ -79,17 +79,3 @@ def test_an_edit_counts_where_a_result_depends_on_it(tmp_path, monkeypatch, edit
     for path in [copy / edited] if edited.endswith(".py") else (copy / edited).glob("*.py"):
         path.write_text(path.read_text() + "\nEDITED = True\n")
     assert (fingerprint.code_version.__wrapped__() != before) == changes
-
-
-def test_a_file_that_moves_within_the_covered_folders_is_other_code(tmp_path, monkeypatch):
-    """The same text under another name is another module: `methods/a.py` and `problems/a.py` are not one."""
-    for home, folder in ((tmp_path / "one", "methods"), (tmp_path / "two", "problems")):
-        for name in fingerprint.COVERED:
-            (home / name).parent.mkdir(parents=True, exist_ok=True)
-            (home / name).write_text("") if name.endswith(".py") else (home / name).mkdir(exist_ok=True)
-        (home / folder / "a.py").write_text("x = 1")
-    versions = []
-    for home in ("one", "two"):
-        monkeypatch.setattr(fingerprint.driftopt, "__file__", str(tmp_path / home / "__init__.py"))
-        versions.append(fingerprint.code_version.__wrapped__())
-    assert versions[0] != versions[1]

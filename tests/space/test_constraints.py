@@ -71,13 +71,6 @@ def test_the_simplex_against_its_formula():
     assert space.deploy(points) == pytest.approx(exact, abs=1e-14)
 
 
-def test_a_box_as_rows_is_clipping():
-    rows = {"A": np.eye(3).tolist(), "lb": [-1, None, 0], "ub": [1, 2, None]}
-    points = np.random.default_rng(1).normal(size=(30, 3)) * 3
-    clipped = np.clip(points, [-1, -np.inf, 0], [1, 2, np.inf])
-    assert Space.build([0.0, 0.0, 1.0], constraints=rows).deploy(points) == pytest.approx(clipped, abs=1e-14)
-
-
 def test_tables_lists_and_sparse_matrices_are_the_same():
     rows = [[1.0, 1.0], [1.0, -1.0]]
     start = np.array([0.5, 0.2])

@@ -157,13 +157,6 @@ def test_the_method_costs_what_the_plan_says(name):
     assert all(len(line) < 80 for line in text.splitlines())
 
 
-@pytest.mark.parametrize(("make", "power"), [(theory.gfm, 4), (theory.gfm_plus, 3)])
-def test_halving_epsilon_multiplies_the_count(make, power):
-    given = {"dim": 3, "lipschitz": 1, "gap": 5, "delta": 1}
-    counts = [make(epsilon=epsilon, **given).queries for epsilon in (2e-3, 1e-3)]
-    assert counts[1] / counts[0] == pytest.approx(2**power, rel=2e-2)
-
-
 def test_dfo_holds_for_as_long_as_the_world_remembers():
     """ρ = 1/2, λ = 1/4: τ_0 = 2/log 2; d = 64: δ_0 = 2r, η_0 = s/16."""
     plan = theory.dfo(dim=64, mixing=0.5, forget=0.25, step=0.8, radius=0.5)
@@ -177,10 +170,3 @@ def test_dfo_holds_for_as_long_as_the_world_remembers():
     assert float(method.hold) == pytest.approx(2 / math.log(2))
     with pytest.raises(ValueError, match="above 0 and below 1"):
         theory.dfo(dim=2, mixing=1.0)
-
-
-def test_ogvr_trusts_less_where_data_moves_more():
-    plan = theory.ogvr(dim=3, data_lipschitz=2, shift=0.5, noise=0.1)
-    assert plan.parameters == {"trust": 100.0}
-    assert float(plan.method().trust) == 100.0
-    assert "trust" in str(plan)
