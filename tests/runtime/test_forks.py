@@ -118,29 +118,6 @@ def test_every_entry_that_uses_jax_says_so_in_a_forked_child(tmp_path):
     assert done.stdout.splitlines() == [f"{name} {code}" for name, code in codes.items()], done.stderr
 
 
-FORKED_WORKERS = """
-import multiprocessing, signal, warnings
-warnings.simplefilter("ignore")
-from concurrent.futures import ProcessPoolExecutor
-import driftopt
-
-steps = driftopt.methods.grid("zo-sph", radius=0.5, step=0.01)
-fork = multiprocessing.get_context("fork")
-with ProcessPoolExecutor(1, fork, initializer=signal.alarm, initargs=(60,)) as pool:
-    driftopt.sweep.run([steps], [driftopt.problems.kink(2)], budget=20, seeds=[0], executor=pool)
-"""
-
-
-def test_forked_workers_of_a_sweep_say_so():
-    """A plain ProcessPoolExecutor forks where Linux has a Python before 3.14."""
-    done = subprocess.run(
-        [sys.executable, "-c", FORKED_WORKERS], capture_output=True, text=True, check=False, timeout=180
-    )
-    assert done.returncode == 1, done.stderr
-    assert "ForkedProcess: this process was forked after JAX had started" in done.stderr
-    assert "get_context('spawn')" in done.stderr
-
-
 def test_where_jax_does_not_say_whether_it_has_started_a_loaded_one_counts(monkeypatch):
     jax.devices()
     monkeypatch.setattr(private_jax, "_own_client", False)
