@@ -97,7 +97,7 @@ def test_a_week_in_a_shop(label: str):
     assert -1 < found["worst"] <= 0
 
 
-def test_staying_earns_nothing_and_the_best_prices_reach_the_whole_gain():
+def test_staying_at_the_start_earns_and_loses_nothing():
     shop = shops("development")[0]
     assert shop_runs.judged(shop, [shop.start] * 9, shop.start) == {
         "share": 0.0,
