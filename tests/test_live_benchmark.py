@@ -17,7 +17,7 @@ TRUST = 5.5  # standard errors: a false alarm in 1e-7
 def test_values_have_the_mean_that_the_objective_says(which: str):
     rng = np.random.default_rng(5)
     for name, instance in instances(which).items():
-        x = instance.deployed(instance.start + 0.3 * instance.radius)
+        x = instance.deployed((instance.start + instance.optimum()) / 2)
         values = np.array([instance.sample(x, rng) for _ in range(200)])
         error = values.std() / len(values) ** 0.5 + 1e-12
         assert abs(values.mean() - instance.f(x)) < TRUST * error, name
