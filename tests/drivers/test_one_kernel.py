@@ -9,15 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from driftopt.drivers import one_kernel
+from driftopt.drivers import small_program
 
 
 def shapes(*arrays):
-    return [jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=one_kernel.place()) for a in arrays]
+    return [jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=small_program.place()) for a in arrays]
 
 
 def here(*arrays):
-    return [jax.device_put(a, one_kernel.place()) for a in arrays]
+    return [jax.device_put(a, small_program.place()) for a in arrays]
 
 
 def kernels(program):
@@ -44,27 +44,27 @@ def scans(x):
 @pytest.mark.parametrize("size", [3, 50])
 def test_the_numbers_are_the_usual_ones(fun, size):
     x = np.random.default_rng(0).normal(size=size).astype(np.float32)
-    program = one_kernel.compiled(fun, *shapes(x))
+    program = small_program.lowered(fun, *shapes(x))()
     np.testing.assert_allclose(program(*here(x)), jax.jit(fun)(x), rtol=1e-5, atol=1e-5)
 
 
 def test_plain_and_small_programs_are_one_kernel_and_others_are_not():
-    small, large = np.ones(20, np.float32), np.ones(one_kernel.LARGEST + 1, np.float32)
-    assert kernels(one_kernel.compiled(loops, *shapes(small)))
-    assert not kernels(one_kernel.compiled(loops, *shapes(large)))
-    assert not kernels(one_kernel.compiled(jnp.sort, *shapes(small)))
+    small, large = np.ones(20, np.float32), np.ones(small_program.LARGEST + 1, np.float32)
+    assert kernels(small_program.lowered(loops, *shapes(small))())
+    assert not kernels(small_program.lowered(loops, *shapes(large))())
+    assert not kernels(small_program.lowered(jnp.sort, *shapes(small))())
     # Also where the operation that is not plain is within a loop.
     nested = lambda x: jax.lax.fori_loop(0, 3, lambda _, y: jnp.sort(y) * 2, x)  # noqa: E731
-    assert not kernels(one_kernel.compiled(nested, *shapes(small)))
+    assert not kernels(small_program.lowered(nested, *shapes(small))())
 
 
 def test_a_version_that_cannot_compile_it_so_compiles_it_as_always(monkeypatch):
     def refuse(*_):
         raise jax.errors.JaxRuntimeError("UNIMPLEMENTED: a small call")
 
-    monkeypatch.setattr(one_kernel, "compiled_with", refuse)
+    monkeypatch.setattr(small_program, "compiled_with", refuse)
     x = np.ones(4, np.float32)
-    program = one_kernel.compiled(loops, *shapes(x))
+    program = small_program.lowered(loops, *shapes(x))()
     assert not kernels(program)
     np.testing.assert_allclose(program(*here(x)), jax.jit(loops)(x), rtol=1e-5)
 
@@ -74,14 +74,14 @@ def test_without_a_client_of_its_own_the_usual_one_serves(monkeypatch):
 
     monkeypatch.delattr(xla_client, "make_cpu_client")
     # What is kept stays: programs were compiled for it.
-    assert one_kernel._place.__wrapped__().device_set == {jax.local_devices(backend="cpu")[0]}
+    assert small_program._place.__wrapped__().device_set == {jax.local_devices(backend="cpu")[0]}
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_what_fails_at_once_fails_for_whoever_waits_and_is_tried_again(error):
     trials = []
 
-    @one_kernel.Program
+    @small_program.Program
     def doubled(factor, x):
         trials.append(factor)
         if len(trials) == 1:
@@ -89,7 +89,7 @@ def test_what_fails_at_once_fails_for_whoever_waits_and_is_tried_again(error):
         return factor * x
 
     with jax.enable_x64(True):
-        doubled.prepare(2, np.arange(3.0), at_once=True)
+        doubled.prepare(2, np.arange(3.0), lowered_here=True)
         with pytest.raises(error, match="just now"):
             doubled(2, np.arange(3.0))
         np.testing.assert_array_equal(doubled(2, np.arange(3.0)), [0, 2, 4])
@@ -100,9 +100,9 @@ def test_a_process_that_ends_waits_for_the_compiler():
     script = """
         import threading
         import numpy as np
-        from driftopt.drivers import compiler_options, one_kernel
+        from driftopt.drivers import compiler_options, small_program
 
-        @one_kernel.Program
+        @small_program.Program
         def late(_, x):
             threading.main_thread().join()
             print("traced", flush=True)

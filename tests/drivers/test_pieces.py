@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from driftopt.drivers import one_kernel
-from driftopt.drivers.pieces import in_pieces
+from driftopt.drivers import small_program
+from driftopt.drivers.traced import in_pieces
 
 
 def chain(x, shift):
@@ -33,8 +33,8 @@ def test_the_numbers_are_those_of_the_whole(largest):
 
 def test_a_program_of_several_pieces_is_one_kernel_still():
     x, shift = np.linspace(-3, 12, 7), np.float64(0.3)
-    shapes = [jax.ShapeDtypeStruct(a.shape, np.float32, sharding=one_kernel.place()) for a in (x, shift)]
-    program = one_kernel.compiled(in_pieces(chain, largest=8), *shapes)
+    shapes = [jax.ShapeDtypeStruct(a.shape, np.float32, sharding=small_program.place()) for a in (x, shift)]
+    program = small_program.lowered(in_pieces(chain, largest=8), *shapes)()
     assert program.as_text().count(" call(") > 3
-    found = program(*(jax.device_put(a.astype(np.float32), one_kernel.place()) for a in (x, shift)))
+    found = program(*(jax.device_put(a.astype(np.float32), small_program.place()) for a in (x, shift)))
     np.testing.assert_allclose(found["y"], chain(x.astype(np.float32), np.float32(0.3))["y"], rtol=1e-5)

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from driftopt.drivers.plain_operations import plain
+from driftopt.drivers.traced import plain
 
 
 @jax.custom_jvp

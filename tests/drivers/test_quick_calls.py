@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from driftopt import methods
-from driftopt.drivers import one_kernel, quick_calls
-from driftopt.drivers.quick_calls import Views, called_once
+from driftopt.drivers import small_program
 from driftopt.drivers.quick_host import QuickHost
+from driftopt.drivers.small_program import Views, called_once
 from driftopt.runtime import private_jax
 
 
 def here(*arrays):
-    return [one_kernel.put(np.asarray(a, np.float32)) for a in arrays]
+    return [small_program.put(np.asarray(a, np.float32)) for a in arrays]
 
 
 def compiled(fun, *arrays):
@@ -71,10 +71,10 @@ def test_a_version_without_that_way_is_called_as_always(error, monkeypatch):
 @pytest.mark.parametrize("kept", [1, 3, 64])
 def test_views_show_what_arrays_hold(kept, monkeypatch):
     """Also of arrays in memory that another one had before, and of more of them than views are kept."""
-    monkeypatch.setattr(quick_calls, "KEPT", kept)
+    monkeypatch.setattr(small_program, "KEPT", kept)
     views = Views(5, lambda numbers: (numbers, numbers[2:]))
     with jax.enable_x64(True):
-        held = [one_kernel.put(np.arange(5.0) + turn) for turn in range(7)]
+        held = [small_program.put(np.arange(5.0) + turn) for turn in range(7)]
         for turn in range(40):
             held[turn % 7] = after = jnp.sin(held[turn % 7])
             numbers, end = views.of(after)

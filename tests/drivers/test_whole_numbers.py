@@ -1,14 +1,16 @@
 """Whole numbers by NumPy are XLA's to the bit; a program computes in two parts what it computes in one."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
 
-from driftopt.drivers import noise_ahead, one_kernel
+from driftopt.drivers import small_program
 from driftopt.drivers.host import with_precision
-from driftopt.drivers.whole_numbers import EXACT, SplitProgram
+from driftopt.drivers.traced import EXACT, SplitProgram
 from driftopt.rng.seeds import method_key
 from driftopt.rng.threefry import HASH
 
@@ -16,7 +18,7 @@ HASHES = (HASH.name, "random_bits", "random_fold_in", "random_split", "threefry2
 
 
 def split(fun, *arguments):
-    return SplitProgram(jax.make_jaxpr(fun)(*arguments), given=len(arguments))
+    return SplitProgram(fun, arguments, given=len(arguments))
 
 
 def by_parts(fun, *arguments):
@@ -139,16 +141,16 @@ def test_what_depends_on_rounding_is_left_to_xla():
 def test_noise_in_two_parts_is_the_noise_in_one(method, dim):
     """Whole numbers to the bit, the rest to rounding; and XLA is left no hash to compile."""
     with jax.enable_x64(True):
-        held = with_precision(method, jnp.float64, one_kernel.place())
-        arguments = (held, method_key(3, one_kernel.place()), np.int32(40))
-        traced = jax.make_jaxpr(noise_ahead.draw, static_argnums=(3, 4))(*arguments, dim, 9)
-        parts = SplitProgram(traced, given=2)
+        held = with_precision(method, jnp.float64, small_program.place())
+        arguments = (held, method_key(3, small_program.place()), np.int32(40))
+        draw = partial(small_program.draw, dim, 9)
+        parts = SplitProgram(draw, arguments, given=2)
         whole = parts.whole(*arguments[1:])
         for ours, theirs in zip(whole, jax.jit(parts.whole_compiled)(*arguments[1:]), strict=True):
             np.testing.assert_array_equal(ours, theirs)
-        found = noise_ahead.Drawing()(*arguments, dim, 9)
-        together = jax.jit(noise_ahead.draw, static_argnums=(3, 4))(*arguments, dim, 9)
-    assert not [step for step in parts._theirs if step.operation.primitive.name in HASHES]
+        found = small_program.noise_window(*arguments, dim, 9)
+        together = jax.jit(draw)(*arguments)
+    assert not [step for step in parts._theirs if step.primitive.name in HASHES]
     assert jax.tree.structure(found) == jax.tree.structure(together)
     for ours, theirs in zip(jax.tree.leaves(found), jax.tree.leaves(together), strict=True):
         assert ours.dtype == theirs.dtype

@@ -117,10 +117,10 @@ def test_what_cannot_be_a_file_is_a_sentence(tmp_path):
     (tmp_path / "file").write_text("in the way")
     os.mkfifo(tmp_path / "pipe")
     for path, says in [
-        (tmp_path / "absent" / "file", r"there is no folder .*absent; make it first"),
-        (tmp_path / "file" / "below", "there is no folder"),
-        (tmp_path / "folder", "it is there and is no file"),
-        (tmp_path / "pipe", "it is there and is no file"),
+        (tmp_path / "absent" / "file", r"the folder .*absent does not exist; make it first"),
+        (tmp_path / "file" / "below", "does not exist; make it first"),
+        (tmp_path / "folder", "it exists and is not a file"),
+        (tmp_path / "pipe", "it exists and is not a file"),
         (tmp_path / ("x" * 300), "choose a shorter name"),
     ]:
         with pytest.raises(WriteError, match=says):

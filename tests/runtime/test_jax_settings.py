@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from driftopt.runtime import jax_settings, paths
+from driftopt.runtime import files, jax_settings
 
 NAMES = (
     "JAX_COMPILATION_CACHE_DIR",
@@ -27,7 +27,7 @@ def fresh(monkeypatch, tmp_path):
 
 def test_what_a_command_compiles_is_kept_in_a_folder_of_ones_own(fresh):
     jax_settings.keep_compiled()
-    folder = paths.cache_folder() / "compiled"
+    folder = files.cache_folder() / "compiled"
     assert [os.environ[name] for name in NAMES] == [str(folder), "0", "0"]
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert "jax" not in sys.modules
@@ -37,7 +37,7 @@ def test_the_users_own_choice_stands(fresh, monkeypatch):
     monkeypatch.setenv(NAMES[0], "elsewhere")
     jax_settings.keep_compiled()
     assert os.environ[NAMES[0]] == "elsewhere"
-    assert not paths.cache_folder().exists()
+    assert not files.cache_folder().exists()
 
 
 def test_jax_that_is_loaded_keeps_its_settings(fresh, monkeypatch):
@@ -48,7 +48,7 @@ def test_jax_that_is_loaded_keeps_its_settings(fresh, monkeypatch):
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners are of Unix")
 def test_a_folder_that_others_may_write_is_not_used(fresh):
-    folder = paths.cache_folder() / "compiled"
+    folder = files.cache_folder() / "compiled"
     folder.mkdir(parents=True)
     folder.chmod(0o777)
     with pytest.warns(UserWarning, match=r"not kept: .*can be written by others"):

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from driftopt.data.registry import DataFile
-from driftopt.runtime.paths import cache_folder
+from driftopt.runtime.files import cache_folder
 
 
 class DataError(ValueError):

@@ -1,1 +1,1 @@
-"""Whoever holds the oracle: `simulate` a Problem, or `minimize` a Python function."""
+"""The loops between a method and an oracle: `simulate` a Problem, or `minimize` a Python function."""

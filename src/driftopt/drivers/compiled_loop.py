@@ -1,12 +1,10 @@
 """The compiled loop behind `simulate`: thousands of runs side by side, sharded over the local devices.
 
 Lanes are runs: problem instances × seeds × configurations, laid out (…, K, S, C) so that the fastest axis
-is the one XLA vectorises. A "row" is one sample at every queried point of every lane; a lane's method is
-told when the rows of its batch are in. Random numbers belong to (instance, seed) and are shared by all
-configurations of a seed: common random numbers, drawn in bulk for many rows, and exactly those that each run
-would draw alone.
-
-Longer than 300 lines: one loop in the forms that CPUs and accelerators need, which are read side by side.
+is the one XLA vectorises. A "row" is one sample at every queried point of every lane; a lane's method gets
+its values when the rows of its batch are in. Random numbers belong to (instance, seed) and are shared by all
+configurations of a seed: common random numbers, drawn in bulk for many rows. A run alone would draw
+the same ones.
 """
 
 import threading
@@ -22,8 +20,8 @@ from jax.sharding import Mesh, PartitionSpec
 
 from driftopt.drivers.compiler_options import options
 from driftopt.drivers.host import farthest
-from driftopt.drivers.plain_operations import plain
 from driftopt.drivers.plan import RunPlan
+from driftopt.drivers.traced import plain
 from driftopt.method import Method
 from driftopt.problem import Problem
 from driftopt.rng import lane_keys
@@ -31,8 +29,8 @@ from driftopt.rng.seeds import query_key, run_words, wrapped
 from driftopt.runtime import executable_cache, fingerprint
 from driftopt.shapes import Float
 
-AHEAD = 16  # iterations whose noise is drawn at once, where the rows of each are walked through by themselves
-EVALUATED = 512  # exact evaluations at once: each may need a temporary as large as the problem's data
+AHEAD = 16  # iterations whose noise is drawn together, where each goes through its rows by itself
+EVALUATED = 512  # exact evaluations together: each may need a temporary as large as the problem's data
 
 
 def program(
@@ -101,9 +99,9 @@ def _where(condition: Array, new: Any, old: Any) -> Any:
 
 
 def _without_rest(length: int, most: int) -> int:
-    """Up to `most` at a time, none left over where that takes no less than an eighth of it.
+    """The largest divisor of `length` up to `most`, or `most` if that divisor is below an eighth of it.
 
-    What is left over would be evaluated by a second copy of all operations, to be traced and compiled too.
+    A remainder would be evaluated by a second copy of all operations, to be traced and compiled too.
 
     >>> _without_rest(25, 8), _without_rest(13, 6), _without_rest(100_003, 512)
     (5, 1, 512)
@@ -115,7 +113,7 @@ def _without_rest(length: int, most: int) -> int:
 class _Lanes:
     """One device's lanes. Numbers of the method are scalars or (K, C); the problems' leaves begin with K.
 
-    `ask`, `observe` and `tell` are the method's and the problem's for all lanes at once: states, points and
+    `ask`, `observe` and `tell` are the method's and the problem's for all lanes together: states, points and
     values are (…, K, S, C). Noise is (K, S, …) on CPUs, the order in which it is drawn fastest, and
     (…, K, S) on accelerators, where a transposition within the loop takes long to compile; where lanes differ
     in their batch, the method's noise is (…, K, S, C).
@@ -139,7 +137,9 @@ class _Lanes:
         plan = self.plan
         state = self._over_lanes(self._begin, "key")(self.method, self.problems, self.method_keys)
         total = jnp.zeros((plan.points, *plan.lanes), jnp.float32)
-        ahead = (self._nothing_ahead(),) if self.nested else ()
+        # Arrays for the noise of several iterations, which the first of them draws.
+        shapes = (jax.eval_shape(self._draw_ahead, jnp.int32(0)),) if self.nested else ()
+        ahead = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
         begin = ((state, total, *ahead), self._recommend(state))
         (_, x), curve = lax.scan(self._segment, begin, jnp.arange(plan.segments))
         return x, curve
@@ -150,7 +150,7 @@ class _Lanes:
         return jnp.broadcast_to(values, (self.plan.points, *self.plan.lanes))
 
     def _segment(self, carry: Any, index: Array) -> tuple[Any, Array]:
-        """Run to the next evaluation; what a run reports is its last decision before it diverged."""
+        """Run to the next evaluation; each run reports its last decision before it diverged."""
         carry, reported = carry
         first, chunk = index * self.plan.segment, self.plan.chunk
         chunks = self.plan.segment // chunk
@@ -161,13 +161,31 @@ class _Lanes:
         return (carry, jnp.where(sound, x, reported)), values
 
     def _chunk(self, first: Array, carry: Any) -> Any:
-        """Draw the oracle's noise of several rows, then walk through them."""
+        """Draw the oracle's noise of several rows, then go through them."""
+
+        def answered(problem: Problem, key: Array, row: Array) -> Any:
+            queries = row * self.plan.points + jnp.arange(self.plan.points)
+            return jax.vmap(plain(lambda query: problem.noise(query_key(key, query))))(queries)
+
+        def asked(method: Method, _: Problem, key: Array, row: Array) -> Any:
+            return method.noise(key, row // method.batch, self.plan.dim)
+
+        def draw_answered(row: Array) -> Any:
+            return self._over_keys(answered)(self.problems, self.oracle_keys, row)
+
+        def draw_asked(row: Array) -> Any:
+            """The method's noise of a row; where batches differ, each lane may be at another iteration."""
+            if self.mixed:
+                drawn = self._over_lanes(asked, "key", "all")
+                return drawn(self.method, self.problems, self.method_keys, row)
+            return self._draw_iteration(row if self.plan.single else row // self.batch)
+
         rows = first + jnp.arange(self.plan.chunk)
-        answered = jax.vmap(self._draw_answered)(rows)
+        for_oracle = jax.vmap(draw_answered)(rows)
         if self.nested:
-            return self._by_iteration(first, answered, carry)
-        asked = jax.vmap(self._draw_asked if self.mixed else self._draw_shared)(rows)
-        return lax.scan(lambda c, row: (self._row(c, *row), None), carry, (rows, asked, answered))[0]
+            return self._by_iteration(first, for_oracle, carry)
+        for_method = jax.vmap(draw_asked)(rows)
+        return lax.scan(lambda c, row: (self._row(c, *row), None), carry, (rows, for_method, for_oracle))[0]
 
     def _row(self, carry: Any, row: Array, asked: Any, answered: Any) -> Any:
         """A sample at every point, and the tell where the last of a lane's repeats is in."""
@@ -224,36 +242,10 @@ class _Lanes:
         """The method's noise of the iterations from this one on."""
         return jax.vmap(self._draw_iteration)(count + jnp.arange(self.ahead))
 
-    def _nothing_ahead(self) -> Any:
-        """Room for what `_draw_ahead` gives; the first iteration fills it."""
-        shapes = jax.eval_shape(self._draw_ahead, jnp.int32(0))
-        return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-
-    def _draw_shared(self, row: Array) -> Any:
-        """The method's noise of a row, where all lanes have one batch."""
-        return self._draw_iteration(row if self.plan.single else row // self.batch)
-
     def _draw_iteration(self, count: Array) -> Any:
         """The method's noise of an iteration, the same for all configurations."""
         drawn = self._over_keys(lambda _, key, count: self.method.noise(key, count, self.plan.dim))
         return drawn(self.problems, self.method_keys, count)
-
-    def _draw_asked(self, row: Array) -> Any:
-        """The method's noise of a row for every lane, each of which may be at another iteration."""
-
-        def asked(method: Method, _: Problem, key: Array, row: Array) -> Any:
-            return method.noise(key, row // method.batch, self.plan.dim)
-
-        return self._over_lanes(asked, "key", "all")(self.method, self.problems, self.method_keys, row)
-
-    def _draw_answered(self, row: Array) -> Any:
-        """The oracle's noise of a row."""
-
-        def answered(problem: Problem, key: Array, row: Array) -> Any:
-            queries = row * self.plan.points + jnp.arange(self.plan.points)
-            return jax.vmap(plain(lambda query: problem.noise(query_key(key, query))))(queries)
-
-        return self._over_keys(answered)(self.problems, self.oracle_keys, row)
 
     def _broadcast(self) -> tuple[Any, Any, Any]:
         """One call for all lanes: numbers (K, 1, C), leaves of problems (…, K, 1, 1), noise (…, K, S, 1)."""

@@ -1,4 +1,4 @@
-"""What the loops tell XLA: how hard to optimise, by backend and by how long the runs are."""
+"""XLA's options for compiled programs: how hard to optimise, by backend and by the length of the runs."""
 
 from functools import cache
 from typing import Any
@@ -18,19 +18,19 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "xla_gpu_graph_min_graph_size": 3,
     },
 }
-# What short runs leave out: see the plan's QUICK.
+# For short runs: see QUICK in `plan`.
 QUICKER = {"xla_cpu_use_fusion_emitters": False}
 
 
 def options(backend: str, quick: bool) -> dict[str, Any]:
-    """The compiler's options for a backend, those of them that this version knows."""
+    """The compiler's options for a backend that this version knows."""
     return known(OPTIONS.get(backend, {}) | (QUICKER if quick else {}))
 
 
 def compiled_with(lowered: Any, asked: dict[str, Any]) -> Any:
-    """A lowered program compiled with these options, those of them that this version knows.
+    """A lowered program, compiled with the options of these that this version knows.
 
-    It is tried with all of them first: to look beforehand takes a compilation more, and JAX's own client.
+    All are tried first: a look beforehand takes one compilation more, and starts JAX's own client.
     """
     try:
         return lowered.compile(compiler_options=asked)
@@ -41,8 +41,8 @@ def compiled_with(lowered: Any, asked: dict[str, Any]) -> Any:
 
 
 def known(asked: dict[str, Any]) -> dict[str, Any]:
-    """Those of the options that this version of XLA has: they come and go."""
-    if _known(tuple(asked.items())):  # at once, for each look is a small compilation
+    """The options, of these, that this version of XLA has."""
+    if _known(tuple(asked.items())):  # together, for each look is a small compilation
         return dict(asked)
     return {name: value for name, value in asked.items() if _known(((name, value),))}
 

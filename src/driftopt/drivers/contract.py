@@ -1,7 +1,7 @@
-"""Whether a method and a problem keep their contracts, by shapes alone: a sentence at every driver's door.
+"""Checks of a problem's and a method's members by shapes alone, which every driver makes first.
 
-Nothing is computed. JAX traces the functions once for each class and shape, and what it would say deep inside
-a compiled loop is said here, with the name of the member to mend.
+Nothing is computed. JAX traces the functions once for each class and shape. An error that JAX would raise
+deep inside a compiled loop is raised here, with the name of the member to repair.
 """
 
 import dataclasses
@@ -31,21 +31,39 @@ NEEDS_A_VALUE = (
 
 
 def check_shapes(problem: Problem) -> Problem:
-    """A single problem whose members have the shapes that drivers rely on."""
+    """The problem, if its members have the shapes that drivers rely on."""
     check_leaves(problem)
-    _check_dim(problem)
-    _check_start(problem)
-    _check_label(problem)
+    name = type(problem).__name__
+
+    def member(called: str) -> Any:
+        if callable(found := getattr(problem, called)):
+            raise ValueError(f"{name}.{called} is a method: put @property above it")
+        return found
+
+    dim = member("dim")
+    if not checks.is_whole(dim) or dim < 1:
+        raise ValueError(
+            f"{name}.dim must be a whole number >= 1, the length of a decision, known from shapes or a "
+            f"static field; got {checks.brief(dim)}"
+        )
+    start = member("x0")
+    if not isinstance(start, jax.Array | np.ndarray):
+        raise ValueError(f"{name}.x0 must be an array: return jnp.asarray(…); got {checks.brief(start)}")
+    if start.shape != (dim,):
+        raise ValueError(f"{name}.x0 must have the shape ({dim},), as its dim says; got {start.shape}")
+    checks.vector(f"{name}.x0", np.asarray(start))
+    if not isinstance(label := member("label"), str):
+        raise ValueError(f"{name}.label must be a text, what tables call it; got {checks.brief(label)}")
     _remembered(_problem_shapes, problem, int(problem.dim))
     return problem
 
 
 def check_points(method: Method, dim: int) -> Method:
-    """A method whose `ask`, `tell` and `recommend` agree with its `points` and with each other.
+    """The method, if its `ask`, `tell` and `recommend` agree with its `points` and with each other.
 
-    driftopt's own are held to it by tests.
+    Tests check driftopt's own methods.
     """
-    # What a method that sees ξ is told has the shape of the problem's ξ, which is not known here.
+    # The shape of the problem's ξ, which a method may see, is not known here.
     if not type(method).__module__.startswith("driftopt.") and not method.sees.observes:
         one = jax.tree.map(lambda leaf: np.zeros((), _dtype(leaf)), method)  # a single run's numbers
         _remembered(_method_shapes, one, dim)
@@ -54,7 +72,15 @@ def check_points(method: Method, dim: int) -> Method:
 
 def _remembered(look: Callable[..., None], thing: Any, *more: int) -> None:
     """Look at each structure once: a sweep asks thousands of times."""
-    _check_static(thing)
+    for field in dataclasses.fields(thing) if dataclasses.is_dataclass(thing) else ():
+        if field.metadata.get("static"):
+            try:
+                hash(getattr(thing, field.name))
+            except TypeError:
+                raise ValueError(
+                    f"{type(thing).__name__}.{field.name} is static, so it must be hashable: a number, word "
+                    "or a tuple of them; an array is a field without static"
+                ) from None
     leaves, structure = jax.tree.flatten(thing)
     shapes = tuple(jax.ShapeDtypeStruct(np.shape(leaf), _dtype(leaf)) for leaf in leaves)
     _looked_at(look, structure, shapes, more)
@@ -69,52 +95,6 @@ def _looked_at(
 
 def _dtype(leaf: Any) -> Any:
     return leaf.dtype if isinstance(leaf, jax.Array | np.ndarray | np.generic) else jnp.result_type(leaf)
-
-
-def _check_static(thing: Any) -> None:
-    for field in dataclasses.fields(thing) if dataclasses.is_dataclass(thing) else ():
-        if field.metadata.get("static"):
-            try:
-                hash(getattr(thing, field.name))
-            except TypeError:
-                raise ValueError(
-                    f"{type(thing).__name__}.{field.name} is static, so it must be hashable: a number, word "
-                    "or a tuple of them; an array is a field without static"
-                ) from None
-
-
-def _check_dim(problem: Problem) -> None:
-    name = type(problem).__name__
-    dim: Any = problem.dim
-    if callable(dim):
-        raise ValueError(f"{name}.dim is a method: put @property above it")
-    if not checks.is_whole(dim) or dim < 1:
-        raise ValueError(
-            f"{name}.dim must be a whole number >= 1, the length of a decision, known from shapes or a "
-            f"static field; got {checks.brief(dim)}"
-        )
-
-
-def _check_start(problem: Problem) -> None:
-    name = type(problem).__name__
-    start: Any = problem.x0
-    if callable(start):
-        raise ValueError(f"{name}.x0 is a method: put @property above it")
-    if not isinstance(start, jax.Array | np.ndarray):
-        raise ValueError(f"{name}.x0 must be an array: return jnp.asarray(…); got {checks.brief(start)}")
-    if start.shape != (problem.dim,):
-        raise ValueError(
-            f"{name}.x0 must have the shape ({problem.dim},), as its dim says; got {start.shape}"
-        )
-    checks.vector(f"{name}.x0", np.asarray(start))
-
-
-def _check_label(problem: Problem) -> None:
-    name, label = type(problem).__name__, problem.label
-    if callable(label):
-        raise ValueError(f"{name}.label is a method: put @property above it")
-    if not isinstance(label, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ValueError(f"{name}.label must be a text, what tables call it; got {checks.brief(label)}")
 
 
 def _problem_shapes(problem: Problem, dim: int) -> None:
@@ -134,7 +114,7 @@ def _problem_shapes(problem: Problem, dim: int) -> None:
 
 
 def _check_own_randomness(what: str, function: Callable[..., Any], *given: Any) -> None:
-    """NumPy's or Python's randomness is drawn when JAX traces, and is a constant from then on."""
+    """Refuse NumPy's or Python's randomness: JAX would draw it while tracing and keep it as a constant."""
     # A function of its own each time: of the same one JAX would remember what it traced.
     one, two = (jax.make_jaxpr(lambda *given: function(*given))(*given) for _ in range(2))
     texts = [re.sub(r" at 0x[0-9a-f]+", "", str(traced.jaxpr)) for traced in (one, two)]
@@ -147,7 +127,7 @@ def _check_own_randomness(what: str, function: Callable[..., Any], *given: Any) 
 
 
 def _check_number(what: str, found: Any) -> None:
-    """One real number."""
+    """Refuse anything but one real number."""
     if found is None:
         raise ValueError(f"{what} gives None: it must return a number; is a `return` missing?")
     leaves = jax.tree.leaves(found)
@@ -162,7 +142,9 @@ def _check_number(what: str, found: Any) -> None:
 
 
 def _method_shapes(method: Method, dim: int) -> None:
-    name, count = type(method).__name__, _count(method, dim)
+    name, count = type(method).__name__, method.points(dim)
+    if not checks.is_whole(count) or count < 1:
+        raise ValueError(f"{name}.points({dim}) must be a whole number >= 1, got {checks.brief(count)}")
     x, key = jax.ShapeDtypeStruct((dim,), jnp.float32), jax.eval_shape(lambda: jax.random.key(0))
     with _explained(f"{name}.init", method):
         state = jax.eval_shape(lambda m, k, x: m.init(k, x), method, key, x)
@@ -196,17 +178,8 @@ def _method_shapes(method: Method, dim: int) -> None:
         _check_own_randomness(f"{name}.{member}", getattr(type(method), member), method, state, *more)
 
 
-def _count(method: Method, dim: int) -> int:
-    count: Any = method.points(dim)
-    if not checks.is_whole(count) or count < 1:
-        raise ValueError(
-            f"{type(method).__name__}.points({dim}) must be a whole number >= 1, got {checks.brief(count)}"
-        )
-    return int(count)
-
-
 def _check_same(name: str, before: Any, after: Any) -> None:
-    """A state keeps its structure and shapes: it goes round a compiled loop."""
+    """Refuse a tell that changes the structure or shapes of a state: a compiled loop carries the state."""
     if jax.tree.structure(before) != jax.tree.structure(after):
         raise ValueError(f"{name}.tell must give a state of the structure that init gives; got {after}")
     one, two = jax.tree_util.tree_flatten_with_path(before)[0], jax.tree.leaves(after)
@@ -220,32 +193,19 @@ def _check_same(name: str, before: Any, after: Any) -> None:
 
 @contextmanager
 def _explained(what: str, thing: Any) -> Generator[None]:
-    """Turn JAX's errors about traced values and shapes into sentences."""
+    """A block whose errors about traced values and shapes become sentences."""
     try:
         yield
     except (*NEEDS_A_VALUE, TypeError, IndexError) as error:
         if not isinstance(error, NEEDS_A_VALUE) and "concrete" not in str(error):
-            raise ValueError(f"{what} does not fit: {_first_line(error)}") from error
-        whole = _whole_fields(thing)
+            raise ValueError(f"{what} does not fit: {str(error).partition(chr(10))[0]}") from error
+        whole = list[str]()  # fields with a single whole number that are not static
+        for field in dataclasses.fields(thing) if dataclasses.is_dataclass(thing) else ():
+            leaf = None if field.metadata.get("static") else getattr(thing, field.name)
+            if isinstance(leaf, jax.ShapeDtypeStruct) and leaf.shape == () and leaf.dtype.kind in "iub":
+                whole.append(field.name)
         hint = f" {', '.join(whole)} would be one such field." if whole else ""
         raise ValueError(
-            f"{what} needs the value of a number that is only known when it runs. What sets a shape or a "
-            f"branch is a field declared with driftopt.pytree.static().{hint} To branch on x, use jnp.where."
+            f"{what} needs the value of a number that is only known when it runs. A field that sets a shape "
+            f"or a branch needs driftopt.pytree.static().{hint} To branch on x, use jnp.where."
         ) from error
-
-
-def _whole_fields(thing: Any) -> list[str]:
-    """Fields with a single whole number that are not static."""
-    if not dataclasses.is_dataclass(thing):
-        return []
-    traced = [f.name for f in dataclasses.fields(thing) if not f.metadata.get("static")]
-    numbers = {name: getattr(thing, name) for name in traced}
-    return [
-        name
-        for name, leaf in numbers.items()
-        if isinstance(leaf, jax.ShapeDtypeStruct) and leaf.shape == () and leaf.dtype.kind in "iub"
-    ]
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).partition("\n")[0]

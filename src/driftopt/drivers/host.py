@@ -1,6 +1,6 @@
-"""A method driven from the host, in float64, without touching JAX's global flag.
+"""`Host`: a method driven from Python in float64, without touching JAX's global flag.
 
-What `minimize` and `Study` share: both hold a live oracle, ask for a few points and tell their values.
+`minimize` and `Study` share it: both query a live oracle at a few points and report its values.
 """
 
 from functools import cached_property, partial
@@ -10,9 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from driftopt.drivers import one_kernel
-from driftopt.drivers.first_state import first_state
-from driftopt.drivers.noise_ahead import DRAWING
+from driftopt.drivers import small_program
 from driftopt.method import Method, check_spacing
 from driftopt.rng.seeds import method_key
 from driftopt.runtime.forks import refuse_after_fork
@@ -43,19 +41,19 @@ def with_precision(method: Method, dtype: Any, place: Any = None) -> Method:
 
 
 def farthest(dtype: Any) -> float:
-    """A walk beyond this has diverged: from here on sums of points and trial radii overflow."""
+    """The largest coordinate of a run: beyond it, sums of points and trial radii overflow."""
     return float(np.finfo(dtype).max) * 2.0**-60
 
 
 def sound(state: Any) -> Any:
-    """Whether every number of a state is finite, and its iterate not farther than `farthest`."""
+    """Whether every number of a state is finite and its iterate within `farthest`."""
     numbers = [leaf for leaf in jax.tree.leaves(state) if jnp.issubdtype(leaf.dtype, jnp.floating)]
     near = jnp.all(jnp.abs(state.x) <= farthest(state.x.dtype))
     return jnp.all(jnp.stack([near, *(jnp.all(jnp.isfinite(leaf)) for leaf in numbers)]))
 
 
 def told_soundly(method: Method, state: Any, values: Any, noise: Any) -> tuple[Any, Any]:
-    """The state after a tell, and whether it could be taken: if not, numbers stay and counts go on."""
+    """The state after a tell, and whether it was sound: if not, the numbers stay and counts go on."""
     after = method.tell(state, values, noise)
     taken = sound(after)
 
@@ -66,9 +64,9 @@ def told_soundly(method: Method, state: Any, values: Any, noise: Any) -> tuple[A
 
 
 def reported(own: bool, method: Method, state: Any) -> Any:
-    """The decision to report: the iterate, which is always finite, if a method of others gives no numbers.
+    """The decision to report; the iterate, always finite, where a method of your own gives NaN or infinity.
 
-    The tests hold driftopt's own to numbers.
+    Tests check that driftopt's own methods give finite numbers.
     """
     decision = method.recommend(state)
     if own:
@@ -76,30 +74,24 @@ def reported(own: bool, method: Method, state: Any) -> Any:
     return jnp.where(jnp.all(jnp.isfinite(decision)), decision, state.x.astype(decision.dtype))
 
 
-AHEAD = 256  # iterations whose random numbers are drawn at once
-NUMBERS = 1 << 22  # an upper limit on random numbers in that window: fewer iterations where one needs many
-
-
-def _affordable(row: Any) -> int:
-    numbers = sum(leaf.size for leaf in jax.tree.leaves(row))
-    return max(1, min(AHEAD, NUMBERS // max(1, numbers)))
+AHEAD = 256  # iterations whose random numbers are drawn together
+NUMBERS = 1 << 22  # an upper limit on random numbers drawn together: fewer iterations where one needs many
 
 
 # `own`, the first argument of each program, says whether the method is driftopt's. Only then is the program
-# one kernel: XLA ends the process over some kernels, such as one that hands all numbers of a state on as they
-# came, except the count. The tests run all of driftopt's methods; nobody has tried yours.
+# one kernel: XLA ends the process over some kernels, such as one that returns all numbers of a state
+# unchanged except the count. The tests run all of driftopt's methods; nobody has tried yours.
 
 
-@partial(one_kernel.Program, as_one=bool)
+@partial(small_program.Program, as_one=bool)
 def _advance(
     own: bool, method: Method, state: Any, diverged: Any, noise: Any, values: Any, first: Any, stop: Any
 ) -> Any:
-    """Tell rows first … stop − 1 of `values`.
+    """The state after rows first … stop − 1 of `values`, whether it diverged, and its points.
 
-    One program for a single tell and for a replay: the loop's body is compiled once, so a state rebuilt from
-    a log is the state that wrote it, bit for bit. The points that it asks for are never used: `_ask` makes
-    them, for whoever asks without telling too. Without them XLA ends the process over numbers that a method
-    hands on as they came.
+    One program serves a single tell and a replay: the loop's body is compiled once, so a state rebuilt from a
+    log is the state that wrote it, bit for bit. The points are never used, because `_ask` computes them also
+    without a tell. Without them XLA ends the process over numbers that a method returns unchanged.
     """
 
     def tell(index: Any, run: Any) -> Any:
@@ -111,7 +103,7 @@ def _advance(
     return state, diverged, method.ask(state, _row(noise, stop))
 
 
-@partial(one_kernel.Program, as_one=bool)
+@partial(small_program.Program, as_one=bool)
 def _ask(own: bool, method: Method, state: Any, noise: Any, index: Any) -> Any:
     """The points of the iteration whose noise is row `index`."""
     return method.ask(state, _row(noise, index))
@@ -121,12 +113,12 @@ def _row(noise: Any, index: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf[index], noise)
 
 
-@partial(one_kernel.Program, as_one=bool)
+@partial(small_program.Program, as_one=bool)
 def _init(own: bool, method: Method, key: Any, x0: Any) -> Any:
     return method.init(key, x0)
 
 
-@partial(one_kernel.Program, as_one=bool)
+@partial(small_program.Program, as_one=bool)
 def _recommend(own: bool, method: Method, state: Any) -> Any:
     return reported(own, method, state)
 
@@ -134,11 +126,10 @@ def _recommend(own: bool, method: Method, state: Any) -> Any:
 class Host:
     """The state of one run: `points` to query now, `tell` their mean values, `recommend` at any time.
 
-    Every number in it is finite, always: an answer that would make one overflow moves nothing, and sets
-    `diverged`.
+    Every number in it is always finite: a value that would make one overflow changes nothing but `diverged`.
 
-    The state, the noise and the points are made when they are first needed: each is a program to compile, and
-    whoever asks for the first decision of a study, or tells its last value, needs few of them.
+    The state, the noise and the points are computed when they are first needed: each is a program to compile,
+    and the first decision of a study, or its last value, needs few of them.
     """
 
     def __init__(self, method: Method, x0: np.ndarray, seed: int):
@@ -150,9 +141,9 @@ class Host:
         self._drawn: Any = None  # the noise of the present window
         self._asked: Any = None  # the points of the iteration now open
         with jax.enable_x64(True):
-            self.method = with_precision(method, jnp.float64, one_kernel.place())
+            self.method = with_precision(method, jnp.float64, small_program.place())
             self._own = ours(self.method)
-            self._key = method_key(seed, one_kernel.place())
+            self._key = method_key(seed, small_program.place())
             self.repeats = int(np.asarray(self.method.batch))  # fresh samples to average at each point
             self._begin()
         points = self.points
@@ -164,7 +155,7 @@ class Host:
 
     @property
     def diverged(self) -> bool:
-        """Whether an answer could not be taken because a number would have overflowed."""
+        """Whether a value was refused because a number would have overflowed."""
         return bool(self._diverged)
 
     @property
@@ -183,7 +174,7 @@ class Host:
 
     @property
     def points(self) -> np.ndarray:
-        """The (p, d) points of the iteration now open, in an array of the caller's own."""
+        """The (p, d) points of the open iteration, in a new array."""
         if self._asked is None:
             self._asked = self._first_points() if self._state is None else None
         if self._asked is None:
@@ -216,12 +207,12 @@ class Host:
             return np.asarray(_recommend(self._own, self.method, self.state))
 
     def _begin(self) -> None:
-        """What is done before anything is asked for: here nothing."""
+        """Prepare before the first query: here nothing."""
 
     def _first_points(self) -> np.ndarray | None:
-        """The points before anything is told, where they are all x0 itself: no program is needed for them.
+        """The first points if all of them are x0, which needs no program; else None.
 
-        The iterate of a method of others may begin elsewhere, so that one is asked.
+        The iterate of a method of your own may begin elsewhere, so `ask` decides.
         """
         if not self._own:
             return None
@@ -230,13 +221,14 @@ class Host:
 
     @cached_property
     def ahead(self) -> int:
-        """How many iterations' random numbers are drawn at once."""
+        """The number of iterations whose random numbers are drawn together."""
         with jax.enable_x64(True):
-            return _affordable(self._noise_row())
+            numbers = sum(leaf.size for leaf in jax.tree.leaves(self._noise_row()))
+        return max(1, min(AHEAD, NUMBERS // max(1, numbers)))
 
     @cached_property
     def _values(self) -> np.ndarray:
-        """The values told in the present window."""
+        """The values of the present window."""
         return np.zeros((self.ahead, self.method.points(self._dim)))
 
     @property
@@ -246,19 +238,13 @@ class Host:
                 self._refill()
         return self._drawn
 
-    def _state_shapes(self) -> Any:
-        """The shapes of a state, without a program that makes one."""
-        with jax.enable_x64(True):
-            return first_state(self.method, self._key, self._x0).shapes
-
     def _first_state(self) -> Any:
-        """The state before anything is told, where no program is needed for it; else None."""
-        arguments = (self.method, self._key, self._x0)
-        return first_state(*arguments).of(*arguments) if self._own else None
+        """The first state if it needs no program; else None."""
+        return small_program.first_state(self.method, self._key, self._x0) if self._own else None
 
     def _noise_row(self) -> Any:
         """The shapes of one iteration's noise."""
-        return DRAWING.row(self.method, self._key, self._dim)
+        return small_program.noise_row(self.method, self._key, self._dim)
 
     def _noise_shapes(self) -> Any:
         """The shapes of a window of noise."""
@@ -279,7 +265,7 @@ class Host:
     def _refill(self) -> None:
         """Draw the noise of the present window."""
         first = np.int32(self.told - self.told % self.ahead)
-        self._drawn = DRAWING(self.method, self._key, first, self._dim, self.ahead)
+        self._drawn = small_program.noise_window(self.method, self._key, first, self._dim, self.ahead)
 
     def _run(self, first: int, stop: int) -> None:
         """Tell the values of these rows of the window."""

@@ -1,8 +1,8 @@
 """The second compiled loop: methods that see more than values, worlds with memory, batches that grow.
 
-One lane is one function from its keys to its curve, written plainly and mapped over all lanes: simple rather
-than fastest. Seeds, the numbering of queries and what is evaluated are those of `compiled_loop`, so a method
-of values walks the same path through either loop.
+One run is one function from its keys to its curve, written plainly and mapped over all runs: simple rather
+than fastest. Seeds, the numbers of queries and the evaluations are those of `compiled_loop`, so a method of
+values takes the same path through either loop.
 """
 
 from functools import cache, partial
@@ -45,25 +45,21 @@ def needed(method: Method, problem: Problem, settle: int) -> bool:
             "the first; choose a method that sees values"
         )
     if method.sees is Sight.BESIDE:
-        _check_beside(method, problem)
+        if problem.remembers:
+            raise ValueError(
+                f"{name} sees {method.sees.words}, which a world with memory does not tell: "
+                "choose a method that sees values"
+            )
+        dim = jax.eval_shape(lambda p: jax.vmap(lambda q: q.x0)(p), problem).shape[1]
+
+        def first(problems: Problem, key: Array) -> Any:
+            one = jax.tree.map(lambda leaf: leaf[0], problems)
+            look = _Look(method, one, key, ObservedPlan(dim, method.points(dim), 1, 1, 1, 1))
+            return look.first_state(key, one.x0.astype(jnp.float32))
+
+        jax.eval_shape(first, problem, jax.random.key(0))  # the method names what it misses
     values = method.sees in (Sight.VALUES, Sight.MEMORY) and not method.scheduled
     return not values or problem.remembers or settle > 1
-
-
-def _check_beside(method: Method, problems: Problem) -> None:
-    if problems.remembers:
-        raise ValueError(
-            f"{type(method).__name__} sees {method.sees.words}, which a world with memory does not tell: "
-            "choose a method that sees values"
-        )
-    dim = jax.eval_shape(lambda p: jax.vmap(lambda q: q.x0)(p), problems).shape[1]
-
-    def first(problems: Problem, key: Array) -> Any:
-        problem = jax.tree.map(lambda leaf: leaf[0], problems)
-        look = _Look(method, problem, key, ObservedPlan(dim, method.points(dim), 1, 1, 1, 1))
-        return look.first_state(key, problem.x0.astype(jnp.float32))
-
-    jax.eval_shape(first, problems, jax.random.key(0))  # the method says what it misses
 
 
 def run(
@@ -126,7 +122,7 @@ def _along(run: Any, axes: tuple[int | None, ...]) -> Any:
 def _run(
     method: Method, problem: Problem, keys: Any, start: Any, plan: ObservedPlan
 ) -> tuple[Array, Array, Array]:
-    """One lane from its keys: the decision reported, the exact objective along the way, the queries there."""
+    """One run from its keys: the decision reported, the curve of exact objectives, and its queries."""
     method_key, oracle = map(wrapped, keys)
     look = _Look(method, problem, oracle, plan)
     x0 = problem.x0.astype(jnp.float32) if start is None else start
@@ -144,7 +140,7 @@ def _run(
         return method.tell(state, seen, noise), world, spent + cost(state)
 
     def segment(carry: Any, limit: Array) -> Any:
-        """Run to the next evaluation; what a run reports is its last decision before it diverged."""
+        """Run to the next evaluation; each run reports its last decision before it diverged."""
         carry, reported = carry
         carry = lax.while_loop(lambda c: c[2] + cost(c[0]) <= limit, iterate, carry)
         x = method.recommend(carry[0])
@@ -160,7 +156,7 @@ def _run(
 
 
 class _Look:
-    """What an iteration's queries show to the method, and what they do to the world."""
+    """An iteration's queries: their effect on the world, and the observations that the method gets."""
 
     def __init__(self, method: Method, problem: Problem, oracle: Array, plan: ObservedPlan):
         self.method, self.problem, self.oracle, self.plan = method, problem, oracle, plan
@@ -172,8 +168,8 @@ class _Look:
         if self.problem.remembers:
             world, xi = self._one_after_the_other(world, numbers, points, taken)
         else:
-            # The answers of a world without memory are independent: only the last of those that it is held
-            # for is looked at, and the others are paid for.
+            # The values of a world without memory are independent: of the deployments of a decision only the
+            # last is computed, and the others are paid for.
             noise = self._noise(numbers + self.plan.settle - 1)
             if not self.method.sees.observes:
                 each = _each(self.problem.observe, (0, None))(noise, points)
@@ -185,7 +181,7 @@ class _Look:
         return world, self._observed(values, points, xi, taken) if self.method.sees.observes else values
 
     def _beside(self, noise: Any, points: Array) -> Beside:
-        """What came with each sample; each number is (m, p)."""
+        """The side information of each sample; each number is (m, p)."""
 
         def turned(number: Array) -> Array:
             return number.T.astype(jnp.float32)
@@ -198,7 +194,7 @@ class _Look:
         return told._replace(covariates={name: turned(known[..., i]) for i, name in enumerate(names)})
 
     def first_state(self, key: Array, x0: Array) -> Any:
-        """The method's state before the first query, with room for what it will see."""
+        """The method's state before the first query, with arrays for its observations."""
         if self.method.sees is Sight.BESIDE:
             points = jnp.zeros((self.plan.points, self.plan.dim), jnp.float32)
             taken = jnp.ones((self.plan.most, self.plan.points), bool)
@@ -263,8 +259,5 @@ def _each(fun: Any, inner: tuple[int | None, ...]) -> Any:
 
 
 def _means(taken: Array, values: Array) -> Array:
-    """(p,) the mean value at each point, in the precision of the run.
-
-    A problem's own may be whole numbers.
-    """
+    """(p,) the mean value at each point, in the precision of the run: a problem's may be whole numbers."""
     return jax.vmap(mean_over)(taken, values.astype(jnp.float32))

@@ -1,4 +1,4 @@
-"""The shapes of a compiled run: what, when changed, compiles anew."""
+"""The shapes of a compiled run: a change of any of them compiles the program again."""
 
 import math
 from contextvars import ContextVar
@@ -28,7 +28,7 @@ any_batch: ContextVar[bool] = ContextVar("any_batch", default=False)
 
 @dataclass(frozen=True)
 class RunPlan:
-    """The shapes of a program: what, when changed, compiles anew."""
+    """The shapes of a program; a change of any of them compiles it again."""
 
     dim: int
     points: int
@@ -42,7 +42,7 @@ class RunPlan:
     single: bool  # whether every lane's batch is 1, and the program is made for that
     cpu: bool
     quick: bool  # whether the runs are so short that compiling takes longer
-    code: str = ""  # the hash of what others have written, where it is known: another one is traced again
+    code: str = ""  # the hash of code that others have written, if known: another hash is traced again
 
     @classmethod
     def make(
@@ -97,8 +97,8 @@ class ObservedPlan:
 def numbers_of_a_query(problems: Problem) -> int:
     """The length of a stacked problem's decision, of its noise or of ξ, whichever is the longest.
 
-    It says how much work a query is, roughly: what counts 120 buyers costs ten times as much as what looks
-    at one person.
+    It says roughly how much work a query is: one that counts 120 buyers costs ten times as much as one that
+    looks at one person.
     """
     leaves, structure = jax.tree.flatten(problems)
     shapes = tuple(jax.ShapeDtypeStruct(np.shape(leaf)[1:], leaf.dtype) for leaf in leaves)
@@ -144,7 +144,7 @@ def share(lanes: tuple[int, int, int], devices: int) -> tuple[int | None, int]:
 
 
 class Affordable(NamedTuple):
-    """What whole iterations within a budget come to."""
+    """The cost of the whole iterations within a budget."""
 
     iterations: int
     queries: int

@@ -1,4 +1,4 @@
-"""`check`: does a problem of your own keep its promises? Ask before you run anything on it."""
+"""`check`: whether a problem of your own keeps the promises that drivers rely on."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -81,7 +81,9 @@ def check(problem: Problem, *, samples: int = 4000, rng: Any = 0) -> Report:
     if isinstance(problem, Stack):
         raise ValueError("problem must be a single Problem: check each before it goes into stack")
     seed, name = as_seed(rng), type(problem).__name__
-    shapes = _tried("shapes and types", lambda: _shaped(problem))
+    shapes = _tried(
+        "shapes and types", lambda: check_shapes(check_problem(problem)) and "as the drivers need them"
+    )
     if not shapes.kept:
         return Report(name, (shapes,))
     start, generator = np.asarray(problem.x0, np.float64), np.random.default_rng(seed)
@@ -110,14 +112,9 @@ def _tried(promise: str, look: Callable[[], Any]) -> CheckedPromise:
         return CheckedPromise(promise, False, str(error))
 
 
-def _shaped(problem: Any) -> str:
-    check_shapes(check_problem(problem))
-    return "as the drivers need them"
-
-
 @dataclass(frozen=True)
 class Look:
-    """Samples at a point, and the objective there."""
+    """Samples at a point, and the objective at that point."""
 
     where: str
     values: np.ndarray
@@ -179,7 +176,7 @@ def _optimum(problem: Problem, exacts: Sequence[float]) -> str:
 
 
 def _side_by_side(problem: Problem, seed: int) -> str:
-    """`respond` and `value` on (d, lanes) at once against one lane at a time."""
+    """Compare `respond` and `value` on (d, lanes) with one lane at a time."""
     lanes = 3
     x = problem.x0[:, None] + jnp.asarray(
         np.random.default_rng(seed).normal(0, 0.1, (problem.dim, lanes)), jnp.float32

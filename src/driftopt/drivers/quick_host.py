@@ -1,4 +1,4 @@
-"""A host for Python functions that cost microseconds: its state packed into one small array."""
+"""`QuickHost`, for Python functions that cost microseconds: its state is packed into one small array."""
 
 import math
 from array import array
@@ -10,9 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from driftopt.drivers import one_kernel
+from driftopt.drivers import small_program
 from driftopt.drivers.host import Host, reported
-from driftopt.drivers.quick_calls import Views, called_once
+from driftopt.drivers.small_program import Views, called_once
+from driftopt.drivers.traced import is_key
 from driftopt.method import Method
 from driftopt.rng.seeds import wrapped
 
@@ -20,10 +21,11 @@ from driftopt.rng.seeds import wrapped
 class QuickHost(Host):
     """A host for functions that cost microseconds: a tell is one kernel, one small array in and one out.
 
-    The window of noise stays where it was drawn. Beside it each tell takes a letter: the values, and which
-    rows of the window are this iteration's noise and the next one's, for the points that follow.
+    The window of noise stays in the memory where it was drawn. Each tell also takes a letter: the values, and
+    the row of the window that is this iteration's noise. The next row is the noise of the next points.
 
-    The arithmetic is Host's, compiled another way: equal to rounding, not to the bit, so studies use Host.
+    The arithmetic is Host's, compiled in another way: equal up to rounding, not bit for bit, so studies use
+    Host.
     """
 
     def __reduce__(self) -> Any:
@@ -34,7 +36,7 @@ class QuickHost(Host):
 
     @property
     def points(self) -> np.ndarray:
-        """The (p, d) points of the iteration now open, in an array of the caller's own."""
+        """The (p, d) points of the open iteration, in a new array."""
         return self._seen.points.copy()
 
     def tell(self, values: Any) -> None:
@@ -50,7 +52,7 @@ class QuickHost(Host):
         if math.isfinite(np.vdot(numbers, numbers)) or np.isfinite(numbers).all():
             self._packed, self._seen = after, seen
         else:
-            self._diverged = True  # and all is as it was
+            self._diverged = True  # and the numbers stay
         self.told += 1
 
     def recommend(self) -> np.ndarray:
@@ -61,16 +63,17 @@ class QuickHost(Host):
         return _recommend.ready(self._forms, self._packed)
 
     def _begin(self) -> None:
-        """Make the first points; other threads compile meanwhile what they do not need."""
+        """Compute the first points, while other threads compile the programs that come later."""
         count = self.method.points(self._dim)
         points = jax.ShapeDtypeStruct((count, self._dim), jnp.float64)
-        state, noise = self._state_shapes(), self._noise_row()
-        keys = tuple(map(_is_key, jax.tree.leaves(noise)))
-        self._forms = _Forms(_form((self.method, state, points)), jax.tree.structure(noise), keys, self._own)
+        _, state = small_program.traced_init(self.method, self._key, self._x0)
+        leaves, noise = jax.tree.flatten(self._noise_row())
+        packing, keys = _Form.of((self.method, state, points)), tuple(map(is_key, leaves))
+        self._forms = _Forms(packing, noise, keys, self._own)
         packed, letter = np.empty(self._forms.packed.size), np.empty(count + 1)
         window = _bare(self._noise_shapes())
-        # It compiles longest: all else is done meanwhile.
-        _tell.prepare(self._forms, packed, letter, *window, at_once=True)
+        # It compiles longest; the rest happens meanwhile.
+        _tell.prepare(self._forms, packed, letter, *window, lowered_here=True)
         beginning = (self.method, self._key, self._x0)
         begun = self._begun()
         if begun is None:
@@ -88,13 +91,13 @@ class QuickHost(Host):
         self._tell = called_once(ready, begun, self._letter.write(np.zeros(count), 0), *self._leaves)
 
     def _begun(self) -> Any:
-        """The state before anything is told and the points that it asks for, where no program is needed."""
+        """The packed first state and its points, if they need no program; else None."""
         points = self._first_points()
         state = None if points is None else self._first_state()
         if state is None:
             return None
         numbers = [leaf.reshape(-1) for leaf in _numbers((self.method, state, points))]
-        return one_kernel.put(np.concatenate(numbers))
+        return small_program.put(np.concatenate(numbers))
 
     def _refill(self) -> None:
         super()._refill()
@@ -102,7 +105,7 @@ class QuickHost(Host):
 
 
 class _Seen(NamedTuple):
-    """What a tell gave: all its numbers, and the points among them."""
+    """The numbers that a tell gave, and the points among them."""
 
     numbers: np.ndarray
     points: np.ndarray
@@ -110,14 +113,14 @@ class _Seen(NamedTuple):
 
 def quick_host(method: Method, x0: np.ndarray, seed: int) -> Host:
     """The quick one, unless `jax.disable_jit` asks to see every operation."""
-    return (Host if jax.config.jax_disable_jit else QuickHost)(method, x0, seed)  # pyright: ignore[reportAttributeAccessIssue]
+    return (Host if small_program.interpreted() else QuickHost)(method, x0, seed)
 
 
 class _Letter:
     """A small array that Python writes and a program reads: the values, and the row of the window.
 
     Both see the same memory where JAX lets them, so a call makes and copies nothing: handing in a NumPy array
-    costs as much as running the program. It is written anew when the program has read it.
+    costs as much as running the program. It is overwritten when the program has read it.
     """
 
     def __init__(self, count: int):
@@ -131,7 +134,7 @@ class _Letter:
         self._shared = self._theirs.unsafe_buffer_pointer() == self._ours.ctypes.data
 
     def write(self, values: Any, row: int) -> Any:
-        """What to hand to the program."""
+        """The array for the program, with these values and this row."""
         if not isinstance(values, array):
             values = np.asarray(values, np.float64).reshape(self._count)
         self._values[:] = values
@@ -140,7 +143,10 @@ class _Letter:
 
     def _put(self, may_alias: bool) -> Any:
         with jax.enable_x64(True):
-            return jax.device_put(self._ours, one_kernel.place(), may_alias=may_alias)
+            return jax.device_put(self._ours, small_program.place(), may_alias=may_alias)
+
+
+KEY, WORDS = "key", 2  # a key is two words of 32 bits, which a float64 holds exactly
 
 
 class _Form(NamedTuple):
@@ -149,38 +155,29 @@ class _Form(NamedTuple):
     structure: Any
     leaves: tuple[tuple[tuple[int, ...], str], ...]  # shape and dtype of each; of a key those of its words
 
+    @classmethod
+    def of(cls, tree: Any) -> "_Form":
+        """The form of a tree of arrays, or of their shapes."""
+        leaves, structure = jax.tree.flatten(tree)
+        each = (((*a.shape, WORDS), KEY) if is_key(a) else (a.shape, str(a.dtype)) for a in leaves)
+        return cls(structure, tuple(each))
+
     @property
     def size(self) -> int:
-        """How many numbers are packed."""
+        """The number of packed numbers."""
         return sum(math.prod(shape) for shape, _ in self.leaves)
 
 
-def _form(tree: Any) -> _Form:
-    leaves, structure = jax.tree.flatten(tree)
-    return _Form(structure, tuple(_leaf_form(leaf) for leaf in leaves))
-
-
-KEY, WORDS = "key", 2  # a key is two words of 32 bits, which a float64 holds exactly
-
-
-def _leaf_form(leaf: Any) -> tuple[tuple[int, ...], str]:
-    return ((*leaf.shape, WORDS), KEY) if _is_key(leaf) else (leaf.shape, str(leaf.dtype))
-
-
-def _is_key(leaf: Any) -> bool:
-    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-
-
 def _numbers(tree: Any) -> list[np.ndarray]:
-    """All leaves of a tree as numbers, for NumPy: packing what is there needs no program."""
+    """The leaves of a tree as NumPy's numbers, which need no program to be packed."""
     return [
-        np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf, np.float64)
+        np.asarray(jax.random.key_data(leaf) if is_key(leaf) else leaf, np.float64)
         for leaf in jax.tree.leaves(tree)
     ]
 
 
 def _unpack(form: _Form, numbers: Any) -> Any:
-    """The tree again."""
+    """The tree of packed numbers."""
     leaves, at = list[Any](), 0
     for shape, dtype in form.leaves:
         size = math.prod(shape)
@@ -191,11 +188,11 @@ def _unpack(form: _Form, numbers: Any) -> Any:
 
 
 def _pack(tree: Any) -> Any:
-    """All numbers of a tree, written one leaf after the other.
+    """All numbers of a tree in one array, one leaf after the other.
 
-    Joined by `concatenate` each number would be looked for among all leaves: a microsecond more in all.
+    Joined by `concatenate`, each number would be searched for among all leaves: a microsecond more in all.
     """
-    leaves = [jax.random.key_data(leaf) if _is_key(leaf) else leaf for leaf in jax.tree.leaves(tree)]
+    leaves = [jax.random.key_data(leaf) if is_key(leaf) else leaf for leaf in jax.tree.leaves(tree)]
     packed, at = jnp.zeros(sum(leaf.size for leaf in leaves)), 0
     for leaf in leaves:
         packed = jax.lax.dynamic_update_slice(packed, leaf.reshape(-1).astype(packed.dtype), (at,))
@@ -204,8 +201,8 @@ def _pack(tree: Any) -> Any:
 
 
 class _Forms(NamedTuple):
-    """What the programs are made for: a packed state, the structure of the noise and which of its leaves are
-    keys, and whether all code behind the method is driftopt's own.
+    """The form of a program's arguments: the packed state, the structure of the noise and which of its leaves
+    are keys, and whether all code of the method is driftopt's own.
     """
 
     packed: _Form
@@ -218,7 +215,7 @@ def _bare(noise: Any) -> list[Any]:
     """The leaves of a window of noise, or of its shapes; of keys their words."""
 
     def bare(leaf: Any) -> Any:
-        if not _is_key(leaf):
+        if not is_key(leaf):
             return leaf
         known = isinstance(leaf, jax.Array)
         return jax.random.key_data(leaf) if known else jax.eval_shape(jax.random.key_data, leaf)
@@ -233,14 +230,14 @@ def _row(forms: _Forms, window: Sequence[Any], index: Any) -> Any:
     return jax.tree.unflatten(forms.noise, [wrapped(leaf) if key else leaf for leaf, key in pairs])
 
 
-@partial(one_kernel.Program, as_one=lambda forms: forms.own)
+@partial(small_program.Program, as_one=lambda forms: forms.own)
 def _first(forms: _Forms, method: Method, key: Any, x0: Any, *window: Any) -> Any:
     """The state before the first query, and its points."""
     state = method.init(key, x0)
     return _pack((method, state, method.ask(state, _row(forms, window, 0))))
 
 
-@partial(one_kernel.Program, as_one=lambda forms: forms.own)
+@partial(small_program.Program, as_one=lambda forms: forms.own)
 def _tell(forms: _Forms, packed: Any, letter: Any, *window: Any) -> Any:
     """An iteration's values in, and the points of the next."""
     method, state, _ = _unpack(forms.packed, packed)
@@ -249,7 +246,7 @@ def _tell(forms: _Forms, packed: Any, letter: Any, *window: Any) -> Any:
     return _pack((method, state, method.ask(state, _row(forms, window, now + 1))))
 
 
-@partial(one_kernel.Program, as_one=lambda forms: forms.own)
+@partial(small_program.Program, as_one=lambda forms: forms.own)
 def _recommend(forms: _Forms, packed: Any) -> Any:
     """The decision to report."""
     method, state, _ = _unpack(forms.packed, packed)

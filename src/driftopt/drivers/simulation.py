@@ -43,11 +43,11 @@ def simulate(
         method: what `methods.get` gives, or a Method of your own, with one value for each number.
         problem: a Problem.
         budget: how many queries the run may make.
-        x0: the start; the problem's own unless given.
+        x0: the start; by default the problem's own.
         rng: a seed or a Generator.
-        evaluate_every: evaluate the exact objective along the run, about every so many queries; evaluations
+        evaluate_every: evaluate the exact objective along the run, about every this many queries; evaluations
             are not counted. None: at the end alone.
-        settle: hold every decision for so many deployments and look at the last, which lets a world with
+        settle: hold every decision for this many deployments and use the last, which lets a world with
             memory come to rest; all of them are queries.
 
     Returns:
@@ -93,7 +93,7 @@ def simulate_many(
         problems: K instances, from `stack`.
         budget: how many queries each run may make.
         seeds: S seeds; given as (K, S) they stay as they are.
-        x0: the start of all runs; each problem's own unless given.
+        x0: the start of all runs; by default each problem's own.
         evaluate_every: as in `simulate`.
         settle: as in `simulate`.
 
@@ -132,13 +132,13 @@ def simulate_lanes(
     times: int = 1,
     code: str = "",
 ) -> Trace:
-    """`simulate_many` of a Method on no more than so many devices.
+    """The trace of `simulate_many` for a Method, on at most `devices` devices.
 
     Args:
-        method: as there; the others too, except these three.
-        devices: among how many the lanes are divided at most.
+        method: as in `simulate_many`; the others too, except these three.
+        devices: the largest number of devices among which the lanes are divided.
         times: how often the program will be used: for many short calls, too, better code pays.
-        code: the hash of what others have written: under another one the program is traced again.
+        code: the hash of code that others have written: under another one the program is traced again.
     """
     check_method(method)
     together, instances = check_stack(problems).together, problems.count

@@ -17,7 +17,7 @@ from driftopt.runtime.forks import refuse_after_fork
 
 @module
 class Stack:
-    """What `stack` gives and `simulate_many` takes: a type of its own, not to be mistaken for one Problem.
+    """Several instances of one problem, as `stack` gives and `simulate_many` takes: not a Problem itself.
 
     `together` is to be mapped over its first axis, as in `jax.vmap(lambda problem: …)(stack.together)`.
     """
@@ -61,26 +61,23 @@ def stack(problems: Sequence[Problem]) -> Stack:
 
 
 def _stacked(*leaves: Any) -> jax.Array:
-    """jnp.stack(leaves), by NumPy where that gives the same.
+    """jnp.stack(leaves), by NumPy where that gives the same: JAX would compile a program for every shape."""
 
-    JAX would compile a program for every shape, as it does in jnp.asarray.
-    """
-    if all(map(_on_host, leaves)) and len({leaf.dtype for leaf in leaves}) == 1:
+    def on_host(leaf: Any) -> bool:
+        """Whether NumPy sees the whole array: neither its device nor its type was chosen."""
+        if not isinstance(leaf, jax.Array):
+            return isinstance(leaf, np.ndarray)
+        if isinstance(leaf, Tracer) or jnp.issubdtype(leaf.dtype, jax.dtypes.extended):
+            return False
+        return jax.default_backend() == "cpu" and not (leaf.committed or leaf.weak_type)
+
+    if all(map(on_host, leaves)) and len({leaf.dtype for leaf in leaves}) == 1:
         return jax.device_put(np.stack([np.asarray(leaf) for leaf in leaves]))
     return jnp.stack(leaves)
 
 
-def _on_host(leaf: Any) -> bool:
-    """Whether NumPy sees all there is to an array: its place and its type are nobody's choice."""
-    if not isinstance(leaf, jax.Array):
-        return isinstance(leaf, np.ndarray)
-    if isinstance(leaf, Tracer) or jnp.issubdtype(leaf.dtype, jax.dtypes.extended):
-        return False
-    return jax.default_backend() == "cpu" and not (leaf.committed or leaf.weak_type)
-
-
 def check_stack(problems: Any) -> Stack:
-    """The stack itself, once it is one."""
+    """The stack itself; a ValueError if it is not one."""
     if isinstance(problems, Stack):
         return problems
     raise ValueError(

@@ -1,4 +1,4 @@
-"""Seeds at the door: an int or a NumPy Generator in, a JAX key out."""
+"""Seeds and keys: a JAX key from an int or a NumPy Generator."""
 
 from typing import Any
 
@@ -36,8 +36,8 @@ def lane_seed(seed: int, instance: int) -> int:
     """The seed of a run on the `instance`-th of several problems: instance 0 has the seed itself.
 
     Args:
-        seed: the run's seed, as it was given.
-        instance: the problem's place among several.
+        seed: the run's seed.
+        instance: the problem's number among several, from 0.
 
     >>> lane_seed(7, 0), lane_seed(7, 1)
     (7, 4294967303)

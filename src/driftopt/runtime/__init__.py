@@ -1,1 +1,1 @@
-"""What touches the machine: JAX's settings, folders, files, kept programs, fingerprints."""
+"""The machine: JAX's settings, folders, files, kept programs, fingerprints."""

@@ -1,8 +1,7 @@
-"""The one way to write a file: beside its place, flushed to the disk, then renamed.
+"""The one way to write a file: under another name in its folder, flushed to the disk, then renamed.
 
-A reader, or whoever comes after a crash or a full disk, finds the old file, the new one, or none: never a
-part of one. Any number of threads, processes and machines may write the same path at once; the last rename
-wins.
+A reader finds the old file, the new one, or none, also after a crash or a full disk: never a part of one. Any
+number of threads, processes and machines may write the same path together; the last rename wins.
 """
 
 import errno
@@ -39,7 +38,7 @@ def write_whole(
         lasting: on the disk when this returns. What can be made again need not be: a power cut may empty it.
 
     Raises:
-        WriteError: what stands in the way, and what to do. The old file, if there was one, is untouched.
+        WriteError: the reason, and what to do. The old file, if there was one, is untouched.
     """
     # A private file takes a link's place: what it points to may not be private.
     goal, what = Path(path) if private else Path(os.path.realpath(path)), f"cannot write {path}"
@@ -65,13 +64,25 @@ def write_whole(
 
 
 def put_in_place(beside: Path, goal: Path) -> None:
-    """Rename a file that lies beside its place, and whose content is on the disk, to its place."""
+    """Rename a file of the same folder, whose content is on the disk, to its place."""
     os.replace(beside, goal)
-    _flush_folder(goal.parent)
+    with suppress(OSError):  # the disk must know the new name, where the system lets a folder be opened
+        handle = os.open(goal.parent, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def cache_folder() -> Path:
+    """Our own folder among the platform's caches, where XDG_CACHE_HOME says. It may not exist yet."""
+    import platformdirs
+
+    return platformdirs.user_cache_path("driftopt", appauthor=False)
 
 
 def make_folder(folder: str | os.PathLike[str], *, private: bool = False) -> Path:
-    """The folder, made with those above it if it is not there, and writable.
+    """The folder, made with its parents if it does not exist, and writable.
 
     Args:
         folder: where it shall be.
@@ -95,7 +106,7 @@ def read_own(path: str | os.PathLike[str]) -> bytes:
     """The content of a file that nobody but the caller can have written.
 
     Raises:
-        FileNotFoundError: it is not there.
+        FileNotFoundError: it does not exist.
         UntrustedError: it belongs to somebody else, or others may write it.
         OSError: it is a folder, a pipe or a device, or cannot be read.
     """
@@ -136,15 +147,15 @@ def _others_may_write(found: os.stat_result) -> str:
 
 
 def _permissions(goal: Path, private: bool, what: str) -> int | None:
-    """The permissions of the file that will be replaced; None where the usual ones will do."""
+    """The permissions of the file that will be replaced; None for the usual ones."""
     if not goal.parent.is_dir():
-        raise WriteError(f"{what}: there is no folder {goal.parent}; make it first, or choose another")
+        raise WriteError(f"{what}: the folder {goal.parent} does not exist; make it first, or choose another")
     try:
         if private or not goal.exists():
             return None
         found = goal.stat().st_mode
         if not stat.S_ISREG(found):
-            raise WriteError(f"{what}: it is there and is no file; choose another name")
+            raise WriteError(f"{what}: it exists and is not a file; choose another name")
         if not os.access(goal, os.W_OK):  # a rename would not ask
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except WriteError:
@@ -152,16 +163,6 @@ def _permissions(goal: Path, private: bool, what: str) -> int | None:
     except OSError as error:
         raise _sentence(what, error) from None
     return stat.S_IMODE(found)
-
-
-def _flush_folder(folder: Path) -> None:
-    """Wait until the disk knows the new name, where the system lets a folder be opened."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _sentence(what: str, error: OSError) -> WriteError:

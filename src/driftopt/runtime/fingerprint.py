@@ -1,7 +1,8 @@
-"""What names a piece of work: a hash of the data, the numbers and the code that make its result."""
+"""The name of a piece of work: a hash of the data, the numbers and the code that make its result."""
 
 import functools
 import hashlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,6 @@ import jax
 import numpy as np
 
 import driftopt
-from driftopt.runtime.hashing import hashed, python_files, without_addresses
 
 FORMAT = 1  # of the part files; a new number makes old ones invisible
 # All of driftopt's code that a run's result depends on, as files and folders. Not `data`: what it loads is
@@ -39,10 +39,29 @@ COVERED = (
 )
 
 
+def hashed(*parts: str | bytes) -> bytes:
+    """The SHA-256 of the parts, each with its length.
+
+    >>> hashed("ab", "c") == hashed("a", "bc")
+    False
+    """
+    sha = hashlib.sha256()
+    for part in parts:
+        content = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        sha.update(len(content).to_bytes(8, "little"))
+        sha.update(content)
+    return sha.digest()
+
+
+def without_addresses(text: str) -> str:
+    """Functions print with their address, which differs from process to process."""
+    return re.sub(r" at 0x[0-9a-f]+", "", text)
+
+
 def digest_of(*parts: Any) -> str:
     """The SHA-256 of pytrees, settings and numbers: their data and structure, and driftopt's own code.
 
-    Code of others is not in it: see `identity`.
+    Your own code is not in it: see `identity`.
     """
     found: list[str | bytes] = [code_version()]
     for part in parts:
@@ -61,15 +80,15 @@ def digest_of(*parts: Any) -> str:
 def code_version() -> str:
     """Versions, the kind of device, and driftopt's own code: a change of any may change a run."""
     home = Path(driftopt.__file__).parent
-    texts = [(p.relative_to(home).as_posix(), _sha256(p.read_bytes())) for p in covered_files(home)]
+    texts = [
+        (p.relative_to(home).as_posix(), hashlib.sha256(p.read_bytes()).hexdigest())
+        for p in covered_files(home)
+    ]
     versions = f"{FORMAT} {driftopt.__version__} {jax.__version__} {np.__version__} {jax.default_backend()}"
-    return f"{versions} {_sha256(repr(texts).encode())}"
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    return f"{versions} {hashlib.sha256(repr(texts).encode()).hexdigest()}"
 
 
 def covered_files(home: Path) -> list[Path]:
     """The files of driftopt, whose folder is `home`, that a run's result depends on."""
-    return python_files(home, COVERED)
+    named = [home / name for name in COVERED]
+    return sorted(path for part in named for path in ([part] if part.is_file() else part.rglob("*.py")))

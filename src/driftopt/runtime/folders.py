@@ -1,7 +1,7 @@
-"""Folders of files that are whole or not there: on this machine, on a shared disk, or in an object store.
+"""Folders of files that are complete or absent: on this machine, on a shared disk, or in an object store.
 
 An address with a scheme, as in "s3://bucket/results", is opened by fsspec. Object stores show an object when
-all of it has arrived; elsewhere a file is written beside its place and renamed.
+all of it has arrived; elsewhere a file is written under another name and renamed.
 """
 
 import secrets
@@ -15,19 +15,8 @@ from driftopt import checks
 from driftopt.packages import package
 from driftopt.runtime.files import WriteError, make_folder, write_whole
 
-WHOLE = {
-    "s3",
-    "s3a",
-    "gs",
-    "gcs",
-    "abfs",
-    "abfss",
-    "az",
-    "adl",
-    "oci",
-    "oss",
-    "r2",
-}  # never show half an object
+# Stores that never show half an object.
+WHOLE = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "oss", "r2"}
 LISTED = 5.0  # seconds for which a list of names in a store is taken to be the latest
 
 
@@ -38,23 +27,23 @@ class Folder(ABC):
 
     @abstractmethod
     def has(self, file: str) -> bool:
-        """Whether the file is there, as far as is known without asking too often."""
+        """Whether the file exists, as far as is known without asking too often."""
 
     @abstractmethod
     def read(self, file: str) -> bytes:
-        """All of a file; FileNotFoundError where it is not there."""
+        """The content of a file; FileNotFoundError if it does not exist."""
 
     @abstractmethod
     def write(self, file: str, content: bytes) -> None:
-        """Put a file there, whole or not at all; WriteError with a sentence where that fails."""
+        """Write a file, all of it or nothing; a WriteError says why it failed."""
 
     @abstractmethod
     def remove(self, file: str) -> None:
-        """Take a file away, if it is there and can be."""
+        """Delete a file, if it exists and can be deleted."""
 
     @abstractmethod
     def names(self, folder: str) -> list[str]:
-        """The files in a folder within it; none where there is no such folder."""
+        """The files in a folder within it; none if the folder does not exist."""
 
 
 def folder_at(given: Any) -> Folder:
@@ -130,19 +119,15 @@ class StoreFolder(Folder):
         try:
             self._files.makedirs(f"{self._root}/{folder}", exist_ok=True)
             self._files.pipe_file(beside, content)
-            if beside != goal:
-                self._rename(beside, goal)
+            if beside != goal and type(self._files).mv is not self._abstract.mv:
+                self._files.mv(beside, goal)
+            elif beside != goal:  # fsspec's own `mv` would take brackets in a name for a pattern
+                self._files.cp_file(beside, goal)
+                self._files.rm_file(beside)
         except Exception as error:  # every store has errors of its own
             raise WriteError(f"cannot write {self.name}/{file}: {error}") from None
         if folder in self._known:
             self._known[folder][1].add(name)
-
-    def _rename(self, beside: str, goal: str) -> None:
-        if type(self._files).mv is not self._abstract.mv:
-            self._files.mv(beside, goal)
-        else:  # fsspec's own would take brackets in a name for a pattern
-            self._files.cp_file(beside, goal)
-            self._files.rm_file(beside)
 
     def remove(self, file: str) -> None:
         self._known.clear()

@@ -18,7 +18,7 @@ def refuse_after_fork() -> None:
     """Raise ForkedProcess where JAX, started before a fork, would hang."""
     if _inherited:
         raise ForkedProcess(
-            "this process was forked after JAX had started, and JAX would wait for ever in it: start others "
+            "this process was forked after JAX had started, and JAX would never return in it: start others "
             "with multiprocessing.get_context('spawn') (or 'forkserver'), or fork before the first use of "
             "driftopt in the parent"
         )

@@ -31,7 +31,7 @@ from jax.extend import core
 
 import driftopt
 from driftopt.packages import installed_version
-from driftopt.runtime.hashing import hashed, without_addresses
+from driftopt.runtime.fingerprint import hashed, without_addresses
 
 # What an operation is called, or where it runs; rules for derivatives were used while tracing, or not at all.
 _SILENT = {"name", "debug_info", "ctx_mesh", "sharding_ctx"}
@@ -201,7 +201,7 @@ class SourceFile(NamedTuple):
 
 
 def own_files() -> dict[str, SourceFile]:
-    """The user's own source files by module: those that are loaded, and those that these import."""
+    """The user's own source files by module: the loaded ones, and the files that these import."""
     found: dict[str, SourceFile] = {}
     waiting = [(name, getattr(module, "__file__", None)) for name, module in list(sys.modules.items())]
     while waiting:
@@ -211,7 +211,7 @@ def own_files() -> dict[str, SourceFile]:
         try:
             seen = os.stat(file)
             digest, imported = _read(file, seen.st_mtime_ns, seen.st_size)
-        except OSError:  # it is no file now, and so nothing is known of it
+        except OSError:  # the file is gone, so nothing is known of it
             continue
         package = name if Path(file).stem == "__init__" else name.rpartition(".")[0]
         libraries = set[str]()

@@ -23,13 +23,12 @@ def prepare() -> None:
     import jax
 
     from driftopt.runtime import executable_cache
-    from driftopt.runtime.paths import cache_folder
 
     trace_quickly()
     # Too late once JAX has computed something: then it goes on with what there is.
     with contextlib.suppress(RuntimeError):
         jax.config.update("jax_num_cpu_devices", cores())
-    if "JAX_COMPILATION_CACHE_DIR" in os.environ or not (folder := _own_folder(cache_folder() / "compiled")):
+    if "JAX_COMPILATION_CACHE_DIR" in os.environ or not (folder := _own_folder()):
         return
     if jax.default_backend() == "cpu":
         executable_cache.keep_in(Path(folder) / "programs")
@@ -58,16 +57,16 @@ def keep_compiled() -> None:
     """
     if "jax" in sys.modules or "JAX_COMPILATION_CACHE_DIR" in os.environ:
         return
-    from driftopt.runtime.paths import cache_folder
 
-    if folder := _own_folder(cache_folder() / "compiled"):
+    if folder := _own_folder():
         os.environ["JAX_COMPILATION_CACHE_DIR"] = folder
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "0")
 
 
-def _own_folder(folder: Path) -> str:
-    """The folder, made if need be; "" if others may write it, for JAX runs whatever lies there."""
+def _own_folder() -> str:
+    """The folder of compiled programs, made if need be; "" if others may write it: JAX runs its content."""
+    folder = files.cache_folder() / "compiled"
     try:
         files.check_own_folder(files.make_folder(folder, private=True))
     except files.UntrustedError as error:

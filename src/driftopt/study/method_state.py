@@ -9,18 +9,15 @@ import jax
 import numpy as np
 
 from driftopt import methods
-from driftopt.drivers import one_kernel
+from driftopt.drivers import small_program
 from driftopt.drivers.host import Host, with_precision
+from driftopt.drivers.traced import is_key
 from driftopt.method import Method
 from driftopt.study.progress import Step
 from driftopt.study.spec import Spec
 
 # Iterations number below 2³¹, so this never meets a key that `noise` derives.
 _REDRAW = np.uint32(2**32 - 1)
-
-
-def _is_key(leaf: Any) -> bool:
-    return jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 class MethodState(Host):
@@ -65,14 +62,14 @@ class MethodState(Host):
             self._params = self._params | {"budget": budget}
         self.state = self.state  # which the plan before has begun
         with jax.enable_x64(True):
-            self.method = with_precision(self._planned(budget), jax.numpy.float64, one_kernel.place())
+            self.method = with_precision(self._planned(budget), jax.numpy.float64, small_program.place())
         self._asked = None
 
     def redraw(self) -> None:
         """Other random numbers from here on; the iterate and the count stay."""
 
         def other(leaf: Any) -> Any:
-            return jax.random.fold_in(leaf, _REDRAW) if _is_key(leaf) else leaf
+            return jax.random.fold_in(leaf, _REDRAW) if is_key(leaf) else leaf
 
         with jax.enable_x64(True):
             self.state = jax.tree.map(other, self.state)  # for a method that draws from its state's key

@@ -17,7 +17,7 @@ from driftopt.drivers.simulation import starts
 from driftopt.method import Method, check_spacing
 from driftopt.methods.grids import Grid
 from driftopt.outside.contract import Outside
-from driftopt.runtime.hashing import hashed
+from driftopt.runtime.fingerprint import hashed
 from driftopt.sweep.kept_parts import Store, writing
 from driftopt.sweep.simulated import Simulated
 from driftopt.sweep.task import Part, RunSettings, Source

@@ -18,8 +18,7 @@ from driftopt.outside.contract import Outside
 from driftopt.problem import Problem
 from driftopt.rng.seeds import as_key, lane_seed
 from driftopt.runtime.executable_cache import traced
-from driftopt.runtime.fingerprint import digest_of
-from driftopt.runtime.hashing import hashed
+from driftopt.runtime.fingerprint import digest_of, hashed
 from driftopt.runtime.identity import Identity, of_trace, ours
 from driftopt.sweep.outside_runs import OutsideRuns, SimulatedTarget, searches
 from driftopt.sweep.task import Arrays, RunSettings, Source, Task
