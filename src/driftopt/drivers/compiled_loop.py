@@ -266,7 +266,7 @@ class _Lanes:
         )
 
     def _vmapped(self) -> tuple[Any, Any, Any]:
-        """The same three, written for one lane and mapped."""
+        """`ask`, `observe` and `tell` written for one lane and mapped."""
         noise = "lane" if self.mixed else "key"
 
         def ask(method: Method, _: Problem, state: Any, asked: Any) -> Array:

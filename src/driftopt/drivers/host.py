@@ -253,10 +253,6 @@ class Host:
             lambda leaf: jax.ShapeDtypeStruct((rows, *leaf.shape), leaf.dtype), self._noise_row()
         )
 
-    def _prepare(self) -> None:
-        """Begin to compile, in another thread, while this one compiles and draws the first noise."""
-        _advance.prepare(*self._arguments(self._noise_shapes(), 0, 0))
-
     def _arguments(self, noise: Any, first: int, stop: int) -> tuple[Any, ...]:
         # A copy, because the program may still be reading it when the next tell writes.
         values, rows = self._values.copy(), (np.int32(first), np.int32(stop))
@@ -269,7 +265,7 @@ class Host:
 
     def _run(self, first: int, stop: int) -> None:
         """Tell the values of these rows of the window."""
-        if self._drawn is None:
-            self._prepare()
+        if self._drawn is None:  # compiled in another thread, while this one compiles and draws the noise
+            _advance.prepare(*self._arguments(self._noise_shapes(), 0, 0))
         self.state, self._diverged, _ = _advance(*self._arguments(self._noise, first, stop))
         self._asked = None

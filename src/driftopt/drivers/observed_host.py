@@ -1,4 +1,4 @@
-"""`minimize` for methods that see ξ: the user's function draws ξ ~ Ξ(x), the formula F is known.
+"""`minimize` for methods that see ξ: your function draws ξ ~ Ξ(x), and the formula F is known.
 
 In float64, like `Host`. The formula is a JAX function F(x, ξ) of one decision and one ξ; ξ is a number, an
 array, or a tuple or dict of them, always of one shape.
@@ -23,7 +23,7 @@ from driftopt.space.bounds import Bounds
 
 
 class Watched:
-    """The user's draw as a function of values: each call draws ξ, may keep it, and gives F(x; ξ)."""
+    """The user's draw as a function of values: each call draws ξ, may keep it, and returns F(x; ξ)."""
 
     def __init__(self, draw: Callable[..., Any], loss: Formula, keep: bool):
         self._draw, self._keep = draw, keep
@@ -51,13 +51,13 @@ class Watched:
         return float(value)
 
     def take(self) -> list[Any]:
-        """What was drawn since the last take, in order."""
+        """The ξ drawn since the last take, in order."""
         seen, self._seen = self._seen, []
         return seen
 
 
 class ObservedHost:
-    """The state of one run: `points` and `samples` to draw now, `tell` what came, `recommend` at any time."""
+    """The state of one run: `points` and `samples` to draw now, `tell` for the ξ drawn, and `recommend`."""
 
     def __init__(
         self, method: Method, x0: np.ndarray, seed: int, loss: Formula, model: Model | None, budget: int
@@ -65,7 +65,7 @@ class ObservedHost:
         self._x0, self._dim = x0, len(x0)
         check_spacing(method, x0, np.float64)
         self._most = affordable(method, self._dim, budget).most
-        self.told, self.diverged = 0, False  # whether an answer could not be taken: a number would overflow
+        self.told, self.diverged = 0, False  # whether a value was refused: a number would overflow
         with jax.enable_x64(True):
             self.method = with_precision(method, jnp.float64)
             self._own = ours(self.method)
@@ -86,7 +86,7 @@ class ObservedHost:
         return np.broadcast_to(self.method.samples(self.told, self._dim), len(self._points)).astype(int)
 
     def tell(self, drawn: list[Any]) -> None:
-        """Close the iteration with the ξ drawn, one point's after the other's."""
+        """Close the iteration with the ξ drawn, point after point."""
         with jax.enable_x64(True):
             if self.told == 0:
                 self.state = self._begin(drawn[0])
@@ -136,28 +136,21 @@ def _unknown(x: Any, xi: Any) -> Any:
 
 
 def within(loss: Formula, space: Space, sign: int) -> Formula:
-    """sign · F(x; ξ) for a method that does not know the bounds.
-
-    Outside them F is reflected, as its queries are.
-    """
+    """sign · F(x; ξ) for a method that does not know the bounds, reflected into them as its queries are."""
+    limits = [step for step in space.steps if isinstance(step, Bounds)]
     others = [step.name for step in space.steps if not isinstance(step, Bounds)]
     if others:
         raise ValueError(f"a method that sees ξ takes bounds alone; leave {', '.join(others)} out")
 
     def reflected(x: Any, xi: Any) -> Any:
-        for step in space.steps:
-            x = _fold(step, x)
+        for bounds in limits:  # `Bounds.deploy` for JAX
+            low, high = np.isfinite(bounds.lower), np.isfinite(bounds.upper)
+            lower, upper = np.where(low, bounds.lower, 0), np.where(high, bounds.upper, 0)
+            width = np.where(low & high, upper - lower, 1)
+            both = lower + width - jnp.abs(jnp.mod(x - lower, 2 * width) - width)
+            one = jnp.where(low, lower + jnp.abs(x - lower), jnp.where(high, upper - jnp.abs(upper - x), x))
+            folded = jnp.where(low & high, both, one)
+            x = jnp.where((x >= bounds.lower) & (x <= bounds.upper), x, folded)
         return sign * loss(x, xi)
 
     return reflected
-
-
-def _fold(bounds: Any, x: Any) -> Any:
-    """`Bounds.deploy` for JAX."""
-    low, high = np.isfinite(bounds.lower), np.isfinite(bounds.upper)
-    lower, upper = np.where(low, bounds.lower, 0), np.where(high, bounds.upper, 0)
-    width = np.where(low & high, upper - lower, 1)
-    both = lower + width - jnp.abs(jnp.mod(x - lower, 2 * width) - width)
-    one = jnp.where(low, lower + jnp.abs(x - lower), jnp.where(high, upper - jnp.abs(upper - x), x))
-    folded = jnp.where(low & high, both, one)
-    return jnp.where((x >= bounds.lower) & (x <= bounds.upper), x, folded)

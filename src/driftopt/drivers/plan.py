@@ -128,7 +128,7 @@ def padded(width: int) -> int:
 
 
 def share(lanes: tuple[int, int, int], devices: int) -> tuple[int | None, int]:
-    """The axis to divide among as many of the devices as divide one evenly, and how many these are.
+    """The axis to divide evenly among devices, and the number of these, as large as possible.
 
     Instances or seeds first: each device then draws its own random numbers and no other's, and keeps the
     whole of the axis that is vectorised.
@@ -152,7 +152,7 @@ class Affordable(NamedTuple):
 
 
 def affordable(method: Method, dim: int, budget: int) -> Affordable:
-    """How many whole iterations `budget` queries pay for; `method` has one number for each of its parameters.
+    """The whole iterations that `budget` queries pay for; `method` has one number for each of its parameters.
 
     >>> from driftopt import methods
     >>> affordable(methods.get("zo-sph", radius=1, step=1, batch=3), dim=2, budget=20)
@@ -180,6 +180,6 @@ def first_step(method: Method, dim: int) -> int:
 
 
 def _of_each(method: Method, dim: int) -> tuple[int, int]:
-    """The queries of every iteration, where all are alike, and the samples at each point."""
+    """The queries of every iteration of a method with one batch, and the samples at each point."""
     batch = int(np.asarray(method.batch))
     return method.points(dim) * batch, batch

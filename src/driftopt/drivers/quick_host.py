@@ -96,8 +96,9 @@ class QuickHost(Host):
         state = None if points is None else self._first_state()
         if state is None:
             return None
-        numbers = [leaf.reshape(-1) for leaf in _numbers((self.method, state, points))]
-        return small_program.put(np.concatenate(numbers))
+        leaves = jax.tree.leaves((self.method, state, points))
+        bare = [jax.random.key_data(leaf) if is_key(leaf) else leaf for leaf in leaves]
+        return small_program.put(np.concatenate([np.asarray(leaf, np.float64).reshape(-1) for leaf in bare]))
 
     def _refill(self) -> None:
         super()._refill()
@@ -166,14 +167,6 @@ class _Form(NamedTuple):
     def size(self) -> int:
         """The number of packed numbers."""
         return sum(math.prod(shape) for shape, _ in self.leaves)
-
-
-def _numbers(tree: Any) -> list[np.ndarray]:
-    """The leaves of a tree as NumPy's numbers, which need no program to be packed."""
-    return [
-        np.asarray(jax.random.key_data(leaf) if is_key(leaf) else leaf, np.float64)
-        for leaf in jax.tree.leaves(tree)
-    ]
 
 
 def _unpack(form: _Form, numbers: Any) -> Any:

@@ -126,7 +126,7 @@ def _key(arguments: Any, plan: Any) -> str:
 
 @cache
 def machine() -> str:
-    """What compiled code may depend on: the processor's abilities, the devices, the compiler's settings."""
+    """The conditions of compiled code: the processor's abilities, the devices, the compiler's settings."""
     lines: set[str] = set()
     with suppress(OSError), open("/proc/cpuinfo") as text:
         lines = {line for line in text if line.startswith(("flags", "model name", "Features"))}

@@ -1,4 +1,4 @@
-"""Whether this process was forked from one in which JAX had started: then JAX would hang.
+"""A refusal of processes that were forked after JAX had started, in which JAX would hang.
 
 A fork copies memory but no threads, so a child that waits for one of JAX's threads never wakes.
 """

@@ -261,7 +261,7 @@ def _unloaded(name: str) -> list[tuple[str, str]]:
 
 
 def _place(spec: Any) -> str:
-    """Where a module lies; "" for one that is built in."""
+    """The path of a module; "" for one that is built in."""
     place = spec.origin or next(iter(spec.submodule_search_locations or ()), "")
     return "" if place in ("built-in", "frozen") else place
 

@@ -34,7 +34,7 @@ def synchronous_cpu() -> Any:
 
 
 def straight_call(program: Any, count: int) -> Callable[..., Any] | None:
-    """What JAX calls in the end for a compiled program of `count` arrays that gives one array.
+    """The function that JAX calls in the end for a compiled program of `count` arrays that gives one array.
 
     None if JAX has something to do before or after it. A version that has it otherwise raises an
     AttributeError, LookupError, TypeError or ValueError.
