@@ -25,6 +25,7 @@ COVERED = (
     "shapes.py",
     "rng",
     "methods",
+    "model",
     "problems",
     "space",
     "answers",
