@@ -63,6 +63,13 @@ def coordinates(method):
     return len(X0)
 
 
+@jax.jit
+def _told(method, state, values, asked, xi, taken, drawn):
+    """The state after an iteration; the method is an argument, so that one program serves all its numbers."""
+    shown = Observed(values, asked, xi, taken, shown_loss, jax.grad(shown_loss), LinearGaussian())
+    return method.tell(state, shown, drawn)
+
+
 def walk(method, seed=3, answers=23, most=None):
     """Drive a method of any sight in float64; keep its noise, points, answers and iterates."""
     rng, dim = np.random.default_rng(seed), coordinates(method)
@@ -84,11 +91,6 @@ def walk(method, seed=3, answers=23, most=None):
         state = method.init(key, x0, zeros) if method.sees.observes else method.init(key, x0)
         iterates = [np.asarray(state.x)]
 
-        @jax.jit
-        def observed(state, values, asked, xi, taken, drawn):
-            shown = Observed(values, asked, xi, taken, shown_loss, jax.grad(shown_loss), LinearGaussian())
-            return method.tell(state, shown, drawn)
-
         for t in range(answers):
             drawn = jax.tree.map(lambda a: np.asarray(a, np.float64), method.noise(key, t, dim))
             asked = np.asarray(method.ask(state, drawn))
@@ -103,7 +105,7 @@ def walk(method, seed=3, answers=23, most=None):
             taken = np.arange(most) < samples[:, None]
             if method.sees.observes:
                 hidden = np.where(taken[..., None], xi, np.nan)  # what was not drawn must not be used
-                state = observed(state, values, asked, hidden, taken, drawn)
+                state = _told(method, state, values, asked, hidden, taken, drawn)
             else:
                 state = method.tell(state, values, drawn)
             noise.append(drawn)
