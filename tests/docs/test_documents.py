@@ -60,6 +60,21 @@ def test_examples_run_without_real_data_and_say_so(example, tmp_path, monkeypatc
     assert "stand-in" in printed
 
 
+def test_the_weekly_prices_improve_as_the_page_on_studies_says(tmp_path, capsys):
+    example = runpy.run_path(str(ROOT / "examples" / "weekly_prices.py"))
+    study, shop = example["main"](tmp_path)
+    found = study.recommend()
+    truth = shop.profit(found.x) - shop.profit(example["TODAY"])
+    assert truth > 10
+    assert abs(found.improvement.mean - truth) < 5 * found.improvement.sem
+    assert len(study.trials()) == study.spec.budget
+    numbers = r"that is ([\d.]+) ± ([\d.]+) hundred a week, where the truth.*?is\s+([\d.]+)\."
+    said = re.search(numbers, (ROOT / "docs" / "studies.md").read_text(encoding="utf-8"), re.DOTALL)
+    printed = capsys.readouterr().out
+    for number in said.groups():
+        assert number in printed
+
+
 def public_functions():
     """Every public function, by its name."""
     homes = [import_module(f"driftopt{part}") for part in PUBLIC]
