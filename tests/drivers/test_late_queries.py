@@ -58,7 +58,7 @@ def _chosen(result):
 
 
 def test_pairs_at_x_are_those_that_the_method_says():
-    method = methods.get("auto", radius=1.0, budget=80)
+    method = methods.get("walk", radius=1.0, budget=80)
     ends = 2 * np.arange(41)
     late = late_queries(method, 3, ends, settle=1)
     assert late.queries.tolist() == [48, 49, 64, 65]

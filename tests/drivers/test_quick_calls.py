@@ -108,6 +108,6 @@ def test_views_wait_for_what_is_still_computed():
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_a_run_in_progress_says_that_it_cannot_be_copied(copied):
     """A copy would see the numbers of the first one, or of nobody any more."""
-    host = QuickHost(methods.get("auto", radius=0.5, budget=20), np.zeros(2), 0)
+    host = QuickHost(methods.get("walk", radius=0.5, budget=20), np.zeros(2), 0)
     with pytest.raises(TypeError, match="cannot be copied"):
         copied(host)

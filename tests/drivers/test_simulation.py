@@ -53,7 +53,7 @@ def test_queries_are_counted_exactly(name):
 
 
 def test_a_method_planned_for_a_longer_run_stops_with_the_budget():
-    method = methods.get("auto", radius=0.5, budget=4000)
+    method = methods.get("walk", radius=0.5, budget=4000)
     # Without evaluations noise is drawn for 512 rows, of which 500 are paid for.
     short = driftopt.simulate(method, bowl(), budget=1000)
     exact = driftopt.simulate(method, bowl(), budget=1000, evaluate_every=100)

@@ -103,7 +103,7 @@ def test_the_result_of_minimize_is_scipys_for_whoever_has_loaded_it():
 
 @pytest.fixture(scope="module")
 def runs() -> sweep.Runs:
-    grids = [methods.grid("zo-sph", radius=[0.3, 0.6], step=0.01), methods.grid("auto", radius=0.5)]
+    grids = [methods.grid("zo-sph", radius=[0.3, 0.6], step=0.01), methods.grid("walk", radius=0.5)]
     call = {"budget": 60, "seeds": [3, 4], "progress": False}
     return sweep.run(grids, [kink(2, rng=0)], evaluate_every=20, **call)
 

@@ -192,7 +192,7 @@ def _most(a, deviations, mean):
 
 
 TRANSCRIPTIONS = {
-    "auto": auto,
+    "walk": auto,
     "zo-o2nc-2pt": o2nc(_two_sided, two_point_sphere, warmup=False),
     "zo-o2nc-1pt": o2nc(_one_sided, residual, warmup=True),
     "zo-co": sgd(_two_sided, coordinate),

@@ -47,7 +47,7 @@ def test_every_run_is_in_one_part_and_no_part_is_too_large(most, chosen):
     for part in cut:
         assert len(runs_of([part])) <= max(most, np.prod(part.task.tile.shape))
     assert sum(part.queries for part in cut) == sum(part.queries for part in whole)
-    tiles_of = [{part.task.tile for part in parts if part.label == "auto"} for parts in (cut, whole)]
+    tiles_of = [{part.task.tile for part in parts if part.label == "walk"} for parts in (cut, whole)]
     assert tiles_of[0] == tiles_of[1]
 
 

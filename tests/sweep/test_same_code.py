@@ -31,7 +31,7 @@ def noisy(x):
     return float(abs(x - TARGET).sum())
 
 def build(radius):
-    return methods.get("auto", radius=radius)
+    return methods.get("walk", radius=radius)
 """
 
 

@@ -72,6 +72,7 @@ class Task:
     space: Space
     answers: Answers
     radius: Any
+    max_radius: Any
     params: dict[str, Any]
     budget: int
     final_queries: int

@@ -29,6 +29,7 @@ def minimize(
     *,
     budget: int,
     radius: Any = None,
+    max_radius: Any = None,
     method: "str | Method" = "auto",
     params: Mapping[str, Any] | None = None,
     bounds: Any = None,
@@ -55,15 +56,15 @@ def minimize(
         fun: x of shape (d,) → a number. With `vectorized`, points of shape (n, d) → n numbers.
         x0: where to start; or a `Space`, which holds the start and all that a decision must keep.
         budget: how many values of `fun` may be spent, `final_queries` included. Never passed.
-        radius: how far a trial decision may be from the current one, in the units of x; the same as
-            params={"radius": …}. For "auto" it is a first guess, and params={"max_radius": …} the promise
-            that no trial is farther. One for each coordinate where these differ in scale: they are then the
-            units of x, in which the radius is 1 and every distance is measured. It may be left out where
-            bounds are finite: then each coordinate's is √d/10 of its width. Without bounds, for "auto" alone,
-            it is a tenth of |x0|, or √d/10 where x0 is 0.
-        method: a name of `driftopt.methods.names()`, or a Method with its own numbers.
-        params: the numbers of a named method. "auto" needs none; the two of O2NC without a step use the
-            scale-free learner, and then block = T^(2/3) for T iterations unless given.
+        radius: about how far a first trial may go, in the units of x; one number, or one for each coordinate.
+            By default a tenth of the width of each coordinate's bounds, or of its value at the start; a
+            sequential method other than the walk needs it where there are no bounds.
+        max_radius: how far any trial may be from a decision tried before. Methods other than the model and
+            the walk have no such limit.
+        method: "auto", "model", a name of `driftopt.methods.names()`, or a Method with its own numbers. "auto"
+            is the model for at most 1,000 values in at most 50 dimensions, and the walk beyond.
+        params: the numbers of a named method; "auto" needs none. The two of O2NC without a step use the
+            scale-free learner, and then block = T^(2/3) for T iterations by default.
         bounds: pairs (low, high) or scipy's Bounds; every queried point is inside them.
         constraints: scipy's LinearConstraint, a table {"A", "lb", "ub"}, or a list of them; every queried
             point keeps them.
@@ -98,10 +99,10 @@ def minimize(
     Returns:
         scipy's OptimizeResult: x, fun, fun_sem, fun_basis, nfev, nit, success, status, message, params
         (all numbers used) and history (points x, their values, and the iteration of each; not printed).
-        Without `final_queries`, fun is the mean of the last eighth (four at the least) of the values at the
-        walk's own decisions, where the method asks there as "auto" does, else of all values. It is unbiased
-        for the mean of f at those decisions; where f is convex that is f(x) or a little more. None only
-        where the function failed in the first iteration.
+        Without `final_queries`, fun is what the model expects at x. For a sequential method it is the mean of
+        the last eighth (four at the least) of the values at its own decisions, where it asks there, else of
+        all values: unbiased for the mean of f at those decisions. None only where the function failed in
+        the first iteration.
 
     Raises:
         MinimizeError: `fun` failed or gave no finite number; the error holds the result up to there.
@@ -140,6 +141,7 @@ def minimize(
         space,
         answers,
         radius=radius,
+        max_radius=max_radius,
         params=checks.table("params", params),
         budget=total,
         final_queries=final_queries,
@@ -152,7 +154,7 @@ def minimize(
         law=model,
         rng=rng,
     )
-    if takes_model(method):
+    if takes_model(method, (total - final_queries) // settle, space.dim):
         from driftopt.drivers.model_run import begin
 
         run, iterations = begin(task)

@@ -17,11 +17,15 @@ from driftopt.model.belief import precision
 
 def begin(task: Task) -> tuple["ModelRun", int]:
     """The run of a task, and how many decisions its budget pays for."""
-    if task.params:
+    params = dict(task.params)
+    radius, most = (params.pop(name, None) for name in ("radius", "max_radius"))
+    if params:
         raise ValueError(
-            f"the model has no numbers: leave params ({', '.join(task.params)}) out, or choose a method"
+            f"the model has no numbers {', '.join(params)}: leave params out, or choose a method"
         )
-    space, units = units_of(task.space, task.radius)
+    radius = radius if task.radius is None else task.radius
+    most = most if task.max_radius is None else task.max_radius
+    space, units = units_of(task.space, radius)
     space.check_trials(None)
     decisions = (task.budget - task.final_queries) // task.function.settle
     checks.budget(task.budget - task.final_queries, task.function.settle)
@@ -29,12 +33,27 @@ def begin(task: Task) -> tuple["ModelRun", int]:
     run = ModelRun(task, space)
     run.params = {"method": "model", "radius": units.tolist(), "seed": seed}
     run.relative = task.relative_to_control
-    run.model = Model(space, units, seed, task.maximize, limits=limits_of(task.limits), budget=decisions)
+    run.model = Model(
+        space,
+        units,
+        seed,
+        task.maximize,
+        limits=limits_of(task.limits),
+        max_radius=in_radii(most, radius, units),
+        budget=decisions,
+    )
     if task.loss is not None:
         from driftopt.drivers.observed_host import Watched  # F is a JAX function
 
         run.fun = Watched(task.function.fun, task.loss, False)
     return run, decisions
+
+
+def in_radii(most: Any, radius: Any, units: np.ndarray) -> float | None:
+    """`max_radius` in radii: it is in the units of x, or of the radius where that has one number each."""
+    if most is None:
+        return None
+    return checks.one_positive("max_radius", most) / (1.0 if np.ndim(radius) else float(units.max()))
 
 
 def limits_of(given: Mapping[str, Mapping[str, Any]]) -> list[Limit]:

@@ -114,6 +114,8 @@ def begin(task: Task, method: str | Method) -> tuple[SequentialRun, int]:
     """The run of a task with a method, and how many iterations its budget pays for."""
     settle, usable = task.function.settle, task.budget - task.final_queries
     radius, params = defaults.radius_once(task.radius, task.params)
+    if task.max_radius is not None:
+        params.setdefault("max_radius", task.max_radius)
     space, radius = defaults.sized(method, task.space, radius, params)
     chosen, numbers = defaults.resolve(
         method, dim=space.dim, budget=usable // settle, radius=radius, params=params, start=space.start

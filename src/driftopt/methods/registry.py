@@ -160,7 +160,8 @@ def _entries_in(file: str) -> dict[str, Entry]:
 
 
 def _own(name: str) -> Entry | None:
-    """driftopt's own entry of that name."""
+    """driftopt's own entry of that name; "auto", where it is a sequential method, is the walk."""
+    name = "walk" if name == "auto" else name
     return next((found for file in FILES if (found := _entries_in(file).get(name))), None)
 
 

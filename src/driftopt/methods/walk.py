@@ -115,7 +115,7 @@ class Walk(Method):
 
     def init(self, key: Array, x0: Array) -> State:
         if self.budget is None:
-            raise ValueError("auto plans its walk for a budget: give budget=…, the queries of the whole run")
+            raise ValueError("the walk is planned for a budget: give budget=…, the queries of the whole run")
         zero = jnp.zeros((), x0.dtype)
         first = zero + self.radius
         radius = first if self.max_radius is None else jnp.minimum(first, self.max_radius)
@@ -266,7 +266,7 @@ class Walk(Method):
         return radius
 
 
-def _auto(radius: Any, max_radius: Any = None, budget: int | None = None, directions: Any = 1) -> Method:
+def _walk(radius: Any, max_radius: Any = None, budget: int | None = None, directions: Any = 1) -> Method:
     """The walk that needs no tuning.
 
     Args:
@@ -282,8 +282,8 @@ def _auto(radius: Any, max_radius: Any = None, budget: int | None = None, direct
 
 
 ENTRIES = {
-    "auto": Entry(
-        _auto,
+    "walk": Entry(
+        _walk,
         "two points, no tuning: a first guess of a length, and the budget",
         {"radius": 0.5, "budget": 200},
         {"max_radius": checks.positive},

@@ -1,4 +1,4 @@
-"""How far a first trial goes where nobody has said so: the same in every driver."""
+"""What `auto` is, and how far a first trial goes where nobody has said so: the same in every driver."""
 
 from typing import Any
 
@@ -7,10 +7,23 @@ import numpy as np
 from driftopt.space import Space
 from driftopt.space import units as units_step
 
+FEW = 1000  # values: beyond, a sequential method ends as low for a thousandth of the computing
+DIM = 50  # coordinates: beyond, few values say little about a whole region
 
-def takes_model(method: Any) -> bool:
-    """Whether a run uses the model."""
-    return isinstance(method, str) and method == "model"
+
+def takes_model(method: Any, values: int | None, dim: int) -> bool:
+    """Whether a run uses the model: "auto" does for at most 1,000 values in at most 50 dimensions.
+
+    Args:
+        method: the name that the user gave, or a Method.
+        values: how many values there will be; None: without end.
+        dim: the number of coordinates.
+
+    >>> takes_model("auto", 300, 5), takes_model("auto", 5000, 5), takes_model("model", 5000, 5)
+    (True, False, True)
+    """
+    few = dim <= DIM and (values is None or values <= FEW)
+    return isinstance(method, str) and (method == "model" or (method == "auto" and few))
 
 
 def units_of(space: Space, radius: Any) -> tuple[Space, np.ndarray]:

@@ -229,7 +229,7 @@ def _grids(
         "zo-og": grid("zo-og", **shared, batch=batches),
         "zo-o2nc-2pt": grid("zo-o2nc-2pt", **o2nc),
         "zo-o2nc-1pt": grid("zo-o2nc-1pt", **o2nc),
-        "auto": grid("auto", radius=auto_radius, max_radius=auto_radius),
+        "auto": grid("walk", label="auto", radius=auto_radius, max_radius=auto_radius),
     }
     for method in scope.methods or ():
         if method not in grids:

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
 from driftopt import checks
 from driftopt.method import Method, check_method
 from driftopt.methods.grids import Grid, grid
+from driftopt.model import takes_model
+from driftopt.outside.model_search import ModelSearch
 from driftopt.problem import Problem
 from driftopt.rng.seeds import as_seed
 from driftopt.runtime.forks import refuse_after_fork
@@ -51,8 +53,14 @@ def check_source(problems: Sequence[Problem] | Source, names: Sequence[str] | No
     return Simulated(problems, labels)
 
 
-def check_grids(grids: Sequence[Grid | Method]) -> list[Grid]:
-    """The grids, with each Method as a grid of a single configuration."""
+def check_grids(grids: Sequence[Grid | Method], values: int, dim: int) -> list[Grid]:
+    """The grids, with each Method as a grid of a single configuration, and "auto" as what it is here.
+
+    Args:
+        grids: as the user gave them.
+        values: how many values each run gets.
+        dim: the number of coordinates.
+    """
     if not isinstance(grids, list | tuple):
         raise ValueError(f"grids must be a list of grid(…) or Methods, got {checks.brief(grids)}")
     given: list[Any] = list(grids)
@@ -68,7 +76,9 @@ def check_grids(grids: Sequence[Grid | Method]) -> list[Grid]:
             f"grids: every grid needs its own label; got {', '.join(labels)}. "
             'grid(method, label="mine") gives one, also to a Method, whose default label is its class'
         )
-    return checked
+    return [
+        replace(one, build=ModelSearch) if takes_model(one.build, values, dim) else one for one in checked
+    ]
 
 
 def check_seeds(name: str, seeds: Sequence[int]) -> list[int]:
@@ -135,7 +145,8 @@ class SweepSettings:
                 f"version must be a text that names what the code does not show; got {checks.brief(version)}"
             )
         start = None if x0 is None else tuple(checks.single_precision("x0", x0, source.dim).tolist())
-        checked = check_grids(grids)
+        values = checks.one_count("budget", budget) // checks.shape("settle", settle)
+        checked = check_grids(grids, values, source.dim)
         check_moving(checked, source, start)
         return cls(
             checked,

@@ -81,8 +81,9 @@ def tune(
             f"development and held-out seeds must not overlap; both hold {', '.join(map(str, common[:5]))}"
         )
     shared: dict[str, Any] = {**options, "budget": budget, "folder": folder}
-    source, grids = check_source(problems, shared.pop("names", None)), check_grids(grids)
+    source = check_source(problems, shared.pop("names", None))
     settle, title = checks.shape("settle", options.get("settle", 1)), shared.pop("title", "sweep")
+    grids = check_grids(grids, checks.one_count("budget", budget) // settle, source.dim)
     check_affordable(grids, source, checks.one_count("budget", budget), settle)
     if together is None:
         one_sweep = fit_side_by_side(grids, source, len(development) + len(held_out))
@@ -122,11 +123,8 @@ def select(
         budget: queries a run.
         settle: deployments for one value.
     """
-    source, grids, budget = (
-        check_source(problems, None),
-        check_grids(grids),
-        checks.one_count("budget", budget),
-    )
+    source, budget = check_source(problems, None), checks.one_count("budget", budget)
+    grids = check_grids(grids, budget // settle, source.dim)
     if not isinstance(development, Runs | StoredRuns):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(f"development must be the Runs of sweep.run, got {checks.brief(development)}")
     check_affordable(grids, source, budget, settle)
