@@ -61,8 +61,8 @@ def minimize(
             sequential method other than the walk needs it where there are no bounds.
         max_radius: how far any trial may be from a decision tried before. Methods other than the model and
             the walk have no such limit.
-        method: "auto", "model", a name of `driftopt.methods.names()`, or a Method with its own numbers. "auto"
-            is the model for at most 1,000 values in at most 50 dimensions, and the walk beyond.
+        method: "auto", "model", a name of `driftopt.methods.names()`, or a Method with its own numbers.
+            "auto" is the model for at most 1,000 values in at most 50 dimensions, and the walk beyond.
         params: the numbers of a named method; "auto" needs none. The two of O2NC without a step use the
             scale-free learner, and then block = T^(2/3) for T iterations by default.
         bounds: pairs (low, high) or scipy's Bounds; every queried point is inside them.
