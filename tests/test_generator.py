@@ -45,6 +45,7 @@ def test_it_walks_as_minimize_does(objective, params):
         direction=objective.lower(),
         rng=5,
         **params,
+        method="walk",
     )
     assert spent == result.nfev
     assert generator.spent

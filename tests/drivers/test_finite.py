@@ -156,6 +156,6 @@ def test_numbers_that_single_precision_cannot_hold_are_refused(number, size):
 
 def test_a_start_from_which_no_trial_can_be_made_is_refused():
     with pytest.raises(ValueError, match="radius"):
-        driftopt.minimize(lambda x: 0.0, [3 * farthest(np.float64)], budget=10, radius=1.0)
+        driftopt.minimize(lambda x: 0.0, [3 * farthest(np.float64)], budget=10, radius=1.0, method="walk")
     with pytest.raises(ValueError, match="radius"):
         driftopt.minimize(lambda x: 0.0, [1.0], budget=10, radius=HUGE, method="zo-ga", params={"step": 1.0})

@@ -180,7 +180,7 @@ def test_float64_has_its_limit_too(size, tmp_path):
 
     numbers: dict[str, Any] = {"budget": 50, "radius": 1e-7 * (size / 1e9)}
     for call in (
-        lambda: driftopt.minimize(lambda x: abs(x).sum(), [size], **numbers),
+        lambda: driftopt.minimize(lambda x: abs(x).sum(), [size], **numbers, method="walk"),
         lambda: driftopt.minimize(
             lambda x: 0.0, [size], loss=loss, method="two-stage", bounds=[(-2 * size, 2 * size)], **numbers
         ),

@@ -86,7 +86,7 @@ def test_runs_that_diverged_leave_the_picture_and_are_counted():
 def test_the_result_of_minimize_is_scipys_for_whoever_has_loaded_it():
     from scipy.optimize import OptimizeResult
 
-    result = driftopt.minimize(lambda x: float(x @ x), [1.0], budget=8, radius=0.1, rng=0)
+    result = driftopt.minimize(lambda x: float(x @ x), [1.0], budget=8, radius=0.1, rng=0, method="walk")
     plain = OptimizeResult(result)
     for other in (result, pickle.loads(pickle.dumps(result)), copy.copy(result), copy.deepcopy(result)):
         assert isinstance(other, OptimizeResult)

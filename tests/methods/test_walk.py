@@ -174,7 +174,9 @@ def test_a_budget_is_needed_and_drivers_fill_it_in():
         bare.init(as_key(0), jnp.zeros(3))
     one, other = (driftopt.simulate(m, bowl(), budget=200, rng=1) for m in (bare, planned))
     np.testing.assert_array_equal(one.x, other.x)
-    result = driftopt.minimize(lambda x: (x**2).sum(), [1.0], budget=51, radius=0.2, rng=0, final_queries=10)
+    result = driftopt.minimize(
+        lambda x: (x**2).sum(), [1.0], budget=51, radius=0.2, rng=0, final_queries=10, method="walk"
+    )
     assert result.params["budget"] == 41
     assert result.nfev == 50
 
@@ -182,7 +184,9 @@ def test_a_budget_is_needed_and_drivers_fill_it_in():
 def test_the_length_comes_from_the_bounds():
     """Each coordinate's from its own: in those units the radius is 1."""
     bounds = [(-1, 1)] * 3 + [(-5, 5)]
-    result = driftopt.minimize(lambda x: (x**2).sum(), np.ones(4), budget=20, bounds=bounds, rng=0)
+    result = driftopt.minimize(
+        lambda x: (x**2).sum(), np.ones(4), budget=20, bounds=bounds, rng=0, method="walk"
+    )
     assert result.params["units"] == pytest.approx([0.4] * 3 + [2.0])  # √d/10 of each width
     assert result.params["radius"] == 1
     study = Study.create("sqlite://", "prices", x0=[0.5] * 4, budget=20, bounds=bounds, rng=0)
@@ -193,7 +197,7 @@ def test_the_length_comes_from_the_bounds():
 def test_without_any_length_the_start_tells_the_first_one(x0):
     """After two deployments at x0, the first trials are a tenth of |x0| away, the next not much farther."""
     unit = np.hypot(*x0) or np.sqrt(2)
-    result = driftopt.minimize(lambda x: float(x[0]), x0, budget=40, rng=0)
+    result = driftopt.minimize(lambda x: float(x[0]), x0, budget=40, rng=0, method="walk")
     away = np.linalg.norm(result.history["x"] - x0, axis=1)
     assert result.params["radius"] == pytest.approx(unit / 10)
     np.testing.assert_allclose(away[:4], [0, 0, unit / 10, unit / 10])
@@ -247,6 +251,7 @@ def left(x0, bounds, dim, optimum=0.2, seeds=8, **given):
             bounds=None if bounds is None else [bounds] * dim,
             rng=seed,
             **given,
+            method="walk",
         )
         ends.append(((result.x - np.clip(optimum, *(bounds or (-9, 9)))) ** 2).sum())
     return np.array(ends)

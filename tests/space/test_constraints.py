@@ -114,7 +114,14 @@ def test_minimize_keeps_them_and_finds_the_constrained_optimum():
 
     simplex = LinearConstraint(np.ones((1, 3)), 1, 1)
     result = driftopt.minimize(
-        fun, [0.4, 0.3, 0.3], budget=600, radius=0.2, bounds=[(0, 1)] * 3, constraints=simplex, rng=1
+        fun,
+        [0.4, 0.3, 0.3],
+        budget=600,
+        radius=0.2,
+        bounds=[(0, 1)] * 3,
+        constraints=simplex,
+        rng=1,
+        method="walk",
     )
     assert result.x == pytest.approx([0, 1, 0], abs=0.05)
 
@@ -173,7 +180,7 @@ def test_where_x0_is_the_only_decision_it_is_said_at_the_door(units):
 def test_every_door_says_so():
     alone = {"x0": [1.0, 1.0]} | FIXED[0]
     with pytest.raises(ValueError, match="constraints: x0 is the only decision that is left with the bounds"):
-        driftopt.minimize(lambda x: float(x @ x), budget=60, radius=0.1, **alone)
+        driftopt.minimize(lambda x: float(x @ x), budget=60, radius=0.1, **alone, method="walk")
     with pytest.raises(ValueError, match="so there is nothing to try"):
         driftopt.Study.create("sqlite://", "a", budget=60, radius=0.1, **alone)
 

@@ -48,9 +48,11 @@ def test_equal_widths_are_one_radius_and_unequal_ones_are_units():
     def fun(x):
         return float(np.abs(x).sum())
 
-    same = driftopt.minimize(fun, [1.0, 1.0], budget=40, bounds=[(0, 2), (-1, 1)], rng=0)
-    given = driftopt.minimize(fun, [1.0, 1.0], budget=40, bounds=[(0, 2), (-1, 1)], radius=2**0.5 / 5, rng=0)
+    same = driftopt.minimize(fun, [1.0, 1.0], budget=40, bounds=[(0, 2), (-1, 1)], rng=0, method="walk")
+    given = driftopt.minimize(
+        fun, [1.0, 1.0], budget=40, bounds=[(0, 2), (-1, 1)], radius=2**0.5 / 5, rng=0, method="walk"
+    )
     assert same.history["x"].tobytes() == given.history["x"].tobytes()
-    apart = driftopt.minimize(fun, [1.0, 50.0], budget=40, bounds=[(0, 2), (0, 100)], rng=0)
+    apart = driftopt.minimize(fun, [1.0, 50.0], budget=40, bounds=[(0, 2), (0, 100)], rng=0, method="walk")
     moved = np.abs(apart.history["x"] - [1.0, 50.0]).max(axis=0)
     assert 10 < moved[1] / moved[0] < 250

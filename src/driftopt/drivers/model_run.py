@@ -23,6 +23,9 @@ def begin(task: Task) -> tuple["ModelRun", int]:
         raise ValueError(
             f"the model has no numbers {', '.join(params)}: leave params out, or choose a method"
         )
+    for name, one, other in (("radius", radius, task.radius), ("max_radius", most, task.max_radius)):
+        if one is not None and other is not None:
+            raise ValueError(f"give {name} once: as the argument or in params")
     radius = radius if task.radius is None else task.radius
     most = most if task.max_radius is None else task.max_radius
     space, units = units_of(task.space, radius)

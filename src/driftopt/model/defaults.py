@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from driftopt import checks
 from driftopt.space import Space
 from driftopt.space import units as units_step
 
@@ -35,6 +36,8 @@ def units_of(space: Space, radius: Any) -> tuple[Space, np.ndarray]:
     >>> units_of(Space.build([40.0, 0.5]), None)[1].round(3)
     array([5.657, 0.071])
     """
+    if radius is not None and np.ndim(radius) == 0:
+        checks.one_positive("radius", radius)
     space, size = space.sized(radius)
     if size is None:
         size = np.sqrt(space.dim) / 10 * np.where(space.start == 0, 1.0, abs(space.start))
