@@ -179,23 +179,20 @@ class _Now:
         length = min(
             np.median([one.kernel.length for one in fits]) / 2, np.median([one.sure for one in fits])
         )
-        far = (
-            0.0
-            if self.first
-            else float(
-                np.linalg.norm(
-                    (self.belief.results.x - self.model.space.start) / self.model.units, axis=1
-                ).max()
-            )
-        )
-        return float(min(length, max(GROW * far, 1.0), self.model.max_radius or np.inf))
+        return float(min(length, self.farthest, self.model.max_radius or np.inf))
+
+    @property
+    def farthest(self) -> float:
+        """How far a trial may be from the start, in radii."""
+        tried = (self.belief.results.x - self.model.space.start) / self.model.units
+        return 1.0 if self.first else max(GROW * float(np.linalg.norm(tried, axis=1).max()), 1.0)
 
     def near(self, found: np.ndarray) -> np.ndarray:
-        """Those within the reach of a deployed decision, at first of the start; on a grid the nearest."""
-        tried = self.model.space.start[None] if self.first else self.belief.results.x
-        away = cdist(found / self.model.units, tried / self.model.units).min(axis=1)
-        nearest = away[away > 1e-9].min(initial=np.inf)
-        return found[away <= max(self.reach, nearest if np.isfinite(nearest) else 0.0) * (1 + 1e-9)]
+        """Those within the reach of a deployed decision, and not too far from the start."""
+        units = self.model.units
+        away = cdist(found / units, self.belief.results.x / units).min(axis=1)
+        far = np.linalg.norm((found - self.model.space.start) / units, axis=1)
+        return found[_within(away, self.reach) & _within(far, self.farthest)]
 
     def centre(self) -> np.ndarray:
         """The point of the lowest expected loss."""
@@ -265,3 +262,9 @@ class _Now:
                 beyond = spent + np.maximum(loss, 0).mean(axis=0) > model.max_loss_total
                 doubt = np.maximum(doubt, beyond * (loss > 0).mean(axis=0))
         return doubt
+
+
+def _within(distances: np.ndarray, limit: float) -> np.ndarray:
+    """Which distances are within a limit, or the shortest there are where a grid is coarser than it."""
+    shortest = distances[distances > 1e-9].min(initial=np.inf)
+    return distances <= (1 + 1e-9) * (limit if np.isinf(shortest) else max(limit, shortest))

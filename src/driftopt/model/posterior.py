@@ -73,7 +73,7 @@ class Kernel:
 
     length: float
     additive: float = 0.0
-    own: int | None = None  # the coordinate of the additive part; None: all
+    own: int | None = None  # a coordinate in which the output is nearly linear
     memory: float = np.inf
     apart: tuple[float, ...] = ()  # for each context
 
@@ -81,10 +81,13 @@ class Kernel:
         """(n, m) covariances."""
         same = one.context[:, None, :] == other.context
         wide = OFFSET**2 * (1.0 + same.sum(axis=2)) + SLOPE**2 * one.covariates @ other.covariates.T
+        if self.own is not None:
+            wide += SLOPE**2 * np.outer(one.x[:, self.own], other.x[:, self.own])
         k = matern(cdist(one.x, other.x) / self.length) if self.additive < 1 else 0.0
         if self.additive:
-            each, which = self.length / one.x.shape[1] ** 0.5, self._which(one)
-            single = sum(matern(abs(one.x[:, [i]] - other.x[:, i]) / each) for i in which) / len(which)
+            dim = one.x.shape[1]
+            each = self.length / dim**0.5
+            single = sum(matern(abs(one.x[:, [i]] - other.x[:, i]) / each) for i in range(dim)) / dim
             k = (1 - self.additive) * k + self.additive * single
         for i, apart in enumerate(self.apart):
             k = k * (1 - apart + apart * same[:, :, i])
@@ -92,12 +95,9 @@ class Kernel:
             k = k * np.exp(-abs(one.time[:, None] - other.time) / self.memory)
         return k + wide
 
-    def _which(self, inputs: Inputs) -> list[int]:
-        return list(range(inputs.x.shape[1])) if self.own is None else [self.own]
-
-    def slope(self, point: Inputs, other: Inputs, along: np.ndarray) -> np.ndarray:
-        """(d,), the gradient in x of Σ_j k(x, x_j) along_j at one point."""
-        away, dim = point.x - other.x, other.x.shape[1]
+    def slope(self, point: Inputs, other: Inputs, weights: np.ndarray) -> np.ndarray:
+        """(d,), the gradient in x of Σ_j k(x, x_j) weight_j at one point."""
+        away, dim, along = point.x - other.x, other.x.shape[1], weights
         for i, apart in enumerate(self.apart):
             along = along * (1 - apart + apart * (point.context[:, i] == other.context[:, i]))
         if np.isfinite(self.memory):
@@ -108,8 +108,9 @@ class Kernel:
             each = self.length / dim**0.5
             r = 5**0.5 * abs(away) / each
             single = (along[:, None] * (1 + r) * np.exp(-r) * away).sum(axis=0)
-            which = self._which(other)
-            found[which] -= self.additive * (5 / 3) / each**2 / len(which) * single[which]
+            found -= self.additive * (5 / 3) / each**2 / dim * single
+        if self.own is not None:
+            found[self.own] += SLOPE**2 * weights @ other.x[:, self.own]
         return found
 
 
@@ -143,7 +144,7 @@ def fit(inputs: Inputs, y: np.ndarray, weight: np.ndarray, own: int | None = Non
         return max(found, best(kernels), key=lambda fit: fit.evidence)
 
     lengths = np.array(LENGTHS) * dim**0.5
-    tried = [_best_noise(Kernel(length, apart=shared), inputs, y, weight) for length in lengths]
+    tried = [_best_noise(Kernel(length, own=own, apart=shared), inputs, y, weight) for length in lengths]
     found = max(tried, key=lambda fit: fit.evidence)
     share = np.exp([one.evidence - found.evidence for one in tried])
     sure = float(np.exp(np.interp(DOUBT, (np.cumsum(share) - share / 2) / share.sum(), np.log(lengths))))
@@ -151,11 +152,7 @@ def fit(inputs: Inputs, y: np.ndarray, weight: np.ndarray, own: int | None = Non
         lengths = [found.kernel.length * near for near in (0.5, 1, 2)]
         found = better(
             found,
-            (
-                replace(found.kernel, additive=a, length=length, own=own)
-                for a in ADDITIVE
-                for length in lengths
-            ),
+            (replace(found.kernel, additive=a, length=length) for a in ADDITIVE for length in lengths),
         )
     for i in range(len(shared)):
         mixed = [tuple(b if j == i else old for j, old in enumerate(found.kernel.apart)) for b in APART]
@@ -249,5 +246,5 @@ class Posterior:
         n = len(self.y)
         inverse = self._solved(np.eye(n))
         square = (self._along**2) / (inverse**2).sum(axis=0)
-        others = np.maximum(self.scale**2 * (n + 1) - square, 1e-300) / n
+        others = np.maximum(self.scale**2 * (n + 1) - square, 1e-9 * square + 1e-300) / n
         return 2 * student.sf(np.sqrt(square / others), n)
