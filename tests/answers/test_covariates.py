@@ -139,18 +139,22 @@ def shop(seed=0, moved=0.0):
 
 
 def test_minimize_takes_covariates_and_says_what_they_explain():
-    result = minimize(shop(), [0.0, 0.0], budget=300, radius=0.3, rng=0, covariates=["crowd", "moon"])
+    result = minimize(
+        shop(), [0.0, 0.0], budget=300, radius=0.3, rng=0, covariates=["crowd", "moon"], method="walk"
+    )
     assert abs(result.covariates["crowd"].effect - 2) < 0.1
     assert result.covariates["moon"].effect == 0
     assert result.covariates["moon"].known == 0
     assert result.history["covariates"].shape == (300, 2)
-    plain = minimize(lambda x: shop(1)(x)[0], [0.0, 0.0], budget=300, radius=0.3, rng=0)
+    plain = minimize(lambda x: shop(1)(x)[0], [0.0, 0.0], budget=300, radius=0.3, rng=0, method="walk")
     assert "covariates" not in plain
 
 
 def test_a_covariate_that_the_decision_moves_is_warned_of():
     with pytest.warns(driftopt.CovariateWarning, match="'crowd' moves with the decision"):
-        minimize(shop(moved=1.0), [0.0, 0.0], budget=300, radius=0.3, rng=0, covariates=["crowd"])
+        minimize(
+            shop(moved=1.0), [0.0, 0.0], budget=300, radius=0.3, rng=0, covariates=["crowd"], method="walk"
+        )
 
 
 def test_the_p_value_is_right_under_the_null_and_small_otherwise():
@@ -176,7 +180,9 @@ def test_vectorized_functions_give_a_table_of_covariates():
         crowd = rng.normal(size=len(points))
         return (points**2).sum(axis=1) + 3 * crowd, crowd[:, None]
 
-    result = minimize(fun, [1.0], budget=200, radius=0.3, rng=0, covariates=["crowd"], vectorized=True)
+    result = minimize(
+        fun, [1.0], budget=200, radius=0.3, rng=0, covariates=["crowd"], vectorized=True, method="walk"
+    )
     assert abs(result.covariates["crowd"].effect - 3) < 0.1
 
 
@@ -190,15 +196,15 @@ def test_vectorized_functions_give_a_table_of_covariates():
 )
 def test_what_is_no_covariate_is_refused(answer, said):
     with pytest.raises(driftopt.MinimizeError, match=said):
-        minimize(lambda x: answer, [0.0], budget=20, radius=0.3, covariates=["crowd"])
+        minimize(lambda x: answer, [0.0], budget=20, radius=0.3, covariates=["crowd"], method="walk")
 
 
 def test_covariates_need_values():
     with pytest.raises(ValueError, match="different names"):
-        minimize(lambda x: 0.0, [0.0], budget=20, covariates=["a", "a"])
+        minimize(lambda x: 0.0, [0.0], budget=20, covariates=["a", "a"], method="walk")
     with pytest.raises(ValueError, match="give the method itself"):
         minimize(
-            lambda x: 0.0, [0.0], budget=20, method=methods.with_covariates(methods.get("auto", radius=1.0))
+            lambda x: 0.0, [0.0], budget=20, method=methods.with_covariates(methods.get("walk", radius=1.0))
         )
 
 
@@ -216,4 +222,4 @@ def test_a_problem_without_covariates_is_refused():
     from driftopt.problems import kink
 
     with pytest.raises(ValueError, match="no covariates: define covariates"):
-        simulate(methods.with_covariates(methods.get("auto", radius=1.0)), kink(2), budget=20)
+        simulate(methods.with_covariates(methods.get("walk", radius=1.0)), kink(2), budget=20)

@@ -147,11 +147,11 @@ def test_a_problem_that_tells_nothing_is_refused(told):
     with pytest.raises(
         ValueError, match=f"the problem has no {said.get(next(iter(told)), 'metric complaints')}"
     ):
-        simulate(methods.informed(methods.get("auto", radius=1.0), **told), kink(2), budget=20)
+        simulate(methods.informed(methods.get("walk", radius=1.0), **told), kink(2), budget=20)
 
 
 def test_what_informed_refuses():
-    auto = methods.get("auto", radius=1.0)
+    auto = methods.get("walk", radius=1.0)
     for wrong, said in (
         ({}, "no side information"),
         ({"covariates": "yes"}, "covariates"),

@@ -131,7 +131,7 @@ def constrained(x, rng):
 def test_the_walk_ends_at_the_limit():
     rng = np.random.default_rng(5)
     how = {"budget": 600, "radius": 0.3, "rng": 1, "limits": {"complaints": {"max": 15.0}}}
-    result = minimize(lambda x: constrained(x, rng), [0.0, 0.0], **how)
+    result = minimize(lambda x: constrained(x, rng), [0.0, 0.0], **how, method="walk")
     assert abs(10 + 10 * result.x[0] - 15) < 0.5
     assert abs(result.x[1] - 0.5) < 0.15
     assert result.history["metrics"].shape == (600, 1)
@@ -196,8 +196,8 @@ def test_where_control_is_missing_its_mean_stands_in():
 def test_minimize_relative_to_control_wants_one_beside_each_value(answer):
     how = {"budget": 20, "radius": 0.3, "relative_to_control": True, "covariates": ["rain"]}
     with pytest.raises(driftopt.MinimizeError, match="returns the control with each value"):
-        minimize(lambda x: answer, [0.0], **how)
-    minimize(lambda x: {"value": 1.0, "control": np.nan}, [0.0], **how)
+        minimize(lambda x: answer, [0.0], **how, method="walk")
+    minimize(lambda x: {"value": 1.0, "control": np.nan}, [0.0], **how, method="walk")
 
 
 def test_minimize_says_what_metrics_and_control_were():
@@ -210,11 +210,11 @@ def test_minimize_says_what_metrics_and_control_were():
 
     calls = []
     how = {"budget": 40, "radius": 0.3, "rng": 0, "limits": {"a": {}, "b": {}}, "relative_to_control": True}
-    result = minimize(fun, [1.0], final_queries=8, **how)
+    result = minimize(fun, [1.0], final_queries=8, **how, method="walk")
     a, b = result.metrics["a"], result.metrics["b"]
     assert (a.estimate, a.count, b.estimate, b.sem, b.count) == (0.5, 8, None, None, 0)
     assert a.sem == pytest.approx(np.std([0.0, 1.0] * 4, ddof=1) / 8**0.5)
     assert result.control.iterations == result.nit
     calls = []
-    assert minimize(fun, [1.0], **how).metrics["a"].count >= 4
-    assert "metrics" not in minimize(lambda x: float(x @ x), [1.0], budget=40, radius=0.3)
+    assert minimize(fun, [1.0], **how, method="walk").metrics["a"].count >= 4
+    assert "metrics" not in minimize(lambda x: float(x @ x), [1.0], budget=40, radius=0.3, method="walk")

@@ -69,7 +69,7 @@ def test_pairs_at_x_are_those_that_the_method_says():
 def test_a_run_that_cannot_know_says_so():
     answers = iter([1.0])
     with pytest.raises(driftopt.MinimizeError) as caught:
-        driftopt.minimize(lambda x: next(answers), [0.0], budget=20, radius=0.1, rng=0)
+        driftopt.minimize(lambda x: next(answers), [0.0], budget=20, radius=0.1, rng=0, method="walk")
     assert caught.value.result.fun is None
     assert caught.value.result.fun_sem is None
     assert caught.value.result.fun_basis == "no iteration is complete"

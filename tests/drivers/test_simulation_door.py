@@ -119,7 +119,7 @@ STUCK = {
         r"its radius, .*, is 1e-08 where \|x0\| is 1, and float32 needs at least 9.5e-07",
     ),
     "by coordinates": (methods.get("zo-co", radius=1e-5, step=0.1), 100.0, "its radius, "),
-    "auto": (methods.get("auto", radius=1e-7), 1.0, "its radius, "),
+    "walk": (methods.get("walk", radius=1e-7), 1.0, "its radius, "),
     "gfm": (methods.get("gfm", radius=1e-7, step=0.1), 1.0, "its radius, "),
     "one of several": (methods.get("zo-sph", radius=[0.1, 1e-8], step=0.1), 1.0, "its radius, .* 1e-08"),
 }

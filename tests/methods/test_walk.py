@@ -49,13 +49,13 @@ def test_every_rule_is_as_transcribed_and_has_its_say(world, width, limit):
     """Two iterations say nothing, as where answers were taken back; the last ones are beyond the budget."""
     params = {"radius": 0.5, "budget": 240, "directions": width, **limit}
     start, rng, noise, values, path = np.ones(3), np.random.default_rng(3), [], [], []
-    host = Host(methods.get("auto", **params), start, 3)
+    host = Host(methods.get("walk", **params), start, 3)
     for iteration in range(132 // width):
         noise.append(np.asarray(host._noise[host.told % host.ahead], np.float64))
         values.append(WORLDS[world](host.points, rng) + (np.nan if iteration in (0, 5) else 0))
         host.tell(values[-1])
         path.append(np.asarray(host.state.x))
-    plain = TRANSCRIPTIONS["auto"](start, noise, values, **params)
+    plain = TRANSCRIPTIONS["walk"](start, noise, values, **params)
     np.testing.assert_allclose(path, plain.iterates[1:], rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(host.recommend(), plain.report, rtol=1e-8, atol=1e-9)
     assert plain.seen[world] > 5 or (world == "hasty" and limit)
@@ -64,7 +64,7 @@ def test_every_rule_is_as_transcribed_and_has_its_say(world, width, limit):
 def test_within_bounds_it_is_as_transcribed():
     low, high = np.array([0.0, -np.inf, -0.2]), np.array([np.inf, 0.5, 0.3])
     params, start, rng = {"radius": 0.4, "budget": 120}, np.zeros(3), np.random.default_rng(3)
-    host = Host(methods.get("auto", **params).within(low, high), start, 3)
+    host = Host(methods.get("walk", **params).within(low, high), start, 3)
     noise, values = [], []
     for _ in range(60):
         noise.append(np.asarray(host._noise[host.told % host.ahead], np.float64))
@@ -72,12 +72,12 @@ def test_within_bounds_it_is_as_transcribed():
         assert (host.points >= low).all()
         assert (host.points <= high).all()
         host.tell(values[-1])
-    plain = TRANSCRIPTIONS["auto"](start, noise, values, **params, low=low, high=high)
+    plain = TRANSCRIPTIONS["walk"](start, noise, values, **params, low=low, high=high)
     np.testing.assert_allclose(host.state.x, plain.iterates[-1], rtol=1e-8, atol=1e-9)
 
 
 def test_no_trial_is_farther_than_promised_and_some_pairs_are_at_x():
-    method = methods.get("auto", radius=5.0, max_radius=0.3, budget=400)
+    method = methods.get("walk", radius=5.0, max_radius=0.3, budget=400)
     states, points = told(method, np.ones(4), noisy(lambda x: (x**2).sum(), 0.5), 200)
     x = np.array([s.x for s in states])
     apart = np.linalg.norm(points - x[:-1, None], axis=2)
@@ -119,7 +119,7 @@ def test_forgetting_the_fall_fails_that_test():
 def test_a_constant_added_to_all_answers_changes_nothing_whichever_were_taken_back(missing, level):
     paths = []
     for added in (0.0, level):
-        rng, host = np.random.default_rng(5), Host(methods.get("auto", radius=0.5, budget=80), np.zeros(4), 3)
+        rng, host = np.random.default_rng(5), Host(methods.get("walk", radius=0.5, budget=80), np.zeros(4), 3)
         for iteration in range(40):
             values = ((host.points - 1) ** 2).sum(axis=1) + rng.standard_normal(2) + added
             host.tell(values + (np.nan if iteration in missing else 0))
@@ -131,7 +131,7 @@ def test_a_constant_added_to_all_answers_changes_nothing_whichever_were_taken_ba
 def test_units_do_not_matter(values, unit):
     paths = []
     for scale, length in ((1, 1), (values, unit)):
-        method, oracle = methods.get("auto", radius=0.4 * length, budget=240), noisy(lambda x: x @ x, 0.02)
+        method, oracle = methods.get("walk", radius=0.4 * length, budget=240), noisy(lambda x: x @ x, 0.02)
         states, _ = told(
             method, np.ones(3) * length, lambda x, o=oracle, s=scale, u=length: s * (7 + o(x / u)), 120
         )
@@ -158,7 +158,7 @@ def after(method, state, values):
 @settings(max_examples=40, deadline=None)
 def test_tiny_and_odd_budgets_stay_finite_and_near(budget, dim, level, seed):
     """Fewer than 2d queries, one dimension, no noise or only noise: nothing blows up."""
-    method = methods.get("auto", radius=0.5, max_radius=0.5, budget=budget)
+    method = methods.get("walk", radius=0.5, max_radius=0.5, budget=budget)
     rng, state = np.random.default_rng(seed), method.init(as_key(seed), jnp.zeros(dim, jnp.float32))
     for _ in range(budget // 2):
         assert np.isfinite(asked(method, state)).all()
@@ -169,7 +169,7 @@ def test_tiny_and_odd_budgets_stay_finite_and_near(budget, dim, level, seed):
 
 
 def test_a_budget_is_needed_and_drivers_fill_it_in():
-    bare, planned = methods.get("auto", radius=0.5), methods.get("auto", radius=0.5, budget=200)
+    bare, planned = methods.get("walk", radius=0.5), methods.get("walk", radius=0.5, budget=200)
     with pytest.raises(ValueError, match="budget"):
         bare.init(as_key(0), jnp.zeros(3))
     one, other = (driftopt.simulate(m, bowl(), budget=200, rng=1) for m in (bare, planned))
@@ -226,7 +226,7 @@ def descents(method, dim, runs=24, budget=3000):
 @pytest.mark.parametrize("dim", [1, 10])
 def test_a_radius_far_too_small_or_too_large_costs_little(dim):
     """From 1/32 to 4: no more than twice the best radius' value (0.3 in log10), to six standard errors."""
-    means, errors = descents(methods.get("auto", radius=RADII), dim)
+    means, errors = descents(methods.get("walk", radius=RADII), dim)
     assert (means - means.min() < 0.3 + 6 * errors).all(), means
     assert means.max() < 0  # from f = 2
 
@@ -235,7 +235,7 @@ def test_a_radius_that_cannot_change_fails_that_test(monkeypatch):
     """The planted twin: with the rule taken out, most radii are far worse than the best."""
     monkeypatch.setattr(walk, "PACE", 1e9)
     with traced_again():
-        means, errors = descents(methods.get("auto", radius=RADII), 10)
+        means, errors = descents(methods.get("walk", radius=RADII), 10)
     assert (means - means.min() - 6 * errors.max() > 0.3).sum() > 4, means
 
 
@@ -283,7 +283,7 @@ class Valley(Bowl):
 
 def along_the_valley(seeds=12):
     begun = driftopt.stack([Valley(jnp.zeros(2, jnp.float32))])
-    method = methods.get("auto", radius=0.5)
+    method = methods.get("walk", radius=0.5)
     return driftopt.simulate_many(method, begun, budget=4000, seeds=range(seeds)).fun.ravel()
 
 

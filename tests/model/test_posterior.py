@@ -35,15 +35,13 @@ def dense(kernel: Kernel, one: Inputs, other: Inputs) -> np.ndarray:
         for j in range(len(other)):
             away = one.x[i] - other.x[j]
             each = [matern(abs(a) * d**0.5 / kernel.length) for a in away]
-            single = np.mean(each)
+            single = np.mean(each) if kernel.own is None else each[kernel.own]
             k = (1 - kernel.additive) * matern(np.linalg.norm(away) / kernel.length)
             k += kernel.additive * single
             same = one.context[i] == other.context[j]
             k *= np.prod([1 - b + b * s for b, s in zip(kernel.apart, same, strict=True)])
             k *= np.exp(-abs(one.time[i] - other.time[j]) / kernel.memory)
             wide = OFFSET**2 * (1 + same.sum()) + SLOPE**2 * one.covariates[i] @ other.covariates[j]
-            if kernel.own is not None:
-                wide += SLOPE**2 * one.x[i, kernel.own] * other.x[j, kernel.own]
             found[i, j] = k + wide
     return found
 

@@ -73,7 +73,7 @@ class Kernel:
 
     length: float
     additive: float = 0.0
-    own: int | None = None  # a coordinate in which the output is nearly linear
+    own: int | None = None  # the coordinate of the additive part; None: all
     memory: float = np.inf
     apart: tuple[float, ...] = ()  # for each context
 
@@ -81,13 +81,10 @@ class Kernel:
         """(n, m) covariances."""
         same = one.context[:, None, :] == other.context
         wide = OFFSET**2 * (1.0 + same.sum(axis=2)) + SLOPE**2 * one.covariates @ other.covariates.T
-        if self.own is not None:
-            wide += SLOPE**2 * np.outer(one.x[:, self.own], other.x[:, self.own])
         k = matern(cdist(one.x, other.x) / self.length) if self.additive < 1 else 0.0
         if self.additive:
-            dim = one.x.shape[1]
-            each = self.length / dim**0.5
-            single = sum(matern(abs(one.x[:, [i]] - other.x[:, i]) / each) for i in range(dim)) / dim
+            each, which = self.length / one.x.shape[1] ** 0.5, self._which(one)
+            single = sum(matern(abs(one.x[:, [i]] - other.x[:, i]) / each) for i in which) / len(which)
             k = (1 - self.additive) * k + self.additive * single
         for i, apart in enumerate(self.apart):
             k = k * (1 - apart + apart * same[:, :, i])
@@ -95,9 +92,12 @@ class Kernel:
             k = k * np.exp(-abs(one.time[:, None] - other.time) / self.memory)
         return k + wide
 
-    def slope(self, point: Inputs, other: Inputs, weights: np.ndarray) -> np.ndarray:
-        """(d,), the gradient in x of Σ_j k(x, x_j) weight_j at one point."""
-        away, dim, along = point.x - other.x, other.x.shape[1], weights
+    def _which(self, inputs: Inputs) -> list[int]:
+        return list(range(inputs.x.shape[1])) if self.own is None else [self.own]
+
+    def slope(self, point: Inputs, other: Inputs, along: np.ndarray) -> np.ndarray:
+        """(d,), the gradient in x of Σ_j k(x, x_j) along_j at one point."""
+        away, dim = point.x - other.x, other.x.shape[1]
         for i, apart in enumerate(self.apart):
             along = along * (1 - apart + apart * (point.context[:, i] == other.context[:, i]))
         if np.isfinite(self.memory):
@@ -108,9 +108,8 @@ class Kernel:
             each = self.length / dim**0.5
             r = 5**0.5 * abs(away) / each
             single = (along[:, None] * (1 + r) * np.exp(-r) * away).sum(axis=0)
-            found -= self.additive * (5 / 3) / each**2 / dim * single
-        if self.own is not None:
-            found[self.own] += SLOPE**2 * weights @ other.x[:, self.own]
+            which = self._which(other)
+            found[which] -= self.additive * (5 / 3) / each**2 / len(which) * single[which]
         return found
 
 
@@ -144,7 +143,7 @@ def fit(inputs: Inputs, y: np.ndarray, weight: np.ndarray, own: int | None = Non
         return max(found, best(kernels), key=lambda fit: fit.evidence)
 
     lengths = np.array(LENGTHS) * dim**0.5
-    tried = [_best_noise(Kernel(length, own=own, apart=shared), inputs, y, weight) for length in lengths]
+    tried = [_best_noise(Kernel(length, apart=shared), inputs, y, weight) for length in lengths]
     found = max(tried, key=lambda fit: fit.evidence)
     share = np.exp([one.evidence - found.evidence for one in tried])
     sure = float(np.exp(np.interp(DOUBT, (np.cumsum(share) - share / 2) / share.sum(), np.log(lengths))))
@@ -152,7 +151,11 @@ def fit(inputs: Inputs, y: np.ndarray, weight: np.ndarray, own: int | None = Non
         lengths = [found.kernel.length * near for near in (0.5, 1, 2)]
         found = better(
             found,
-            (replace(found.kernel, additive=a, length=length) for a in ADDITIVE for length in lengths),
+            (
+                replace(found.kernel, additive=a, length=length, own=own)
+                for a in ADDITIVE
+                for length in lengths
+            ),
         )
     for i in range(len(shared)):
         mixed = [tuple(b if j == i else old for j, old in enumerate(found.kernel.apart)) for b in APART]
