@@ -44,8 +44,7 @@ def test_it_walks_as_minimize_does(objective, params):
         bounds=list(SPACE.values()),
         direction=objective.lower(),
         rng=5,
-        **params,
-        method="walk",
+        **{"method": "walk"} | params,
     )
     assert spent == result.nfev
     assert generator.spent

@@ -98,10 +98,10 @@ def test_simulate_walks_the_path_of_minimize(told):
     simulated = simulate(methods.informed(method, **told), problem, budget=240, rng=seed)
     named = told | {"covariates": problem.covariate_names} if "covariates" in told else told
     how = {"budget": 240, "rng": seed, "radius": 0.3, "method": "zo-sph", "params": params}
-    result = minimize(function(problem, seed, told), [0.0, 0.0], **named, **how, method="walk")
+    result = minimize(function(problem, seed, told), [0.0, 0.0], **named, **how)
     assert result.nfev == simulated.queries
     np.testing.assert_allclose(simulated.x, result.x, rtol=2e-3, atol=1e-4)
-    plain = minimize(function(problem, seed, ()), [0.0, 0.0], precision=True, **how, method="walk")
+    plain = minimize(function(problem, seed, ()), [0.0, 0.0], precision=True, **how)
     assert np.abs(plain.x - simulated.x).max() > 1e-2, "the step has done nothing"
 
 

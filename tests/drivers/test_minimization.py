@@ -162,7 +162,7 @@ def test_it_is_a_method_of_scipy(style):
         method=driftopt.scipy_method,
         bounds=[(-2, 2)] * 2,
         callback=whole if style == "whole" else seen.append,
-        options={"budget": 400, "radius": 0.3, "rng": 0},
+        options={"budget": 40, "radius": 0.3, "rng": 0},
     )
     assert abs(result.x - 1).max() < 0.3
     assert len(seen) == result.nit

@@ -26,6 +26,7 @@ NUMBERS = {
     "optuna": {"width": 1.0},
     "scipy": {"radius": 0.5},
     "skopt": {"width": 1.0, "batch": 5},
+    "model": {"radius": 0.5},
 }
 BUDGET = 40
 

@@ -26,7 +26,7 @@ def test_a_walk_begins_at_the_start_or_half_a_trial_inside_in_every_unit():
     assert space.report(space.begin(1.0), space.begin(1.0)).tolist() == [0.0, 2.0, 30.0]
 
 
-@pytest.mark.parametrize("method", ["auto", "zo-o2nc-2pt"])
+@pytest.mark.parametrize("method", ["walk", "zo-o2nc-2pt"])
 def test_a_run_in_other_units_is_the_same_run(method):
     """Multiplying by a power of two rounds nothing, so every query is the same to the bit."""
     sizes = np.array([0.25, 1.0, 32.0])

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from driftopt import checks
-from driftopt.model import Model, Results, units_of
 from driftopt.outside.contract import Outside, World, whole
 from driftopt.space import Space
 
@@ -34,6 +33,8 @@ class ModelSearch(Outside):
         whole("batch", self.batch)
 
     def run(self, world: World) -> None:
+        from driftopt.model import Model, Results, units_of  # SciPy's linear algebra
+
         sides = (
             None if world.sides is None else list(zip(*(side.tolist() for side in world.sides), strict=True))
         )
