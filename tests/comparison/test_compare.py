@@ -133,7 +133,7 @@ def test_what_is_no_number_is_no_diverged_run(method, answer):
 def test_values_that_judge_a_run_are_numbers_too():
     """The first call of a run's judge comes after its budget."""
     calls = iter([1.0] * 20)
-    with pytest.raises(ValueError, match=r"auto .*seed 1000000: .*must be a number, got None"):
+    with pytest.raises(ValueError, match=r"auto.*seed 1000000: .*must be a number, got None"):
         compare(lambda x: next(calls, None), {"auto": {"radius": 0.5}}, budget=20, held_out=1, x0=[0.0, 0.0])
 
 
