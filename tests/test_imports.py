@@ -243,7 +243,8 @@ def test_no_file_takes_the_place_of_a_public_name(room):
 
 def test_nobody_waits_for_scipy_before_it_is_needed():
     """It takes as long to load as JAX, and a sequential method needs none of it."""
-    used = "driftopt.Study, driftopt.sweep, driftopt.minimize(lambda x: x @ x, [1.0], budget=8, radius=0.1, method='walk')"
+    run = "driftopt.minimize(lambda x: x @ x, [1.0], budget=8, radius=0.1, method='walk')"
+    used = f"driftopt.Study, driftopt.sweep, {run}"
     code = f"import driftopt, sys; {used}; print('scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
