@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from driftopt.service.tokens import Tokens, from_file, new_token, token
+from driftopt.service.access import Tokens, from_file, new_token, token
 from support.servers import OTHERS, PLAN, ROLES, SECRET, client
 
 OPEN = {"GET /healthz", "GET /readyz"}

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from driftopt.service import hosts
+from driftopt.service.settings import checked_origins
 from support.servers import SECRET, client, serving, settings
 
 JSON = {"Content-Type": "application/json"}
@@ -75,7 +75,7 @@ def test_pages_of_other_origins_are_refused(http, origin, method):
 
 
 def test_an_origin_that_was_allowed_may_use_the_service(tmp_path):
-    told = settings(tmp_path / "a.db", origins=hosts.checked_origins(["https://shop.example"]))
+    told = settings(tmp_path / "a.db", origins=checked_origins(["https://shop.example"]))
     with serving(told) as (address, _), client(address) as http:
         asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
         got = http.options("/v1/studies", headers={"Origin": "https://shop.example"} | asked)

@@ -7,9 +7,10 @@ import threading
 
 import pytest
 
-from driftopt.service import hosts, kept_studies, routes_service
+from driftopt.service import kept_studies, routes_server
 from driftopt.service.kept_studies import KeptStudy
 from driftopt.service.rate_limits import Rate, Streams, TooMany
+from driftopt.service.settings import allowed_hosts, checked_origins
 from driftopt.study import DatabaseRefused, Study
 from driftopt.study.log import database
 from support.servers import SECRET, client, serving, settings
@@ -39,12 +40,12 @@ def test_streams_are_counted_and_given_back():
 def test_names_and_origins_are_checked_at_the_door():
     for wrong in ("http://shop.example", "a b", ""):
         with pytest.raises(ValueError, match="--allow-host"):
-            hosts.allowed_hosts("127.0.0.1", [wrong])
+            allowed_hosts("127.0.0.1", [wrong])
     for wrong in ("shop.example", "https://shop.example/", "*", "https://a,https://b"):
         with pytest.raises(ValueError, match="--allow-origin"):
-            hosts.checked_origins([wrong])
-    assert "shop.example" in hosts.allowed_hosts("0.0.0.0", ["Shop.Example"])
-    assert "0.0.0.0" not in hosts.allowed_hosts("0.0.0.0", ["shop.example"])
+            checked_origins([wrong])
+    assert "shop.example" in allowed_hosts("0.0.0.0", ["Shop.Example"])
+    assert "0.0.0.0" not in allowed_hosts("0.0.0.0", ["shop.example"])
 
 
 def test_no_token_gets_into_the_log(tmp_path, caplog):
@@ -88,7 +89,7 @@ def test_a_token_may_send_so_many_requests(tmp_path, tighter):
 
 def test_a_server_stops_soon_where_its_database_is_away(monkeypatch):
     """Whoever waits for it gives up, and however many ask whether it is ready, one thread waits."""
-    monkeypatch.setattr(routes_service, "_READY_WITHIN", 0.05)
+    monkeypatch.setattr(routes_server, "_READY_WITHIN", 0.05)
     monkeypatch.setattr(kept_studies, "_LAST_SECONDS", 1.0)
     monkeypatch.setattr(database, "GIVE_UP_AFTER", 1e9)  # by itself it would never end
     with socket.create_server(("127.0.0.1", 0)) as nobody:

@@ -51,8 +51,8 @@ ROLES = {
 
 def settings(url, **more):
     """Settings with a token for every role, and one for a study of another name."""
+    from driftopt.service.access import Tokens, token
     from driftopt.service.settings import Settings
-    from driftopt.service.tokens import Tokens, token
 
     known = [token("admin", SECRET), *(token(name, *rest) for name, rest in OTHERS.items())]
     return Settings(url=str(url), tokens=Tokens(known), **more)

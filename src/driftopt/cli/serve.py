@@ -48,8 +48,8 @@ def serve(
 
     for name in ("fastapi", "uvicorn", "fastapi_swagger"):
         package(name, "serve", "driftopt serve")
-    from driftopt.service import hosts, server, tokens
-    from driftopt.service.settings import Settings
+    from driftopt.service import access, server
+    from driftopt.service.settings import Settings, allowed_hosts, checked_origins
 
     if keyfile is not None and certfile is None:
         raise ValueError("--keyfile needs --certfile")
@@ -57,14 +57,14 @@ def serve(
         raise ValueError("--proxy-address needs --behind-proxy")
     server.check_exposure(host, certfile, behind_proxy, allow_host or ())
     server.check_folder(database)
-    known, secret = tokens.from_environment() if token_file is None else tokens.from_file(token_file), None
+    known, secret = access.from_environment() if token_file is None else access.from_file(token_file), None
     if known is None:
-        known, secret = tokens.new_token()
+        known, secret = access.new_token()
     settings = Settings(
         url=database,
         tokens=known,
-        hosts=hosts.allowed_hosts(host, allow_host or ()),
-        origins=hosts.checked_origins(allow_origin or ()),
+        hosts=allowed_hosts(host, allow_host or ()),
+        origins=checked_origins(allow_origin or ()),
         tls=certfile is not None,
         log_requests=log_requests,
     )

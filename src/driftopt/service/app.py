@@ -13,20 +13,11 @@ from starlette.middleware.cors import CORSMiddleware
 
 import driftopt
 from driftopt.packages import MissingPackage
-from driftopt.service import (
-    errors,
-    events,
-    models,
-    routes_page,
-    routes_service,
-    routes_studies,
-    routes_trials,
-)
+from driftopt.service import errors, events, models, routes_server, routes_studies, routes_trials
 from driftopt.service.examples import EXAMPLES
-from driftopt.service.gate import Gate
+from driftopt.service.gate import Gate, RequestMetrics
 from driftopt.service.kept_studies import KeptStudies
 from driftopt.service.rate_limits import Rate, Streams, TooMany
-from driftopt.service.request_metrics import RequestMetrics
 from driftopt.service.settings import Settings
 from driftopt.study import StudyError
 
@@ -34,17 +25,17 @@ _REFUSALS = (400, 401, 403, 404, 408, 409, 413, 415, 421, 422, 429, 503)
 
 
 class Service:
-    """What the routes share."""
+    """The objects that all routes share."""
 
     def __init__(self, settings: Settings):
         self.settings = settings
-        self.limits = settings.limits
-        self.studies = KeptStudies(settings.url, settings.clock, settings.limits.work_seconds)
+        self.limits = limits = settings.limits
+        self.studies = KeptStudies(settings.url, settings.clock, limits.work_seconds)
         self.metrics = RequestMetrics()
-        self.rate = Rate(self.limits.requests_a_second, self.limits.requests_a_second)
-        self.refusals = Rate(self.limits.refusals_a_second, self.limits.refusals_at_once)
-        self.streams = Streams(self.limits.streams, self.limits.streams_of_a_token)
-        self.strangers = Rate(self.limits.strangers_a_second, self.limits.strangers_at_once)
+        self.rate = Rate(limits.requests_a_second, limits.requests_a_second)
+        self.refusals = Rate(limits.refusals_a_second, limits.refusals_at_once)
+        self.streams = Streams(limits.streams, limits.streams_of_a_token)
+        self.strangers = Rate(limits.strangers_a_second, limits.strangers_at_once)
         self.stopping = asyncio.Event()  # streams end when it is set
         self.abandoned = 0  # requests that would not end when the server stopped
 
@@ -59,69 +50,36 @@ def build(settings: Settings) -> FastAPI:
         service.stopping.set()
         service.abandoned = service.studies.close()
 
+    def refused(request: Request, error: Exception) -> JSONResponse:
+        caller = getattr(request.state, "caller", None)
+        return errors.answer(error, settings.clock(), caller is not None and caller.study is not None)
+
+    handlers: dict[Any, Any] = {
+        **dict.fromkeys((StudyError, ValueError, TimeoutError, TooMany, MissingPackage), refused),
+        HTTPException: errors.http_problem,
+        RequestValidationError: errors.invalid_problem,
+    }
     app = FastAPI(
         title="driftopt",
         version=driftopt.__version__,
-        description="Live studies over HTTP: ask what to deploy, tell what it gave, read the recommendation.",
+        description="Live studies over HTTP: ask what to deploy, tell its result, read the recommendation.",
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
         lifespan=life,
+        exception_handlers=handlers,
     )
     app.state.service = service
     for router, statuses in (
         (routes_studies.router, _REFUSALS),
         (routes_trials.router, (*_REFUSALS, 410, 423)),
         (events.router, _REFUSALS),
-        (routes_page.router, _REFUSALS),
-        (routes_service.router, (401, 503)),
+        (routes_server.page_router, _REFUSALS),
+        (routes_server.router, (401, 503)),
     ):
         app.include_router(router, responses={status: _described(status) for status in statuses})
-    routes_service.serve_files(app)
-    routes_page.serve_page(app)
-    _show_examples(app)
-    _refuse(app, settings)
-    _allow_origins(app, settings)
-    app.add_middleware(Gate, settings=settings, metrics=service.metrics, strangers=service.strangers)
-    return app
-
-
-def _show_examples(app: FastAPI) -> None:
-    """Put the answers' examples into the description as they are: FastAPI itself leaves every null out."""
-    without_examples = app.openapi
-
-    def described() -> dict[str, Any]:
-        description = without_examples()
-        for name, example in EXAMPLES.items():
-            description["components"]["schemas"][name]["examples"] = [example]
-        return description
-
-    app.openapi = described
-
-
-def _described(status: int) -> dict[str, Any]:
-    """A refusal in the description of the interface."""
-    when = "; Retry-After says when to try again" if status in errors.TRY_AGAIN else ""
-    content = {errors.MEDIA: {"schema": {"$ref": "#/components/schemas/Refusal"}}}
-    return {"model": models.Refusal, "description": errors.TITLES[status] + when, "content": content}
-
-
-def _refuse(app: FastAPI, settings: Settings) -> None:
-    """Exceptions become problem+json; what nobody expected goes on to the gate."""
-
-    def refused(request: Request, error: Exception) -> JSONResponse:
-        caller = getattr(request.state, "caller", None)
-        return errors.answer(error, settings.clock(), caller is not None and caller.study is not None)
-
-    for kind in (StudyError, ValueError, TimeoutError, TooMany, MissingPackage):
-        app.add_exception_handler(kind, refused)
-    app.add_exception_handler(HTTPException, errors.http_problem)
-    app.add_exception_handler(RequestValidationError, errors.invalid_problem)
-
-
-def _allow_origins(app: FastAPI, settings: Settings) -> None:
-    """Let pages of other origins use the application, if any were allowed."""
-    if settings.origins:
+    routes_server.serve_files(app)
+    if settings.origins:  # pages of these may use the application
         app.add_middleware(
             CORSMiddleware,
             allow_origins=sorted(settings.origins),
@@ -130,3 +88,22 @@ def _allow_origins(app: FastAPI, settings: Settings) -> None:
             expose_headers=["Retry-After"],
             max_age=600,
         )
+    app.add_middleware(Gate, settings=settings, metrics=service.metrics, strangers=service.strangers)
+    without_examples = app.openapi
+
+    def described() -> dict[str, Any]:
+        """The description with the examples as they are: FastAPI itself leaves every null out."""
+        description = without_examples()
+        for name, example in EXAMPLES.items():
+            description["components"]["schemas"][name]["examples"] = [example]
+        return description
+
+    app.openapi = described
+    return app
+
+
+def _described(status: int) -> dict[str, Any]:
+    """A refusal in the description of the interface."""
+    when = "; Retry-After says when to try again" if status in errors.TRY_AGAIN else ""
+    content = {errors.MEDIA: {"schema": {"$ref": "#/components/schemas/Refusal"}}}
+    return {"model": models.Refusal, "description": errors.TITLES[status] + when, "content": content}
