@@ -112,6 +112,31 @@ def test_what_does_not_fit_is_refused_in_pythons_words(http, tmp_path, wrong):
     assert refused(got, 422, "ValueError") == said_by(Study.create, tmp_path / "a.db", "a", **plan)
 
 
+def test_an_answer_that_does_not_fit_is_named_by_its_number(http, create):
+    at = create()
+    answers = [{"id": 1, "value": 1.0}, {"id": 2, "value": "much"}]
+    got = http.post(f"{at}/trials:tell", json={"answers": answers})
+    said = refused(got, 422, "ValueError")
+    assert said.startswith("answer 2 of 2: value must be a number, got 'much'")
+    assert [fault["where"] for fault in got.json()["errors"]] == ["body.answers.1.value"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "where"),
+    [
+        ({"bounds": [[0.0, "a"], [0.0, 1.0]]}, "bounds.0.1"),
+        ({"limits": {"complaints": {"max": []}}}, "limits.complaints.max"),
+        ({"params": {"radius": []}}, "params.radius"),
+    ],
+)
+def test_a_place_within_an_argument_is_named_once(http, wrong, where):
+    """Pydantic reports each choice of a union as a fault of its own."""
+    plan = {"name": "a", "x0": [1.0, 2.0], "budget": 12, "radius": 0.3} | wrong
+    got = http.post("/v1/studies", json=plan)
+    assert refused(got, 422, "ValueError").startswith(f"{where} must be a valid number")
+    assert [fault["where"] for fault in got.json()["errors"]] == [f"body.{where}"]
+
+
 def test_the_log_says_who_told_and_who_failed(server, create):
     """The token's name, unless somebody is named."""
     at = create()

@@ -1,4 +1,4 @@
-"""Studies over HTTP: `driftopt serve`. Everything of a study is done by `Study`; here are doors and locks.
+"""Studies over HTTP, for `driftopt serve`: routes, tokens and limits around `Study`.
 
-Loaded by `driftopt serve` alone: it needs the extra `serve`.
+Needs the extra `serve`.
 """

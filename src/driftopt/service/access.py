@@ -146,7 +146,7 @@ def study_name(
     try:
         return unquote(name, errors="strict")
     except UnicodeDecodeError:
-        raise Refused(404, "there is no study of that name: it is not UTF-8", "NoSuchStudy") from None
+        raise Refused(404, "no study has that name: it is not UTF-8", "NoSuchStudy") from None
 
 
 StudyName = Annotated[str, Depends(study_name)]

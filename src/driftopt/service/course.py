@@ -1,7 +1,4 @@
-"""A study's course as the page draws it: deployments, control with its band, coordinates, what it costs.
-
-Facts are those of `driftopt.study`; here they are put in columns.
-"""
+"""A study's course as the page draws it: deployments, control with its band, coordinates and the cost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,15 +27,14 @@ class CourseDeployment:
     value: float | None
     sem: float | None
     start: bool  # whether the start was deployed
-    first: float | None  # what was said at first, where it was taken back
+    first: float | None  # the first result, if it was changed later
 
 
 @dataclass(frozen=True)
 class SearchCost:
-    """What the search gave less than the start would have, in the study's direction: negative is a gain.
+    """How much worse the search was than the start, in the study's direction: negative is a gain.
 
-    What the deployments gave is known; what the start would have given is n times the mean of the control,
-    so that the error is n times that mean's.
+    The start would have given n times the mean of the control, so that the error is n times that mean's.
     """
 
     deployments: int
@@ -62,7 +58,7 @@ class CourseCoordinate:
 
 @dataclass(frozen=True)
 class Path:
-    """What was asked of one coordinate, in the order of the deployments."""
+    """The values of one coordinate, in the order of the deployments."""
 
     coordinate: int
     asked: list[float]
@@ -87,8 +83,17 @@ def course(study: Study, skip: int, count: int) -> Course:
     few = words.most_changed(spec, x, 12)
     order = [*few, *(i for i in range(spec.dim) if i not in few)]
     drawn = trials[-MOST:]
+    deployments: list[CourseDeployment] = []
+    for t in drawn:
+        first = None
+        if t.amended:
+            first = next((event.value for event in t.history if event.kind in ANSWERS), None)
+        before = first if first != t.value else None
+        deployments.append(
+            CourseDeployment(t.id, t.asked_at, t.kind, t.state, t.value, t.sem, at_start(t), before)
+        )
     return Course(
-        [_deployed(trial) for trial in drawn],
+        deployments,
         len(trials) - len(drawn),
         drift_band(trials),
         search_cost(spec, trials),
@@ -98,24 +103,8 @@ def course(study: Study, skip: int, count: int) -> Course:
     )
 
 
-def _deployed(trial: Trial) -> CourseDeployment:
-    first = None
-    if trial.amended:
-        first = next((event.value for event in trial.history if event.kind in ANSWERS), None)
-    return CourseDeployment(
-        trial.id,
-        trial.asked_at,
-        trial.kind,
-        trial.state,
-        trial.value,
-        trial.sem,
-        at_start(trial),
-        first if first != trial.value else None,
-    )
-
-
 def search_cost(spec: Spec, trials: Sequence[Trial]) -> SearchCost | None:
-    """What the method's own deployments cost; None where no control, or none of them, was told."""
+    """The cost of the method's own deployments; None without results of them or of control."""
     told = [t for t in trials if t.state == "complete" and t.value is not None]
     own = np.array([t.value for t in told if t.kind == "method"], dtype=np.float64)
     control = np.array([t.value for t in told if at_start(t)], dtype=np.float64)

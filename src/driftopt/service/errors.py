@@ -70,7 +70,7 @@ _STATUSES: tuple[tuple[type[Exception], int], ...] = (
 
 
 class Refused(HTTPException):
-    """A refusal that is no exception of a study: what is missing, or who may not."""
+    """A refusal without an exception of a study: something is missing or not allowed."""
 
     def __init__(self, status: int, detail: str, kind: str, headers: Mapping[str, str] | None = None):
         super().__init__(status, detail, dict(headers or {}))
@@ -169,5 +169,5 @@ def _sentence(steps: Sequence[Any], faults: Sequence[Mapping[str, Any]]) -> str:
     if first["type"] == "json_invalid":
         return "the body is not JSON that can be read"
     # pydantic says "Input should be a valid number".
-    wanted = dict.fromkeys(re.sub(r"^.*? should ", "", fault["msg"]) for fault in faults)
-    return f"{name} must {' or '.join(wanted)}, got {checks.brief(first.get('input'))}"
+    wanted = " or ".join(dict.fromkeys(re.sub(r"^.*? should ", "", fault["msg"]) for fault in faults))
+    return f"{name} must {wanted.replace(' or be ', ' or ')}, got {checks.brief(first.get('input'))}"

@@ -1,8 +1,8 @@
-"""What happens in a study, as it happens: server-sent events, and the same as pages of JSON.
+"""The events of a study: as a stream of server-sent events, and as pages of JSON.
 
-Every event has the number of its row in the log as its id: a browser that was cut off sends the last one as
-Last-Event-ID and misses nothing. What this server does is told at once, what other processes do within a
-second.
+The id of an event is the number of its row in the log: a browser that was cut off sends the last one as
+Last-Event-ID and misses nothing. Changes by this server are sent immediately, those of other processes within
+a second.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ from driftopt.service.routes_studies import kept
 from driftopt.study import NoSuchStudy, Watch
 
 router = APIRouter(prefix="/v1/studies/{name}", tags=["events"])
-LOOK_EVERY = 1.0  # seconds, for what other processes do
+LOOK_EVERY = 1.0  # seconds between two reads of the log, for changes by other processes
 ALIVE_EVERY = 15.0  # seconds, after which a comment says that the stream is alive
 _After = Annotated[
-    int | None, Query(ge=0, lt=2**31, description="A row of the log: only what came after it.")
+    int | None, Query(ge=0, lt=2**31, description="A row of the log: only later ones are returned.")
 ]
 
 
@@ -57,30 +57,33 @@ async def events(
         Header(alias="Last-Event-ID", max_length=20, description="The last event that was received."),
     ] = None,
 ) -> StreamingResponse:
-    """A stream of what happens: `id` is the row of the log, `event` the kind, `data` a `Change` as JSON."""
+    """A stream of events: `id` is the row of the log, `event` the kind, `data` a `Change` as JSON."""
     begin = int(last) if last is not None and last.isascii() and last.isdigit() else after
     service = request.app.state.service
-    place = ExitStack()
-    place.enter_context(service.streams.one(caller.name))
+    open_stream = ExitStack()
+    open_stream.enter_context(service.streams.one(caller.name))
     try:
         begin = None if begin is None else min(begin, 2**31 - 1)
         watch = await kept(request).read(name, lambda study: study.watch(begin))
         study = await kept(request).kept(name)
     except BaseException:
-        place.close()
+        open_stream.close()
         raise
-    stream = _stream(place, service.studies, study, watch, service.stopping)
+    if request.scope.get("only_head"):
+        open_stream.close()
+        return StreamingResponse(iter(()), media_type="text/event-stream")
+    stream = _stream(open_stream, service.studies, study, watch, service.stopping)
     return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
 async def _stream(
-    place: ExitStack, studies: KeptStudies, study: KeptStudy, watch: Watch, stopping: asyncio.Event
+    open_stream: ExitStack, studies: KeptStudies, study: KeptStudy, watch: Watch, stopping: asyncio.Event
 ) -> AsyncGenerator[str]:
     """Events until the client goes, the study is deleted or the server stops."""
     news = asyncio.Event()
     study.listeners.add(news)
     quiet = 0.0
-    with place:
+    with open_stream:
         try:
             yield "retry: 2000\n\n"
             while not stopping.is_set():
@@ -93,18 +96,13 @@ async def _stream(
                 if quiet >= ALIVE_EVERY:
                     quiet = 0.0
                     yield ": alive\n\n"
-                await _either(news, stopping, LOOK_EVERY)
+                waits = [asyncio.ensure_future(event.wait()) for event in (news, stopping)]
+                try:
+                    await asyncio.wait(waits, timeout=LOOK_EVERY, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    for wait in waits:
+                        wait.cancel()
         except NoSuchStudy:
             yield "event: deleted\ndata: {}\n\n"
         finally:
             study.listeners.discard(news)
-
-
-async def _either(one: asyncio.Event, other: asyncio.Event, seconds: float) -> None:
-    """Wait until one of two is set, but no longer than so many seconds."""
-    waits = [asyncio.ensure_future(event.wait()) for event in (one, other)]
-    try:
-        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()

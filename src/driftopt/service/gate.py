@@ -148,10 +148,13 @@ class Gate:
                         return {"type": "http.request", "body": waiting.pop(), "more_body": False}
                     return await receive()
 
-                if scope["method"] == "HEAD":
-                    await _without_content(self._app, scope, once, send)
-                else:
-                    await self._app(scope, once, send)
+                # HEAD is answered as GET: uvicorn leaves the content out, and `events` sends none.
+                head = scope["method"] == "HEAD"
+                asked = {**scope, "method": "GET", "only_head": True} if head else scope
+                try:
+                    await self._app(asked, once, send)
+                finally:
+                    scope["route"] = asked.get("route")
                 return
             refusal = body
         # A client that asked whether to send at all (Expect) has sent nothing yet.
@@ -224,31 +227,3 @@ class Gate:
         except TimeoutError:
             return problem(408, f"the body was not here within {limits.body_seconds:g} s", "TooSlow")
         return not_json if size and given is None else b"".join(parts)
-
-
-async def _without_content(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer HEAD as GET, without content; a stream ends before it begins."""
-    asked, over, received = {**scope, "method": "GET"}, asyncio.Event(), False
-
-    async def listening() -> Message:
-        """The body; the second time, as soon as the head is sent, that the client has gone."""
-        nonlocal received
-        if not received:
-            received = True
-            return await receive()
-        await over.wait()
-        return {"type": "http.disconnect"}
-
-    async def head(message: Message) -> None:
-        if over.is_set():
-            return
-        if message["type"] == "http.response.start":
-            await send(message)
-        else:
-            over.set()
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-    try:
-        await app(asked, listening, head)
-    finally:
-        scope["route"] = asked.get("route")

@@ -1,9 +1,8 @@
-"""The studies that a server has open: each opened once, with one line for all that changes it.
+"""The studies that a server has open: each opened once, with one queue for all its changes.
 
-Whoever changes a study waits in its line, and so takes no thread from the others; looking is done beside it.
-Answers that wait in the line together are recorded in one transaction, and so are questions: a flush to the
-disk for all of them.
-Other processes may use the same database at once; a study sees what they did when it looks at its log.
+A change waits in the queue of its study and takes no thread from other studies; reading does not wait.
+Results that wait together are recorded in one transaction, with one flush to the disk; so are questions.
+Other processes may use the same database; a study sees their changes when it reads its log.
 """
 
 import asyncio
@@ -26,28 +25,28 @@ _LAST_SECONDS = 5.0  # that a database is waited for when the server stops
 
 
 class KeptStudy:
-    """An open study, its line, and those who wait for news of it."""
+    """An open study, its queue, and the streams that wait for news of it."""
 
     def __init__(self, study: Study):
         self.study = study
         self.listeners: set[asyncio.Event] = set()
-        self._line = ThreadPoolExecutor(1, thread_name_prefix="driftopt-study")
+        self._queue = ThreadPoolExecutor(1, thread_name_prefix="driftopt-study")
         self._answers: deque[tuple[Mapping[str, Any], Future[Told]]] = deque()
         self._questions: deque[tuple[Mapping[str, Any], Future[Trial]]] = deque()
 
     def change(self, work: Callable[[Study], T]) -> "Future[T]":
-        """Wait in the line, and do it."""
-        return self._line.submit(work, self.study)
+        """The outcome of a change, which waits in the queue."""
+        return self._queue.submit(work, self.study)
 
     def tell(self, answer: Mapping[str, Any]) -> "Future[Told]":
-        """Wait in the line with an answer; whoever comes first takes all that wait along."""
+        """The outcome of a result, which waits in the queue and is recorded with all others that wait."""
         told: Future[Told] = Future()
         self._answers.append((answer, told))
-        self._line.submit(self._record)
+        self._queue.submit(self._record)
         return told
 
     def _record(self) -> None:
-        """Record every answer that waits; where one is refused, each by itself, so that it alone is."""
+        """Record all waiting results; if one is refused, each by itself, so that only that one is."""
         waiting = _begun(self._answers)
         if len(waiting) > 1:
             try:
@@ -70,14 +69,14 @@ class KeptStudy:
                 told.set_exception(error)
 
     def ask(self, question: Mapping[str, Any]) -> "Future[Trial]":
-        """Wait in the line with a question; whoever comes first takes all that wait along."""
+        """The trial for a question, which waits in the queue and is answered with all others that wait."""
         asked: Future[Trial] = Future()
         self._questions.append((question, asked))
-        self._line.submit(self._hand_out)
+        self._queue.submit(self._hand_out)
         return asked
 
     def _hand_out(self) -> None:
-        """Answer every question that waits, in one transaction where that can be."""
+        """Answer all waiting questions, in one transaction if possible."""
         waiting = _begun(self._questions)
         try:
             outcomes = self.study.ask_each([question for question, _ in waiting])
@@ -90,25 +89,21 @@ class KeptStudy:
                 asked.set_result(outcome)
 
     def news(self) -> None:
-        """Wake those who wait for news."""
+        """Wake the streams that wait for news."""
         for event in self.listeners:
             event.set()
 
     def close(self) -> None:
-        """Finish what stands in the line; nothing more is taken."""
-        self._line.shutdown(wait=False)
+        """Finish what is in the queue; nothing more is accepted."""
+        self._queue.shutdown(wait=False)
 
 
-def _begun(line: "deque[tuple[Mapping[str, Any], Future[T]]]") -> "list[tuple[Mapping[str, Any], Future[T]]]":
-    """Everything that waits in the line, except requests that were refused because they waited too long."""
-    waiting = [line.popleft() for _ in range(len(line))]
+def _begun(
+    queue: "deque[tuple[Mapping[str, Any], Future[T]]]",
+) -> "list[tuple[Mapping[str, Any], Future[T]]]":
+    """Everything in the queue, except requests that were refused because they waited too long."""
+    waiting = [queue.popleft() for _ in range(len(queue))]
     return [one for one in waiting if one[1].set_running_or_notify_cancel()]
-
-
-def _heard(done: "asyncio.Future[Any]") -> None:
-    """Whoever waited may have gone: what went wrong then is nobody's, and no fault of the server."""
-    if not done.cancelled():
-        done.exception()
 
 
 class KeptStudies:
@@ -117,7 +112,7 @@ class KeptStudies:
     def __init__(self, url: str, clock: Callable[[], float], seconds: float):
         self.database = Database(url)
         self.place = self.database.label
-        self.database.label = "this server"  # to clients: where it keeps its studies is its own affair
+        self.database.label = "this server"  # clients need not know where it keeps its studies
         self._clock = clock
         self._seconds = seconds
         self._kept: OrderedDict[str, KeptStudy] = OrderedDict()
@@ -130,15 +125,16 @@ class KeptStudies:
         return len(self._kept)
 
     async def look(self, work: Callable[[], T]) -> T:
-        """Do something that changes nothing, beside every line."""
+        """The outcome of work that changes nothing, which waits in no queue."""
         return await self._within(self._looking.submit(work))
 
     async def _within(self, future: "Future[T]") -> T:
-        """What comes of it, in time."""
+        """The outcome; TimeoutError if it takes too long."""
         self._begun.add(future)
         future.add_done_callback(self._begun.discard)
         here = asyncio.wrap_future(future)
-        here.add_done_callback(_heard)
+        # A client that waited may have gone: then nobody reads the exception, and asyncio must not log it.
+        here.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             return await asyncio.wait_for(asyncio.shield(here), self._seconds)
         except TimeoutError:
@@ -153,7 +149,7 @@ class KeptStudies:
             ) from None
 
     async def kept(self, name: str) -> KeptStudy:
-        """A study that exists, opened if it is not."""
+        """The open study of that name."""
         if name not in self._kept:
             study = await self.look(lambda: Study.open(self.database, name, clock=self._clock))
             self._keep(name, study)
@@ -167,8 +163,8 @@ class KeptStudies:
         for one in idle[: max(0, len(self._kept) - _MOST)]:
             self._kept.pop(one).close()
 
-    async def _current(self, name: str, use: Callable[[KeptStudy], "Future[T]"]) -> T:
-        """Use a study; where it was deleted by another process and made anew, the new one."""
+    async def _use(self, name: str, use: Callable[[KeptStudy], "Future[T]"]) -> T:
+        """Use a study; if another process deleted it and created it again, the new one."""
         before = self._kept.get(name)
         kept = await self.kept(name)
         try:
@@ -186,36 +182,30 @@ class KeptStudies:
         kept.close()
 
     async def read(self, name: str, work: Callable[[Study], T]) -> T:
-        """Look at a study."""
-        return await self._current(name, lambda kept: self._looking.submit(work, kept.study))
+        """The outcome of work that only reads a study."""
+        return await self._use(name, lambda kept: self._looking.submit(work, kept.study))
+
+    async def _change(self, name: str, use: Callable[[KeptStudy], "Future[T]"]) -> T:
+        try:
+            return await self._use(name, use)
+        finally:
+            if name in self._kept:
+                self._kept[name].news()
 
     async def change(self, name: str, work: Callable[[Study], T]) -> T:
-        """Change a study, in its line."""
-        try:
-            return await self._current(name, lambda kept: kept.change(work))
-        finally:
-            self._news(name)
+        """The outcome of work that changes a study, in its queue."""
+        return await self._change(name, lambda kept: kept.change(work))
 
     async def ask(self, name: str, question: Mapping[str, Any]) -> Trial:
-        """The next deployment of a study, in its line."""
-        try:
-            return await self._current(name, lambda kept: kept.ask(question))
-        finally:
-            self._news(name)
+        """The next deployment of a study."""
+        return await self._change(name, lambda kept: kept.ask(question))
 
     async def tell(self, name: str, answer: Mapping[str, Any]) -> Told:
-        """Answer a trial, in its line."""
-        try:
-            return await self._current(name, lambda kept: kept.tell(answer))
-        finally:
-            self._news(name)
-
-    def _news(self, name: str) -> None:
-        if name in self._kept:
-            self._kept[name].news()
+        """Record the result of a trial; returns its state."""
+        return await self._change(name, lambda kept: kept.tell(answer))
 
     async def create(self, name: str, arguments: Mapping[str, Any], key: str | None) -> Study:
-        """Begin a study."""
+        """A new study."""
 
         def work() -> Study:
             with self._heavy:
@@ -226,7 +216,7 @@ class KeptStudies:
         return study
 
     async def listed(self) -> list[Listed]:
-        """All studies of the database; none where it holds no table yet."""
+        """All studies of the database; none if it has no table yet."""
 
         def work() -> list[Listed]:
             try:
@@ -237,7 +227,7 @@ class KeptStudies:
         return await self.look(work)
 
     async def take_over(self, name: str | None, data: Mapping[str, Any], key: str | None) -> Study:
-        """Take up a study from the data of an exported file."""
+        """A study from the data of an exported file."""
 
         def work() -> Study:
             found = log_file.from_data("the body", data)
@@ -251,7 +241,7 @@ class KeptStudies:
         return study
 
     async def delete(self, name: str, key: str | None = None) -> int:
-        """Delete a study, after all that stands in its line."""
+        """Delete a study, after all changes in its queue; returns the number of rows of its log."""
         try:
             kept = await self.kept(name)
         except NoSuchStudy:
@@ -264,17 +254,17 @@ class KeptStudies:
             self._drop(name, kept)
 
     async def ready(self) -> None:
-        """The database answers; DatabaseRefused where it does not. One asks it, however many want to know."""
+        """Raise DatabaseRefused if the database does not answer. One thread asks it, for all who wait."""
         if self._ping is None or self._ping.done():
             self._ping = self._looking.submit(self.database.ping)
         await self._within(self._ping)
 
     def hurry(self) -> None:
-        """The server stops: a database that is away is waited for a little longer, and then no more."""
+        """Limit the time for which a stopping server waits for a database that does not answer."""
         self.database.give_up_within(_LAST_SECONDS)
 
     def close(self) -> int:
-        """Finish what is begun, and give the connections back; returns how much would not end."""
+        """Finish open work and close the connections; returns the number of requests that would not end."""
         self.hurry()
         hanging = wait(set(self._begun), 2 * _LAST_SECONDS).not_done
         for kept in self._kept.values():

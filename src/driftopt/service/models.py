@@ -1,7 +1,7 @@
 """The JSON of requests and answers, from which FastAPI makes the description that /docs shows.
 
-`Study` decides which numbers are possible; these models only say what JSON must look like. What the server
-returns has the fields of the records of `driftopt.study`, which are listed there alone.
+`Study` decides which numbers are possible; these models only give the form of the JSON. The server's answers
+have the fields of the records of `driftopt.study`, which are listed there alone.
 """
 
 import json
@@ -99,14 +99,14 @@ def _fields_of(record: Any, leave_out: Collection[str] = ()) -> Any:
 
 
 class Fault(_Returned):
-    """One place of a request that does not fit."""
+    """A place in a request that does not fit."""
 
     where: str
     what: str
 
 
 class Refusal(_Returned):
-    """A refusal, as RFC 9457 has it, with the same sentence as Python's exception."""
+    """A refusal in the form of RFC 9457, with the same sentence as Python's exception."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -128,16 +128,16 @@ class Refusal(_Returned):
     detail: str = Field(description="What was given, what was expected, and what to do.")
     kind: str = Field(description="The name of the exception that Python raises.")
     holdings: list[Holding] | None = Field(
-        default=None, description="Who holds what, where nothing can be asked."
+        default=None, description="The pending deployments, if nothing can be asked."
     )
-    errors: list[Fault] | None = Field(default=None, description="Where the request does not fit its model.")
+    errors: list[Fault] | None = Field(default=None, description="The places of the request that do not fit.")
 
 
 # Studies
 
 
 class NewStudy(_Sent):
-    """A study to begin: the arguments of `Study.create`."""
+    """A new study: the arguments of `Study.create`."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -208,7 +208,7 @@ class NewStudy(_Sent):
     )
 
     def arguments(self) -> dict[str, Any]:
-        """The arguments of `Study.create` beside the name."""
+        """The arguments of `Study.create` after the name."""
         addressable(self.name)
         given = {name: value for name, value in self.given().items() if name != "name"}
         if isinstance(self.x0, dict):
@@ -219,13 +219,13 @@ class NewStudy(_Sent):
 
 
 def addressable(name: str) -> None:
-    """Refuse a name that browsers leave out of an address."""
+    """Refuse a name that browsers remove from an address."""
     if name in (".", ".."):
         raise ValueError(f"name {name!r} cannot be part of an address: choose another one")
 
 
 class Exported(BaseModel):
-    """A study as `export?format=json` gives it; the log is read, and what else is there is left out."""
+    """A study as `export?format=json` returns it; fields that are not listed are ignored."""
 
     model_config = ConfigDict(extra="ignore")
     study: _Words = Field(description="Its name.")
@@ -244,14 +244,14 @@ class StudyList(_Returned):
 
 
 class StudyPlan(_fields_of(records.Status)):
-    """A study: its plan, with every default written out."""
+    """A study's plan, with every default written out, and its progress."""
 
     rows: int = Field(description="Rows of its log: the `after` from which on `events` returns news.")
     spec: dict[str, Any] = Field(description="Everything that was decided at its creation.")
 
 
 def plan(study: records.Study) -> dict[str, Any]:
-    """A study's plan, and how far it is."""
+    """The JSON of a study's plan and progress."""
     return study.status()._asdict() | {"spec": json.loads(study.spec.as_json())}
 
 
@@ -264,21 +264,21 @@ class Extension(_Sent):
 
 
 class Reason(_Sent):
-    """Why, for those who read the log."""
+    """A reason, for readers of the log."""
 
     reason: _Words = Field(default="", examples=["the shelf was empty"])
-    who: _Words | None = Field(default=None, description="Who says so; the token's name, unless given.")
+    who: _Words | None = Field(default=None, description="Who reports it; the token's name by default.")
 
 
 class Deleted(_Returned):
-    """A study that is no more."""
+    """A deleted study."""
 
     name: str
     rows: int = Field(description="How many rows its log had.")
 
 
 class Verified(_Returned):
-    """The log is what was written, and its replay leads to the points that were asked."""
+    """The log is as it was written, and its replay leads to the points that were asked."""
 
     rows: int
 
@@ -287,18 +287,20 @@ class Verified(_Returned):
 
 
 class Question(_Sent):
-    """What is asked for."""
+    """A request for deployments."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"holder": "till 3"}, {}]})
     purpose: Literal["method", "confirm", "stationarity"] = "method"
     holder: _Words | None = Field(
         default=None,
-        description="Who deploys it. A holder gets what it has not answered again; without one, every "
-        "question gives another trial, held by the token's name.",
+        description="Who deploys it. A holder gets its pending trials again; without one, every question "
+        "gives another trial, held by the token's name.",
     )
-    new: Annotated[bool, Field(strict=True)] = Field(default=False, description="Another one all the same.")
+    new: Annotated[bool, Field(strict=True)] = Field(
+        default=False, description="Another one, even if the holder has a pending trial."
+    )
     count: Annotated[int, Field(strict=True, ge=1, le=1000)] = Field(
-        default=1, description="Up to so many at once."
+        default=1, description="At most this number of trials."
     )
 
 
@@ -323,7 +325,7 @@ class Trials(_Returned):
 
 
 class Answer(_Sent):
-    """What a deployment gave."""
+    """The result of a deployment."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"value": 12.5}, {"value": 12.5, "sem": 0.4}]}
@@ -331,20 +333,20 @@ class Answer(_Sent):
     value: _Finite | _NoNumber | None = Field(description="What was measured; null where it is no number.")
     sem: _Finite | None = Field(default=None, description="Its standard error, if known.")
     x_deployed: _Vector | _Named | None = Field(
-        default=None, description="What was deployed, if another decision."
+        default=None, description="The decision that was deployed, if another one."
     )
     covariates: dict[str, _Finite | None] | None = Field(
-        default=None, description="What else is known, by name; null for one that is not."
+        default=None, description="Side information by name; null for an unknown value."
     )
     metrics: dict[str, _Finite | None] | None = Field(
-        default=None, description="What else was measured, by the names of the limits."
+        default=None, description="Other measurements, by the names of the limits."
     )
-    n: _Finite | None = Field(default=None, description="How many the value is a mean of.")
-    control: _Finite | None = Field(default=None, description="What the start gave at the same time.")
-    who: _Words | None = Field(default=None, description="Who says so; the token's name, unless given.")
+    n: _Finite | None = Field(default=None, description="The number of observations whose mean the value is.")
+    control: _Finite | None = Field(default=None, description="The value of the start at the same time.")
+    who: _Words | None = Field(default=None, description="Who reports it; the token's name by default.")
 
     def arguments(self, names: tuple[str, ...], caller: str) -> dict[str, Any]:
-        """The arguments of `Study.tell`; `caller` says so, unless somebody is named."""
+        """The arguments of `Study.tell`; `caller` reports it by default."""
         given = self.given() | {"who": caller if self.who is None else self.who}
         given["value"] = math.nan if self.value is None else float(self.value)
         if isinstance(self.x_deployed, dict):
@@ -355,20 +357,20 @@ class Answer(_Sent):
 
 
 class NumberedAnswer(Answer):
-    """The answer of one trial among several."""
+    """The result of one trial among several."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"id": 1, "value": 12.5}]})
     id: _Whole
 
 
 class AnswerBatch(_Sent):
-    """Several answers, recorded all or none."""
+    """Several results, recorded all or none."""
 
     answers: Annotated[list[NumberedAnswer], Field(min_length=1, max_length=1000)]
 
 
 class Correction(_Sent):
-    """What was truly measured."""
+    """The true measurement."""
 
     value: _Finite | _NoNumber | None = Field(examples=[1.25])
     reason: _Words = Field(default="", examples=["the decimal point was lost"])
@@ -384,14 +386,14 @@ class Correction(_Sent):
     control: _Finite | _NoNumber | None = Field(default=None, description="As sem.")
 
     def arguments(self) -> dict[str, Any]:
-        """The arguments of `Study.correct` beside the trial's number."""
+        """The arguments of `Study.correct` after the trial's number."""
         beside = {"sem": self.sem, "n": self.n, "control": self.control}
         numbers = {name: float(said) for name, said in beside.items() if said is not None}
         return self.given() | numbers | {"value": math.nan if self.value is None else float(self.value)}
 
 
 class TrialState(_Returned):
-    """The state that a trial is in now."""
+    """A trial's present state."""
 
     id: int
     state: Literal[STATES]  # pyright: ignore[reportInvalidTypeForm]
@@ -406,7 +408,7 @@ class ToldTrial(TrialState):
 
 
 class ToldTrials(_Returned):
-    """The states that the trials are in now, in the order of the answers."""
+    """The trials' present states, in the order of the results."""
 
     states: list[ToldTrial]
 
@@ -426,13 +428,13 @@ class Change(_fields_of(records.Change)):
 
 
 class Changes(_Returned):
-    """What happened after a row; `next` is the `after` of the next page, null on the last."""
+    """Rows of the log; `next` is the `after` of the next page, null on the last."""
 
     changes: list[Change]
     next: int | None = None
 
 
 class Health(_Returned):
-    """Whether the server lives, or is ready."""
+    """The server runs, or is ready."""
 
     status: Literal["ok"] = "ok"

@@ -1,4 +1,4 @@
-"""Routes on studies as a whole: list, create, read, extend, stop, delete, look."""
+"""Routes on studies as a whole: list, create, read, extend, stop, delete, export."""
 
 import tempfile
 from pathlib import Path
@@ -26,8 +26,8 @@ Key = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
-        description="A word for this request: repeated with the same key, it is done once. Kept in the "
-        "database, so that it holds over a restart of the server.",
+        description="A word for this request: repeated with the same key, it is done once, even after a "
+        "restart of the server.",
         max_length=200,
     ),
 ]
@@ -54,7 +54,7 @@ async def list_studies(request: Request, caller: Reader) -> Any:
 async def create_study(
     request: Request, response: Response, body: models.NewStudy, caller: Admin, key: Key = None
 ) -> Any:
-    """Begin a study."""
+    """Create a study."""
     whole_database(caller)
     study = await kept(request).create(body.name, body.arguments(), key)
     return await kept(request).look(lambda: models.plan(study))
@@ -68,7 +68,7 @@ async def import_study(
     name: Annotated[str | None, Query(description="Another name for it.", max_length=200)] = None,
     key: Key = None,
 ) -> Any:
-    """Take up a study from what `export?format=json` gave: the same answers, the same state, to the bit."""
+    """Create a study from the file of `export?format=json`: the same results and an identical state."""
     whole_database(caller)
     models.addressable(body.study if name is None else name)
     study = await kept(request).take_over(name, body.model_dump(), key)
@@ -77,7 +77,7 @@ async def import_study(
 
 @router.get("/{name}", response_model=models.StudyPlan)
 async def read_study(request: Request, name: StudyName, caller: StudyReader) -> Any:
-    """A study's plan, and how far it is."""
+    """A study's plan and progress."""
     return await kept(request).read(name, models.plan)
 
 
@@ -89,9 +89,9 @@ async def delete_study(
     confirm: Annotated[str | None, Query(description="The study's name once more.", max_length=200)] = None,
     key: Key = None,
 ) -> Any:
-    """Delete a study and its log, for ever: `confirm` must repeat its name."""
+    """Delete a study and its log permanently: `confirm` must repeat its name."""
     if confirm != name:
-        raise Refused(422, "deleting is for ever: repeat the study's name as ?confirm=NAME", "ValueError")
+        raise Refused(422, "deleting is permanent: repeat the study's name as ?confirm=NAME", "ValueError")
     return {"name": name, "rows": await kept(request).delete(name, key)}
 
 
@@ -137,17 +137,17 @@ async def summary(
     caller: StudyReader,
     place: Annotated[
         str | None,
-        Query(min_length=1, max_length=2000, description="How `next.commands` call the server."),
+        Query(min_length=1, max_length=2000, description="The server's address in `next.commands`."),
     ] = None,
 ) -> Any:
-    """Where the study stands: values, drift, who holds what, what failed, and what to do now."""
-    address = place or str(request.base_url).rstrip("/")  # its database is nobody's business
+    """The study's state: values, drift, pending and failed deployments, and what to do now."""
+    address = place or str(request.base_url).rstrip("/")  # not its database
     return await kept(request).read(name, lambda study: study.summary(address))
 
 
 @router.get("/{name}/recommendation", response_model=models.Recommendation)
 async def recommendation(request: Request, name: StudyName, caller: StudyReader) -> Any:
-    """The decision to deploy, with what is known of its improvement."""
+    """The decision to deploy, with its improvement."""
     return await kept(request).read(name, Study.recommend)
 
 
@@ -160,7 +160,7 @@ async def stationarity(
     low: Annotated[float | None, Query(description="No value can be less.")] = None,
     high: Annotated[float | None, Query(description="No value can be more.")] = None,
 ) -> Any:
-    """How stationary the recommendation is, from the pairs told with the purpose stationarity."""
+    """How stationary the recommendation is, from the pairs reported with the purpose stationarity."""
     if (low is None) != (high is None):
         raise ValueError("low and high are given together, or neither is")
     bounds = None if low is None or high is None else (low, high)
@@ -169,7 +169,7 @@ async def stationarity(
 
 @router.get("/{name}/verification", response_model=models.Verified)
 async def verification(request: Request, name: StudyName, caller: StudyReader) -> Any:
-    """Read the whole log anew, check every row, and replay it."""
+    """Read the whole log again, check every row, and replay it."""
     return {"rows": await kept(request).read(name, lambda study: study.verify())}
 
 

@@ -1,4 +1,4 @@
-"""Routes on trials: ask, answer, put right, look."""
+"""Routes on trials: ask, report and correct results, list."""
 
 from typing import Annotated, Any, Literal
 
@@ -39,7 +39,7 @@ async def ask(
 async def tell_many(
     request: Request, name: StudyName, caller: StudyOperator, body: models.AnswerBatch
 ) -> Any:
-    """Answer several trials, all or none."""
+    """Report the results of several trials, all or none."""
 
     def work(study: Study) -> Any:
         names = tuple(study.spec.names)
@@ -56,7 +56,7 @@ async def tell_many(
 
 @router.post("/trials/{id}:tell", response_model=models.ToldTrial)
 async def tell(request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Answer) -> Any:
-    """Answer a trial. The same again is nothing; another answer is a conflict and changes nothing."""
+    """Report the result of a trial. The same again changes nothing; another result is a conflict."""
     study = (await kept(request).kept(name)).study
     answer = {"id": id} | body.arguments(tuple(study.spec.names), caller.name)
     state, doubted = await kept(request).tell(name, answer)
@@ -67,7 +67,7 @@ async def tell(request: Request, name: StudyName, id: Id, caller: StudyOperator,
 async def correct(
     request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Correction
 ) -> Any:
-    """Replace a trial's answer; what was said before stays in its history."""
+    """Replace a trial's result; earlier ones stay in its history."""
     given: dict[str, Any] = body.arguments() | {"who": body.who or caller.name}
     return {"id": id, "state": await kept(request).change(name, lambda study: study.correct(id, **given))}
 
@@ -126,5 +126,5 @@ async def trials(
 
 @router.get("/trials/{id}", response_model=models.Trial)
 async def trial(request: Request, name: StudyName, id: Id, caller: StudyReader) -> Any:
-    """One deployment, and what became of it."""
+    """One deployment with its result."""
     return await kept(request).read(name, lambda study: study.trial(id))
