@@ -51,9 +51,7 @@ async def list_studies(request: Request, caller: Reader) -> Any:
 
 
 @router.post("", status_code=201, response_model=models.StudyPlan)
-async def create_study(
-    request: Request, response: Response, body: models.NewStudy, caller: Admin, key: Key = None
-) -> Any:
+async def create_study(request: Request, body: models.NewStudy, caller: Admin, key: Key = None) -> Any:
     """Create a study."""
     whole_database(caller)
     study = await kept(request).create(body.name, body.arguments(), key)
