@@ -151,10 +151,7 @@ class Generator(_standard.Generator):
         dim = self._space.dim
         radius, params = defaults.radius_once(radius, params)
         self._space, radius = defaults.sized(method, self._space, radius, params)
-        start = self._space.start
-        chosen, _ = defaults.resolve(
-            method, dim=dim, budget=budget, radius=radius, params=params, start=start
-        )
+        chosen, _ = defaults.resolve(method, dim=dim, budget=budget, radius=radius, params=params)
         named = method if isinstance(method, str) else type(method).__name__
         check_minimize(named, chosen.sees, loss=False, model=False)
         if chosen.scheduled:

@@ -193,15 +193,38 @@ def test_the_length_comes_from_the_bounds():
     assert study.spec.params["radius"] == result.params["radius"]
 
 
-@pytest.mark.parametrize("x0", [[3.0, 4.0], [0.0, 0.0], [1e90, 1e90]])
-def test_without_any_length_the_start_tells_the_first_one(x0):
-    """After two deployments at x0, the first trials are a tenth of |x0| away, the next not much farther."""
-    unit = np.hypot(*x0) or np.sqrt(2)
+@pytest.mark.parametrize("x0", [[3.0, 4.0], [0.0, 0.0], [1e90, 1e90], [1e3, -1e-2]])
+def test_without_any_length_the_start_gives_the_first_one(x0):
+    """After two deployments at x0, the first trials change each coordinate by about a tenth of its start."""
+    size = np.sqrt(2) / 10 * np.where(np.array(x0) == 0, 1, np.abs(x0))
     result = driftopt.minimize(lambda x: float(x[0]), x0, budget=40, rng=0, method="walk")
-    away = np.linalg.norm(result.history["x"] - x0, axis=1)
-    assert result.params["radius"] == pytest.approx(unit / 10)
-    np.testing.assert_allclose(away[:4], [0, 0, unit / 10, unit / 10])
-    assert away[:6].max() < 0.5 * unit
+    away = np.linalg.norm((result.history["x"] - x0) / size, axis=1)
+    np.testing.assert_allclose(away[:4], [0, 0, 1, 1], rtol=1e-6)
+    assert away[:6].max() < 5
+    study = Study.create("sqlite://", "prices", x0=x0, budget=40, rng=0)
+    assert study.spec.params["radius"] == result.params["radius"]
+
+
+def test_coordinates_of_unlike_scale_all_come_down_without_bounds():
+    """With one length for both, 100 for a coordinate of .01, the second would be noise."""
+    rng, scales = np.random.default_rng(0), np.array([1e3, 1e-2])
+    result = driftopt.minimize(
+        lambda x: float(((x / scales - 1.5) ** 2).sum() + 0.02 * rng.normal()),
+        scales,
+        budget=1000,
+        method="walk",
+        rng=0,
+    )
+    assert (abs(result.x / scales - 1.5) < 0.1).all()
+
+
+def test_a_largest_radius_is_one_length_for_all_coordinates():
+    promised = {"method": "walk", "params": {"max_radius": 0.3}}
+    far = driftopt.minimize(lambda x: x[0], [3.0, -4.0], budget=40, rng=0, **promised)
+    assert far.params["radius"] == pytest.approx(0.5)
+    assert "units" not in far.params
+    trials = np.diff(far.history["x"].reshape(-1, 2, 2), axis=1)
+    assert np.linalg.norm(trials, axis=2).max() == pytest.approx(0.6)
 
 
 RADII = 2.0 ** np.arange(-5, 3)

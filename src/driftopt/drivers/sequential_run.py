@@ -118,7 +118,7 @@ def begin(task: Task, method: str | Method) -> tuple[SequentialRun, int]:
         params.setdefault("max_radius", task.max_radius)
     space, radius = defaults.sized(method, task.space, radius, params)
     chosen, numbers = defaults.resolve(
-        method, dim=space.dim, budget=usable // settle, radius=radius, params=params, start=space.start
+        method, dim=space.dim, budget=usable // settle, radius=radius, params=params
     )
     chosen = space.kept_by(chosen)
     called = method if isinstance(method, str) else type(method).__name__

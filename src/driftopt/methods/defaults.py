@@ -1,6 +1,7 @@
 """Numbers that every driver derives from the budget when the user gives none."""
 
 from collections.abc import Mapping
+from math import hypot
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -9,6 +10,7 @@ import numpy as np
 from driftopt import checks
 from driftopt.method import check_method
 from driftopt.methods import registry
+from driftopt.model.defaults import units_of
 from driftopt.pytree import plain_fields
 
 if TYPE_CHECKING:
@@ -38,20 +40,6 @@ def radius_once(radius: Any, params: Mapping[str, Any] | None) -> tuple[Any, dic
     return others.pop("radius"), others
 
 
-def first_radius(start: np.ndarray) -> float:
-    """A tenth of the start's length, or √d/10 at a start of 0.
-
-    The first trials then change no coordinate by more than a tenth of |x0|, or by about a tenth of 1. It is
-    for methods that find their own radius from there, and a start without bounds or units.
-
-    >>> first_radius(np.array([30.0, 40.0])), first_radius(np.zeros(4))
-    (5.0, 0.2)
-    """
-    largest = float(np.abs(start).max())
-    length = np.linalg.norm(start / largest) * largest if largest > 0 else np.sqrt(start.size)
-    return float(length) / 10
-
-
 def takes_radius(name: "str | Method") -> bool:
     """True for the name of a method with a radius; a Method instance has its own."""
     return isinstance(name, str) and "radius" in registry.entry(name).parameters
@@ -62,13 +50,23 @@ def sized(
 ) -> "tuple[Space, Any]":
     """The space with its units and the radius in them, from what the user gave: see `Space.sized`.
 
-    A method that sees ξ must see x in its own units, as the formula of F does.
+    A method that sees ξ must see x in its own units, as the formula of F does. A method that finds its radius
+    gets a first one from the start if bounds give none: see `units_of`. A `max_radius` is one length for all
+    coordinates, so the first radius is then one too: their root mean square.
     """
     if not takes_radius(name):
         return space, radius
-    if isinstance(name, str) and registry.tried(name, params, radius).sees.observes:
+    tried = registry.tried(name, params, radius)
+    if tried.sees.observes:
         return space, space.radius if radius is None else radius
-    return space.sized(radius)
+    measured, length = space.sized(radius)
+    if length is not None or not tried.finds_radius:
+        return measured, length
+    sizes = units_of(space, None)[1]
+    single = hypot(*sizes) / np.sqrt(space.dim)
+    if params.get("max_radius") is not None or np.allclose(sizes, single, rtol=1e-9, atol=0):
+        return space, single
+    return space.sized(sizes)
 
 
 def resolve(
@@ -78,21 +76,16 @@ def resolve(
     budget: int,
     radius: Any,
     params: Mapping[str, Any] | None = None,
-    start: np.ndarray | None = None,
 ) -> tuple["Method", dict[str, Any]]:
     """The method and all of its numbers, those given and those filled in from the budget.
 
-    A Method instance keeps its own numbers and is planned for the budget. Without a radius, a method that
-    finds its own begins with one that follows from the `start`.
+    A Method instance keeps its own numbers and is planned for the budget.
     """
     if not isinstance(name, str):
         return _own(name, budget, radius, params)
     accepted = registry.entry(name).parameters
     radius, numbers = radius_once(radius, params)
-    needed = radius is None and takes_radius(name) and "radius" not in registry.entry(name).defaults
-    if needed and start is not None and registry.tried(name, numbers).finds_radius:
-        radius = first_radius(start)
-    elif needed:
+    if radius is None and takes_radius(name) and "radius" not in registry.entry(name).defaults:
         raise ValueError(
             "radius is needed: how far a trial decision may be from the current one, in the units of x; "
             "a tenth of the range you would consider, times the root of the number of coordinates, is a "

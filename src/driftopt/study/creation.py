@@ -183,7 +183,7 @@ def _method(
     if max_change is None or radius is not None:
         space, radius = sized
     else:
-        _check_widths(space, sized[0])
+        _check_widths(space, space.sized(None)[0])
     plan: dict[str, Any] = {"dim": space.dim, "budget": budget, "params": numbers}
     if max_change is not None and "max_radius" in methods.entry(name).parameters:
         radius = _promised(radius, numbers, max_change, space)
@@ -191,7 +191,7 @@ def _method(
         # With radius 1 the reach is the share of the radius by which the iterate may move, 1/M.
         shape, _ = defaults.resolve(name, radius=1.0, **plan)
         radius = _limited(name, radius, shape, max_change, space)
-    method, numbers = defaults.resolve(name, radius=radius, start=space.start, **plan)
+    method, numbers = defaults.resolve(name, radius=radius, **plan)
     return space, check_points(method, space.dim), _plain(numbers)
 
 
