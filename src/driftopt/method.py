@@ -117,6 +117,13 @@ class Method(ABC):
         If a number in it is not finite, drivers report the iterate.
         """
 
+    def settled(self, state: Any, fall: float, away: float) -> bool:
+        """False if the method's own numbers say that x may not be stationary.
+
+        f fell by about `fall` from the start, which is `away` from x.
+        """
+        return True
+
     def queries(self, dim: int) -> Any:
         """The queries of one iteration, of the first one if they differ: every single value of F counts."""
         return self.points(dim) * self.batch

@@ -1,5 +1,7 @@
 """The untuned walk: its schedule and its edges, bounds near the start, kinked valleys, and planted twins."""
 
+from operator import itemgetter
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +13,7 @@ import driftopt
 from driftopt import methods
 from driftopt.drivers.host import Host
 from driftopt.methods import walk
+from driftopt.problems.synthetic import two_wells
 from driftopt.pytree import module
 from driftopt.rng.seeds import as_key
 from driftopt.study import Study
@@ -231,6 +234,17 @@ RADII = 2.0 ** np.arange(-5, 3)
 
 
 @module
+class Level(Bowl):
+    """The bowl with noise of the same level everywhere."""
+
+    def value(self, x, xi):
+        return self.objective(x) + 0.5 * xi.astype(x.dtype)
+
+    def draw(self, key, x):
+        return jax.random.normal(key, (), jnp.float32)
+
+
+@module
 class Kink(Bowl):
     """f(x) = Σ max(3e_i, −e_i), e = x − center: blurred by a radius, its lowest point moves."""
 
@@ -317,3 +331,66 @@ def test_in_a_kinked_valley_steps_get_longer_while_slopes_go_on(monkeypatch):
     with traced_again():
         stalled = along_the_valley()
     assert now.mean() + 5 * now.std() / len(now) ** 0.5 < stalled.mean() - 5 * stalled.std() / len(now) ** 0.5
+
+
+def ended(objective, x0, level, budget=600, seeds=12):
+    """Whether each of some runs has settled at its end, and how much of f is left."""
+    method, x0 = methods.get("auto", radius=0.5, budget=budget), jnp.asarray(x0, jnp.float32)
+
+    @jax.jit
+    @jax.vmap
+    def run(key):
+        def step(state, key):
+            values = jax.vmap(objective)(method.ask(state)) + level * jax.random.normal(key, (2,))
+            return method.tell(state, values), None
+
+        return jax.lax.scan(step, method.init(key, x0), jax.random.split(key, budget // 2))[0]
+
+    states = run(jax.random.split(jax.random.key(3), seeds))
+    left = jax.vmap(lambda state: objective(method.recommend(state)))(states)
+    fall = np.asarray(objective(x0) - left)
+    away = np.linalg.norm(states.mean - x0, axis=1)
+    each = [jax.tree.map(itemgetter(i), states) for i in range(seeds)]
+    return [method.settled(*run) for run in zip(each, fall, away, strict=True)], left
+
+
+def test_a_run_that_ends_at_a_minimum_or_sees_noise_alone_has_settled():
+    """At most once in a million runs it has not."""
+    for objective, level in ((lambda x: ((x - 0.4) ** 2).sum(), 0.1), (lambda x: 0 * x[0], 1.0)):
+        for dim in (1, 3):
+            settled, _ = ended(objective, np.zeros(dim), level)
+            assert all(settled)
+
+
+def test_a_run_that_ends_on_a_slope_has_not_settled():
+    """A plane, and a valley so narrow that trials get short: half of the way is left."""
+    assert not any(ended(lambda x: x.sum(), np.zeros(3), 0.5)[0])
+    settled, left = ended(lambda x: jnp.abs(x[0] - 3) + 50 * jnp.abs(x[0] - x[1]), [0.0, 0.0], 0.1)
+    assert left.mean() > 1.5  # of 3
+    assert not any(settled)
+
+
+@pytest.mark.parametrize(("slope", "said"), [(1.0, True), (0.0, False)])
+def test_minimize_says_so(slope, said):
+    rng = np.random.default_rng(0)
+    result = driftopt.minimize(
+        lambda x: float(slope * x[0] + rng.normal()), [0.0], budget=1000, radius=1.0, rng=0
+    )
+    assert result.success
+    assert ("may not be stationary" in result.message) == said
+
+
+def spread(ends):
+    return float(ends.max() / np.median(ends))
+
+
+def test_no_run_ends_far_worse_than_the_others():
+    """The radius 8 times too small in 100 dimensions; two dimensions with bounds at 1,000."""
+    many = driftopt.stack([two_wells(100, noise=0.5, rng=0)])
+    method = methods.get("auto", radius=10 / 8)
+    assert spread(driftopt.simulate_many(method, many, budget=1000, seeds=range(16)).fun) < 20
+    box = np.full(2, 1000.0)
+    for radius in (0.5, 283.0):
+        method = methods.get("auto", radius=radius).within(-box, box)
+        few = driftopt.stack([Level(jnp.array([0.5, -0.3], jnp.float32))])
+        assert spread(driftopt.simulate_many(method, few, budget=1000, seeds=range(64)).fun) < 20

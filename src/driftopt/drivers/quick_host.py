@@ -39,6 +39,11 @@ class QuickHost(Host):
         """The (p, d) points of the open iteration, in a new array."""
         return self._seen.points.copy()
 
+    @property
+    def state(self) -> Any:
+        """The method's state, in arrays of NumPy."""
+        return _unpack(self._forms.packed, np.array(self._packed))[1]
+
     def tell(self, values: Any) -> None:
         place = self.told % self.ahead
         if place == 0 and self.told:  # not as the last window ends: Ctrl-C while it draws then loses nothing

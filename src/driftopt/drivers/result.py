@@ -27,7 +27,7 @@ class MinimizeResult(OptimizeResult):
         success (bool): whether the budget was spent as planned.
         status (int): 0 the budget is spent, 1 the function failed, 2 interrupted, 3 diverged, 99 `callback`
             stopped the run.
-        message (str): the status in words.
+        message (str): the status in words, and whether the method knows that x may not be stationary.
         params (dict): all numbers used, with the seed.
         history (dict): every query: `x` (n, d), `value` (n,), the `iteration` of each, and the side
             information.

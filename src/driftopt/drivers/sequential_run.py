@@ -1,7 +1,7 @@
 """One run of `minimize` with a sequential method: it asks for points, the function gives the values."""
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,12 +24,21 @@ from driftopt.method import Method
 from driftopt.methods import defaults
 from driftopt.oracle import Model, check_minimize
 
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
+
+UNSETTLED = (
+    " But x may not be stationary: the last steps still lead one way, or trials became too short to see "
+    "slopes. A larger budget or another radius may find a better x."
+)
+
 
 class SequentialRun(FunctionRun):
     """The function, and the method on its host."""
 
     host: Host | ObservedHost
     begun: np.ndarray  # the method's start
+    sign: int  # −1 to maximize
 
     def iterate(self) -> int:
         """Run one iteration and return the queries that it cost."""
@@ -94,6 +103,17 @@ class SequentialRun(FunctionRun):
         values = np.array(self._values)[asked.queries]
         return *mean_of(values), f"{asked.basis}, {far:.2g} from x on average"
 
+    def result(self, status: int) -> "OptimizeResult":
+        """Everything so far; the message says if x may not be stationary."""
+        result = super().result(status)
+        if status == 0 and self.iterations:
+            fall = float(averages.mean(np.array(self._values[: self._ends[1]]))) - result.fun
+            away = self.space.distance(result.x, self.space.start)
+            method, state = self.host.method, self.host.state
+            if not method.settled(state, self.sign * fall, away):
+                result.message += UNSETTLED
+        return result
+
     def information(self, recorded: RecordedFunction, history: dict[str, Any]) -> dict[str, Any]:
         more: dict[str, Any] = {}
         if self._answers.has(Covariates):
@@ -133,6 +153,7 @@ def begin(task: Task, method: str | Method) -> tuple[SequentialRun, int]:
     seed = as_seed(task.rng)
     sizes = {key: given for key, given in space.given.items() if key == "units"}
     run = SequentialRun(task, space)
+    run.sign = -1 if task.maximize else 1
     known = methods.entry(method).defaults if isinstance(method, str) else {}
     run.params = {"method": called, **known, **numbers, **sizes, "seed": seed}
     run.begun = space.begin(float(np.asarray(chosen.radius)))

@@ -254,6 +254,22 @@ class Walk(Method):
     def recommend(self, state: State) -> Array:
         return state.mean
 
+    def settled(self, state: State, fall: float, away: float) -> bool:
+        """False if the last steps still lead one way, or if trials got too short to see slopes.
+
+        Of noise alone d |p|² 2t/RECENT is about χ² with d degrees of freedom. The limit is 4.75 deviations
+        of its cube root, which is nearly normal: noise is above it in one of a million runs. Trials are too
+        short if they shrank to a twentieth and noise hides slopes as steep as the mean one from the start.
+        """
+        dim, seen = state.x.size, min(1, RECENT / max(1, int(state.taken)))
+        spread, usual = 2 / (9 * dim), seen / (2 - seen)
+        leads = (np.asarray(state.trend) ** 2).sum() > usual * (1 - spread + 4.75 * spread**0.5) ** 3
+        noise = np.sqrt(np.minimum(state.still, state.square))  # of the difference of two values
+        known = max(0.0, fall - 2.4 * noise)  # the fall, less 4.75 deviations of the first pair's mean
+        hidden = dim / (2 * state.radius) * noise * usual**0.5
+        blind = state.radius < np.asarray(self.radius) / 20 and hidden * away > known
+        return not (leads or blind)
+
     def _inside(self, point: Array) -> Array:
         return point if self.low is None else jnp.clip(point, self.low, self.high)
 
