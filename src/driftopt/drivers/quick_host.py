@@ -40,7 +40,7 @@ class QuickHost(Host):
         return self._seen.points.copy()
 
     @property
-    def state(self) -> Any:
+    def state(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]  a tell alone changes it
         """The method's state, in arrays of NumPy."""
         return _unpack(self._forms.packed, np.array(self._packed))[1]
 

@@ -54,7 +54,7 @@ def sized(
     gets a first one from the start if bounds give none: see `units_of`. A `max_radius` is one length for all
     coordinates, so the first radius is then one too: their root mean square.
     """
-    if not takes_radius(name):
+    if not isinstance(name, str) or not takes_radius(name):
         return space, radius
     tried = registry.tried(name, params, radius)
     if tried.sees.observes:
