@@ -374,7 +374,7 @@ def test_a_run_that_ends_on_a_slope_has_not_settled():
 def test_minimize_says_so(slope, said):
     rng = np.random.default_rng(0)
     result = driftopt.minimize(
-        lambda x: float(slope * x[0] + rng.normal()), [0.0], budget=1000, radius=1.0, rng=0
+        lambda x: float(slope * x[0] + rng.normal()), [0.0], budget=1000, radius=1.0, method="walk", rng=0
     )
     assert result.success
     assert ("may not be stationary" in result.message) == said
