@@ -118,7 +118,7 @@ def test_a_study_says_what_it_cannot_show(any_name, tmp_path):
 
     if method.sees not in (Sight.VALUES, Sight.MEMORY):
         with pytest.raises(
-            ValueError, match=f"^{re.escape(any_name)} sees {entry.sees.words}: a study is told"
+            ValueError, match=f"^{re.escape(any_name)} sees {entry.sees.words}: a study has values alone"
         ):
             create()
     elif method.scheduled:
