@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from driftopt.data.cache import DataError
-from driftopt.paper import (
-    best_decisions,
-    protocol,
-    published,
-)
+from driftopt.paper import protocol, published
 from driftopt.paper.scope import Scope
 from driftopt.sweep import cutting
 
@@ -74,7 +70,7 @@ def test_other_splits_run_without_figures_of_the_paper_and_are_named():
     assert e.changes == ("splits 101 and 105",)
     assert e.size.startswith("PARTIAL run (splits 101 and 105), 5 development and 20 held-out runs")
     assert "105" not in published.STRATEGIC
-    assert "105" not in best_decisions.STRATEGIC
+    assert "105" not in protocol.BEST_DECISIONS
 
 
 @pytest.mark.parametrize("splits", [["one"], ["-1"], ["1.5"], [str(2**32)]])

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from driftopt import data
-from driftopt.data.stand_in import generate
+from driftopt.data.credit import generate_credit
 from driftopt.drivers.stack import stack
-from driftopt.paper.best_decisions import STRATEGIC as BEST
+from driftopt.paper.protocol import BEST_DECISIONS as BEST
 from driftopt.problems import Pricing, StrategicClassification
 from support.real_data import FOLDER, needs_credit, needs_prices
 
@@ -61,7 +61,7 @@ def test_real_and_stand_in_data_never_stack(splits):
 
 @needs_credit
 def test_the_stand_in_resembles_the_real_table():
-    real, stand_in = data.load_credit(), generate()
+    real, stand_in = data.load_credit(), generate_credit()
     assert stand_in.features.shape == real.features.shape
     assert np.allclose(stand_in.features.mean(axis=0) / real.features.mean(axis=0), 1, atol=0.15)
     assert np.allclose(stand_in.features.std(axis=0) / real.features.std(axis=0), 1, atol=0.3)

@@ -96,8 +96,8 @@ def plot(scores: list[DemoScore], path: Path) -> None:
     """Save the mean objective against queries, with a band of one standard deviation for each method."""
     from matplotlib.figure import Figure
 
+    from driftopt.report.curves import assign
     from driftopt.report.picture import write_picture
-    from driftopt.report.styles import assign
 
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()

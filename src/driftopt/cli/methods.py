@@ -32,7 +32,19 @@ def methods(name: str | None = None, /, *, json: Flag = False) -> None:
     elif name is None:
         _print_all()
     else:
-        _print_one(name)
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        from driftopt.plugins import brought_by
+
+        line, console = registry.entry(name), Console(highlight=False)
+        console.print(f"[bold]{name}[/bold]: {line.summary}", soft_wrap=True)
+        console.print(f"sees {line.sees_words}; finds {_a(line.finds)}; {brought_by(line.provider)}\n")
+        table = Table("parameter", "default", "meaning", box=None, pad_edge=False)
+        for one in line.described():
+            table.add_row(one.name, "needed" if one.required else Text(str(one.default)), Text(one.meaning))
+        console.print(table)
 
 
 def _as_data(name: str) -> dict[str, Any]:
@@ -85,21 +97,3 @@ def _print_all() -> None:
 
 def _a(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
-
-
-def _print_one(name: str) -> None:
-    """Print one method with its parameters."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from driftopt.methods.registry import entry
-    from driftopt.plugins import brought_by
-
-    line, console = entry(name), Console(highlight=False)
-    console.print(f"[bold]{name}[/bold]: {line.summary}", soft_wrap=True)
-    console.print(f"sees {line.sees_words}; finds {_a(line.finds)}; {brought_by(line.provider)}\n")
-    table = Table("parameter", "default", "meaning", box=None, pad_edge=False)
-    for one in line.described():
-        table.add_row(one.name, "needed" if one.required else Text(str(one.default)), Text(one.meaning))
-    console.print(table)

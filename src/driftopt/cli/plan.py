@@ -17,12 +17,8 @@ _MEANS = {
     "mixing": "the share of its state that the world keeps from one deployment to the next",
     "bound": "B: |F| ≤ B",
 }
-_ANYWHERE = (
-    "lipschitz",
-    "noise",
-    "gap",
-    "epsilon",
-)  # constants of a problem: a theorem need not use them all
+# Constants of a problem: a theorem need not use them all.
+_ANYWHERE = ("lipschitz", "noise", "gap", "epsilon")
 _SAME = ("lipschitz", "gap", "epsilon", "delta")
 _GUIDED = ("smooth", "noise", "gap", "epsilon")
 _THEOREMS = {  # a method's name → its function in theory, and the constants that it takes

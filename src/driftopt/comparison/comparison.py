@@ -84,15 +84,15 @@ def compare(
             its own. "beside": {"covariates": True} gives a method side information as in
             `methods.informed`.
         budget: queries a run.
-        development: how many runs choose a configuration, or their seeds.
-        held_out: how many runs judge it, or their seeds; none may be a development seed.
+        development: the number of runs that choose a configuration, or their seeds.
+        held_out: the number of runs that judge it, or their seeds; none may be a development seed.
         names: the instances' names, if there are several.
         x0: for a function, the start of runs; for a Problem, it replaces the problem's own.
         bounds: for a function, a pair (low, high) for each coordinate.
         constraints: for a function, linear constraints on every decision, as in `minimize`.
         grid: for a function, the steps on which every decision lies, as in `minimize`.
-        evaluations: for a function, how many fresh values at the reported decision judge a run; they are not
-            part of the budget.
+        evaluations: for a function, the number of fresh values at the reported decision that judge a run;
+            they are not part of the budget.
         evaluate_every: for a Problem, queries between two points of a curve; by default a fiftieth of the
             budget.
         folder: keeps finished parts, so that an interrupted comparison continues from there.
@@ -159,9 +159,9 @@ def plan(
         problem: a Problem, several, or a noisy function.
         methods: label → parameters, or a list.
         budget: queries a run.
-        development: how many runs choose a configuration, or their seeds.
-        held_out: how many runs judge it, or their seeds.
-        pilot: whether to estimate the time, as in `sweep.plan`.
+        development: the number of runs that choose a configuration, or their seeds.
+        held_out: the number of runs that judge it, or their seeds.
+        pilot: estimate the time, as in `sweep.plan`.
         others: further arguments of `compare`.
 
     Returns:

@@ -10,18 +10,24 @@ radius = [0.5, 1.0]
 step = [0.01, 0.1]
 
 A name "module:attribute" means a module in the file's folder, or in an installed package that the user has
-allowed. It must be defined there: Problems, a factory of Problems, a noisy function, or a method.
+allowed. It must be defined there: Problems, a factory of Problems, a noisy function, or a method. A name
+decides which code is imported and run, so "os:system" is refused.
 """
 
 import datetime
+import functools
+import importlib
 import inspect
+import re
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from driftopt import problems
-from driftopt.comparison.named_code import Names
 from driftopt.problem import Problem
 
 KEYS = (
@@ -40,6 +46,75 @@ KEYS = (
     "settle",
     "version",
 )
+_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+OWN = "driftopt"  # may be named without permission: its code runs anyway
+
+
+@dataclass(frozen=True)
+class Names:
+    """The modules that a file may name: those in its folder, and packages that the user has allowed."""
+
+    folder: Path
+    allowed: tuple[str, ...] = ()
+
+    def find(self, name: str) -> Any:
+        """The object with this name.
+
+        Raises:
+            ValueError: there is none, or the file may not name it.
+        """
+        if not _NAME.fullmatch(name):
+            raise ValueError(
+                f"{name!r} is not a 'module:attribute', such as shop:profit for profit in shop.py"
+            )
+        module, _, wanted = name.partition(":")
+        package = module.partition(".")[0]
+        here = self._in_folder(package)
+        if not here and package not in (*self.allowed, OWN):
+            raise ValueError(
+                f"{name}: there is no {package}.py in {self.folder}. If {package} is an installed package "
+                f"that you trust, allow it: --allow-module {package}"
+            )
+        folder = str(self.folder)
+        sys.path.insert(0, folder)
+        try:
+            imported = importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            raise ValueError(f"{name}: {error}") from None
+        finally:
+            sys.path.remove(folder)
+        if here and not _lies_in(imported, self.folder):
+            raise ValueError(
+                f"{name}: there is another module {package} ({getattr(imported, '__file__', 'built in')}); "
+                f"rename {package} in {self.folder}"
+            )
+        try:
+            thing = getattr(imported, wanted)
+        except AttributeError:
+            raise ValueError(f"{name}: the module {module} has no {wanted}") from None
+        # Functions and classes must be defined in the module; other objects are the module's own.
+        origin = thing
+        while isinstance(origin, functools.partial):
+            origin = origin.func
+        home = getattr(origin, "__module__", None) if callable(origin) else imported.__name__
+        owner = (home or "builtins").partition(".")[0]
+        allowed = owner in (imported.__name__.partition(".")[0], OWN, *self.allowed)
+        if not allowed and not (
+            self._in_folder(owner) and _lies_in(sys.modules.get(home or ""), self.folder)
+        ):
+            raise ValueError(
+                f"{name} is defined in {home or 'no module'}, not in a module of the file's folder or an "
+                "allowed package; write a function of your own that calls it"
+            )
+        return thing
+
+    def _in_folder(self, package: str) -> bool:
+        return (self.folder / f"{package}.py").is_file() or (self.folder / package).is_dir()
+
+
+def _lies_in(module: ModuleType | None, folder: Path) -> bool:
+    paths = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
+    return any(path and Path(path).resolve().is_relative_to(folder) for path in paths)
 
 
 def read(path: str | Path, allow_modules: Sequence[str] = ()) -> dict[str, Any]:
@@ -125,6 +200,6 @@ def problem(name: Any, options: Mapping[str, Any], names: Names, *, noisy: bool)
 
 
 def _is_problems(found: Any) -> bool:
-    """Whether this is a Problem or a list of them."""
+    """True for a Problem or a list of them."""
     several = found if isinstance(found, list | tuple) else [found]
     return bool(several) and all(isinstance(one, Problem) for one in several)

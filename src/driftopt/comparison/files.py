@@ -9,9 +9,9 @@ from driftopt.comparison.page import page, panels
 from driftopt.comparison.tables import markdown, tests_csv
 from driftopt.packages import require_report_packages
 from driftopt.report import figure
+from driftopt.report.curves import assign
 from driftopt.report.frames import csv_of
 from driftopt.report.page import render
-from driftopt.report.styles import assign
 from driftopt.runtime.files import make_folder, write_whole
 
 

@@ -4,10 +4,9 @@ from typing import Any
 
 from driftopt.comparison.judging import Judged
 from driftopt.comparison.tables import span, tables
-from driftopt.report.curves import Panel, average, limits
+from driftopt.report.curves import Panel, assign, average, limits
 from driftopt.report.numbers import counted, listed, significant
 from driftopt.report.page import Badge, Finding, Page, Section
-from driftopt.report.styles import assign
 from driftopt.sweep.progress import reused_parts
 
 

@@ -21,14 +21,8 @@ READING = (
     "corrected by Holm over all pairs of the instance, 5 % level). Intervals are bootstrap intervals "
     "of the mean, and Student’s where there are fewer than 8 runs."
 )
-
-
 LUCKIEST = "† Judged at the best value it has seen, its luckiest draw: it has no other recommendation."
-
-
 OTHER_ORACLE = "‡ Sees more than values: it is listed below the methods that see values only."
-
-
 DIVERGED = "Diverged: a value or a recommendation of the run was NaN or infinite and counts as +∞."
 
 
@@ -56,7 +50,7 @@ def scores_table(judged: Judged, instance: str) -> Table:
 
 
 def reading(judged: Judged) -> str:
-    """How to read the scores."""
+    """The explanation of the scores."""
     return " ".join([READING, *_marks(judged)])
 
 
@@ -68,17 +62,16 @@ def _marks(judged: Judged) -> list[str]:
 
 
 def _score_row(score: Score) -> Row:
-    chosen = ", ".join(f"{name} {_value(value)}" for name, value in score.parameters.items())
+    chosen = ", ".join(
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in score.parameters.items()
+    )
     mean = f"diverged ({score.diverged} of {score.runs})" if score.diverged else significant(score.mean)
     mean += " ≈" * (score.tied and not score.best)
     tail = [significant(score.deviation), str(score.runs), str(score.configurations), chosen or NOTHING]
     return Row(
         score.method + " †" * score.luckiest, [Cell(mean, score.best), *cells([span(score.interval), *tail])]
     )
-
-
-def _value(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def tests_table(judged: Judged, instance: str) -> Table | None:

@@ -1,7 +1,6 @@
-"""Where real data comes from: download, checksum, cache. NumPy only; nothing here imports JAX."""
+"""Real data: download, checksum and cache. NumPy only; nothing here imports JAX."""
 
-from driftopt.data.credit import load_credit, split_credit
-from driftopt.data.credit_table import CreditTable
+from driftopt.data.credit import CreditTable, load_credit, split_credit
 from driftopt.data.prices import load_week, read_prices, synthetic_prices, weeks
 from driftopt.data.provenance import Provenance
 from driftopt.data.scoring import ScoringTable, load_scoring

@@ -20,7 +20,7 @@ def folder() -> Path:
 
 
 def location(file: DataFile) -> Path:
-    """Where the file is, or would be."""
+    """The path of the file, present or not."""
     return folder() / file.name
 
 
@@ -31,7 +31,7 @@ def digest(path: Path) -> str:
 
 
 def present(file: DataFile) -> bool:
-    """Whether the cache holds a file of that name, right or wrong."""
+    """True if the cache holds a file of that name, right or wrong."""
     return location(file).is_file()
 
 
@@ -44,14 +44,9 @@ def verified(file: DataFile) -> Path:
             f"{file.name} is not in {folder()}: {how}set DRIFTOPT_DATA to a folder that holds it "
             f"(or `driftopt data fetch {file.group} --from FILE` for a local copy)"
         )
-    check(file, path)
-    return path
-
-
-def check(file: DataFile, path: Path) -> None:
-    """Refuse a file whose bytes are not the registered ones."""
     if (found := digest(path)) != file.sha256:
         raise DataError(
             f"{path} is not the expected {file.name}: its SHA-256 is {found}, expected {file.sha256}; "
             f"remove it and fetch it again (`driftopt data fetch {file.group}`)"
         )
+    return path

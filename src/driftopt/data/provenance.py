@@ -1,4 +1,4 @@
-"""Where a problem's numbers come from, carried along so that every output can say so."""
+"""The source of a problem's numbers, carried along so that every output can name it."""
 
 from dataclasses import dataclass, field
 
@@ -21,7 +21,7 @@ class Provenance:
 
     @property
     def stand_in(self) -> bool:
-        """Whether the numbers were generated in place of real data."""
+        """True if the numbers were generated in place of real data."""
         return "stand-in" in self.source
 
     def __str__(self) -> str:

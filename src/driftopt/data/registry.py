@@ -24,7 +24,7 @@ class DataFile:
 
     @property
     def fetchable(self) -> bool:
-        """Whether there is somewhere to get it from."""
+        """True if the file can be downloaded."""
         return bool(self.url or self.wheel)
 
 

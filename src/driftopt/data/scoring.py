@@ -55,15 +55,11 @@ def load_scoring(*, allow_fetch: bool = False, allow_stand_in: bool = False) -> 
 
 
 def read_scoring(path: Path) -> ScoringTable:
-    """The table from the zip file of the wheel."""
+    """The table from the zip file of the wheel: rows without gaps; all defaulters, then 10,000 others."""
     with zipfile.ZipFile(path) as archive:
         text = archive.read(archive.namelist()[0]).decode("utf-8-sig")
     numbers = np.genfromtxt(io.StringIO(text), delimiter=",", skip_header=1, missing_values="NA")
-    return prepared(numbers[:, 2:], numbers[:, 1])  # the first column numbers the rows
-
-
-def prepared(features: np.ndarray, labels: np.ndarray) -> ScoringTable:
-    """Rows without gaps, standardised; all defaulters, then the first 10,000 others."""
+    labels, features = numbers[:, 1], numbers[:, 2:]  # the first column numbers the rows
     whole = ~np.isnan(features).any(axis=1)
     features, labels = features[whole], labels[whole]
     scaled = (features - features.mean(axis=0)) / features.std(axis=0)

@@ -63,7 +63,7 @@ class AdaptedCMA(Outside):
     Args:
         radius: the first trials' distance from the start; √d times the standard deviation of a coordinate.
         population: points in a generation. None: the library's own, 4 + 3 log d.
-        adapt: whether the learning rate is adapted.
+        adapt: adapt the learning rate.
         batch: values averaged at each point.
     """
 

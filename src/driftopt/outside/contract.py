@@ -39,7 +39,7 @@ class World:
     Args:
         oracle: gives a fresh value at each row of its argument.
         x0: the start.
-        points: how many points may be asked for; the value of each is the mean of `batch` values.
+        points: the number of points that may be asked for; the value of each is the mean of `batch` values.
         seed: for the optimiser's own randomness.
         sides: lower and upper bounds, infinite for an open side; None without bounds.
         batch: values averaged at each point.
@@ -74,9 +74,8 @@ class World:
             Spent: fewer points are left.
             Diverged: a value is not finite.
         """
-        rows = np.array(points, float).reshape(
-            -1, self.x0.size
-        )  # a copy, since many change their array in place
+        # A copy, since many change their array in place.
+        rows = np.array(points, float).reshape(-1, self.x0.size)
         if len(rows) > self.left:
             raise Spent
         self._look(self.asked + len(rows))  # the search knows all values before these points
@@ -123,7 +122,7 @@ class Outside(ABC):
     """A frozen dataclass whose fields are the optimiser's own few numbers."""
 
     packages: ClassVar[tuple[str, ...]] = ()  # its imports, on which its results depend
-    luckiest: bool = False  # whether it can only report its luckiest draw
+    luckiest: bool = False  # it can only report its luckiest draw
     batch: int  # values averaged at each point it asks for
 
     @abstractmethod
@@ -135,8 +134,8 @@ class Outside(ABC):
 
         Args:
             dim: the length of a decision.
-            points: how many points the budget pays for.
-            boxed: whether every coordinate has two finite bounds.
+            points: the number of points that the budget pays for.
+            boxed: every coordinate has two finite bounds.
 
         Raises:
             ValueError: the message says what is needed.
@@ -171,7 +170,7 @@ def box(world: World, width: float | None) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_box(name: str, width: float | None, boxed: bool) -> None:
-    """Refuse a search of a box where there is none."""
+    """Refuse a search of a box if there is none."""
     if width is None and not boxed:
         raise ValueError(
             f"{name} searches a box: give width=…, how far it reaches to both sides of x0 (or, for a Python "

@@ -19,7 +19,7 @@ class Optuna(Outside):
 
     Args:
         sampler: TPESampler, CmaEsSampler, RandomSampler, … of optuna.samplers.
-        width: how far the box reaches to both sides of the start. None: to the bounds.
+        width: the reach of the box to both sides of the start. None: to the bounds.
         batch: values averaged at each point.
     """
 

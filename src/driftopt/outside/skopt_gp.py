@@ -16,7 +16,7 @@ class GaussianProcess(Outside):
     """scikit-optimize's Gaussian process in a box. It reports the minimum of its model's mean.
 
     Args:
-        width: how far the box reaches to both sides of the start. None: to the bounds.
+        width: the reach of the box to both sides of the start. None: to the bounds.
         acquisition: EI, LCB, PI or gp_hedge, the rule for the next point.
         batch: values averaged at each point. A process on many points takes hours, so a large budget needs a
             large batch.

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from driftopt.paper.appearance import FRONT, styles, title
 from driftopt.paper.page import page
 from driftopt.paper.protocol import Experiment
-from driftopt.paper.summary import PaperSummary
+from driftopt.paper.summary import FRONT, PaperSummary, styles, title
 from driftopt.paper.tables import latex, markdown, selections_csv
 from driftopt.report import figure
 from driftopt.report.frames import csv_of

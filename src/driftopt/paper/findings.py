@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from driftopt.paper.appearance import title
-from driftopt.paper.summary import PaperSummary, Result
+from driftopt.paper.summary import PaperSummary, Result, title
 from driftopt.report.numbers import fixed, listed
 from driftopt.report.page import Finding, Verdict
 from driftopt.report.statistics import Sample, holm, welch_of_averages
@@ -37,7 +36,7 @@ class Contest:
 
     @property
     def won(self) -> bool:
-        """Whether the first is significantly lower."""
+        """True if the first is significantly lower."""
         return self.below == np.inf or (self.below > 0 and self.p < LEVEL)
 
 
@@ -52,7 +51,7 @@ def auto_is_lowest(summary: PaperSummary) -> list[Finding]:
 
 
 def _lowest(summary: PaperSummary, method: str, name: str, field: Sequence[str]) -> list[Finding]:
-    """Whether a method has the lowest objective of a field on every instance, and if not, who has."""
+    """The claim that a method has the lowest objective of a field on every instance, and its rivals' wins."""
     rivals = [m for m in field if m != method]
     if method not in field or not rivals:
         return []
@@ -95,7 +94,7 @@ def option_two_is_below_one_point(summary: PaperSummary) -> list[Finding]:
 
 
 def option_two_beats_the_baselines(summary: PaperSummary) -> list[Finding]:
-    """Whether Option II is below every baseline on more than half of the instances."""
+    """The claim that Option II is below every baseline on more than half of the instances."""
     rivals = [m for m in BASELINES if m in summary.methods]
     if OPTION_TWO not in summary.methods or len(rivals) < len(BASELINES):
         return []

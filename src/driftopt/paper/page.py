@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from driftopt.paper.appearance import styles, title
-from driftopt.paper.summary import PaperSummary
+from driftopt.paper.summary import PaperSummary, styles, title
 from driftopt.paper.tables import selections, tables
+from driftopt.report.curves import Style
 from driftopt.report.numbers import counted
 from driftopt.report.page import Badge, Finding, Page, Section, Strip
-from driftopt.report.styles import Style
 from driftopt.sweep.progress import reused_parts
 
 Findings = Mapping[str, Sequence[Finding]]  # by the experiment's name
@@ -111,7 +110,7 @@ def _facts(summaries: Sequence[PaperSummary], manifest: Mapping[str, Any]) -> li
 
 
 def _notes(summaries: Sequence[PaperSummary]) -> list[str]:
-    """How to read the page."""
+    """Sentences that explain the page."""
     notes = [
         "Bold: the best mean as printed. Standard deviations are of the runs (ddof 1); a smaller difference "
         "may be chance.",

@@ -46,8 +46,7 @@ _PRICING = """
 
 def _cells(words: list[str]) -> dict[str, Figure]:
     """Cells `mean±deviation` by method."""
-    figures = [Figure(*map(float, word.split("±"))) for word in words]
-    return dict(zip(METHODS, figures, strict=True))
+    return {m: Figure(*map(float, word.split("±"))) for m, word in zip(METHODS, words, strict=True)}
 
 
 Figures = Mapping[str, Mapping[str, Mapping[str, Figure]]]  # instance → metric's column → method

@@ -1,4 +1,4 @@
-"""The numbers of tables, figure and page: means, deviations, gaps and the paper's figures."""
+"""The content of tables, figure and page: titles, styles, means, deviations, gaps, the paper's figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,9 +8,31 @@ import numpy as np
 from driftopt.paper import published
 from driftopt.paper.best_known import objective_at
 from driftopt.paper.protocol import Experiment, ReportedMetric
-from driftopt.report.curves import Curve, Panel, average, limits
+from driftopt.report.curves import STYLES, Curve, Panel, Style, assign, average, limits
 from driftopt.report.table import Mark
 from driftopt.sweep import Selection, Tuned
+
+TITLES = {
+    "zo-co": "ZO-CO",
+    "zo-sph": "ZO-SPH",
+    "zo-ga": "ZO-GA",
+    "zo-og": "ZO-OG",
+    "zo-o2nc-2pt": "ZO-O2NC (Option I)",
+    "zo-o2nc-1pt": "ZO-O2NC (Option II)",
+    "auto": "auto (no tuning)",
+}
+FRONT = ("zo-o2nc-2pt", "zo-o2nc-1pt")  # the paper's own, drawn before the others
+_ORDER = ("zo-o2nc-2pt", "zo-o2nc-1pt", "zo-ga", "auto", "zo-og", "zo-sph", "zo-co")
+
+
+def title(method: str) -> str:
+    """A method's name as the paper prints it."""
+    return TITLES.get(method, method)
+
+
+def styles(methods: Sequence[str]) -> dict[str, Style]:
+    """A style for each method, the same on every page."""
+    return assign(methods, dict(zip(_ORDER, STYLES, strict=False)))
 
 
 @dataclass(frozen=True)
@@ -35,12 +57,12 @@ class Result:
 
     @property
     def within(self) -> bool | None:
-        """Whether our mean lies within the paper's spread, mean ± one standard deviation."""
+        """True if our mean lies within the paper's spread, mean ± one standard deviation."""
         return None if self.offset is None else abs(self.offset) <= 1
 
     @property
     def mark(self) -> Mark:
-        """Whether our mean is better or worse than the paper's spread; empty if it is within."""
+        """Better or worse, for a mean outside the paper's spread; empty if it is within."""
         if self.offset is None or self.within:
             return ""
         return "better" if (self.offset > 0) == self.metric.larger_is_better else "worse"
@@ -73,7 +95,7 @@ class PaperSummary:
 
     @property
     def with_paper(self) -> bool:
-        """Whether the tables show figures of the paper."""
+        """True if the tables show figures of the paper."""
         return bool(self.elsewhere) or any(result.paper for result in self.results.values())
 
     def configurations(self, method: str) -> int:

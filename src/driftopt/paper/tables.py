@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from driftopt.paper.appearance import title
-from driftopt.paper.summary import PaperSummary, Result
+from driftopt.paper.summary import PaperSummary, Result, title
 from driftopt.report import formats
 from driftopt.report.escaping import markdown as plain_markdown
 from driftopt.report.escaping import spreadsheet

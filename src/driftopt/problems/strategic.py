@@ -18,8 +18,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from driftopt import checks
-from driftopt.data.credit import load_credit, split_credit
-from driftopt.data.credit_table import CreditTable
+from driftopt.data.credit import CreditTable, generate_credit, load_credit, split_credit
 from driftopt.data.provenance import Provenance
 from driftopt.problem import Optimum, Problem, decision
 from driftopt.problems.retraining import retrained
@@ -122,9 +121,7 @@ class StrategicClassification(Problem):
         cls, split_seed: int = 101, tau: float = 2.0, loss: str = "hinge"
     ) -> "StrategicClassification":
         """The instance of `from_credit` on generated data with similar moments; its provenance says so."""
-        from driftopt.data.stand_in import generate
-
-        return cls.from_credit(split_seed, tau, loss, generate())
+        return cls.from_credit(split_seed, tau, loss, generate_credit())
 
     @property
     def dim(self) -> int:

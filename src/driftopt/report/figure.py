@@ -4,10 +4,9 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from driftopt.report.curves import Panel
+from driftopt.report.curves import Panel, Style
 from driftopt.report.escaping import plot as plain
 from driftopt.report.numbers import fixed
-from driftopt.report.styles import Style
 
 BAND = 0.13  # the opacity of a band
 # Metadata without date and library version, so that the same results give the same bytes.
@@ -46,7 +45,7 @@ def draw(
                     curve.mean,
                     label=plain(titles[method]),
                     color=style.colour,
-                    linestyle=(0, style.dashes) if style.dash else "-",
+                    linestyle=(0, tuple(map(float, style.dash.split()))) if style.dash else "-",
                     linewidth=1.9 if method in front else 1.3,
                     zorder=3 if method in front else 2,
                     marker=style.marker,

@@ -17,8 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from driftopt.report import formats
-from driftopt.report.curves import Panel
-from driftopt.report.styles import Style
+from driftopt.report.curves import Panel, Style
 from driftopt.report.table import Table
 
 TEMPLATES = Path(__file__).parent / "templates"

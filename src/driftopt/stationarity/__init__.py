@@ -1,4 +1,4 @@
-"""How stationary a point is, measured from noisy values alone.
+"""The stationarity of a point, measured from noisy values alone.
 
 `measure` queries and reports, `from_pairs` reports from values at hand. Two bounds stand behind them:
 `bounded` for values of known range, whose level holds for every number of pairs, and `asymptotic` for all

@@ -18,8 +18,8 @@ probability α; were it as large as the largest difference seen, it would add to
 Skewed noise needs it: where the noise grows with the decision, rare large values carry the slope, and a
 sample without them has a small mean and a small variance together.
 
-No bound from the data alone can hold for every law: what was never met and is larger than all that was met
-leaves no trace. So the level is trusted only where at least ENOUGH_PAIRS pairs are there, at least
+No bound from the data alone can hold for every law: values that never occurred and exceed all
+that did leave no trace. So the level is trusted only where there are at least ENOUGH_PAIRS pairs, at least
 LEAST_CHANGED of the differences are not 0, and the residuals' tail is lighter than that of an infinite
 variance (Hill's estimate of its index is at least HEAVY). With fewer differences that are not 0 there is no
 bound at all.
@@ -38,8 +38,10 @@ NEGLIGIBLE = 1e-9  # residuals this small beside the differences have no tail to
 
 def bound(estimates: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
     """The upper bound on the norm of the mean, and U's standard error, from (…, n, d) estimates."""
+    from scipy.stats import t as student
+
     n, d = estimates.shape[-2:]
-    seen, t = np.maximum(u_statistic(estimates), 0), _student(confidence, n - 1)
+    seen, t = np.maximum(u_statistic(estimates), 0), float(student.ppf(confidence, n - 1))
     largest, floor = spread(estimates)
     # The larger root q = θ² of (q − U)² = t² (4 λ q/n + floor).
     half = 2 * t**2 * largest / n
@@ -66,12 +68,12 @@ def tail_index(differences: np.ndarray, directions: np.ndarray) -> np.ndarray:
 
 
 def changed(differences: np.ndarray) -> np.ndarray:
-    """How many of the differences are not 0."""
+    """The number of differences that are not 0."""
     return np.count_nonzero(differences, axis=-1)
 
 
 def caution(differences: np.ndarray, directions: np.ndarray) -> str | None:
-    """Why the level is not to be trusted for these (n,) differences, or None."""
+    """The reason not to trust the level for these (n,) differences; None if there is none."""
     n, unequal = len(differences), int(changed(differences))
     if unequal < LEAST_CHANGED:
         return (
@@ -88,9 +90,3 @@ def caution(differences: np.ndarray, directions: np.ndarray) -> str | None:
             "give value_range=(low, high) if values have a range, or measure a bounded quantity"
         )
     return None
-
-
-def _student(confidence: float, freedom: int) -> float:
-    from scipy.stats import t
-
-    return float(t.ppf(confidence, freedom))

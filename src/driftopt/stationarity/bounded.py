@@ -54,7 +54,7 @@ def bound(estimates: np.ndarray, confidence: float, *, planned: bool) -> np.ndar
     Args:
         estimates: the rows g_i / B, in the order in which they were measured.
         confidence: 1 − α.
-        planned: whether n was fixed before the first value was seen. If not, the bound holds however often
+        planned: n was fixed before the first value was seen. If not, the bound holds however often
             one has looked, and is up to a third longer.
     """
     n, d = estimates.shape[-2:]

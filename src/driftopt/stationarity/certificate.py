@@ -24,7 +24,7 @@ SMALLEST, LARGEST = float(np.finfo(float).tiny), float(np.sqrt(np.finfo(float).m
 
 @dataclass(frozen=True)
 class Stationarity:
-    """What n pairs of queries say about ‖∇f_δ(x)‖."""
+    """The estimate of ‖∇f_δ(x)‖ from n pairs of queries, and its bound."""
 
     radius: float  # δ
     squared_norm: float  # U, unbiased for ‖∇f_δ(x)‖²; may be negative
@@ -38,7 +38,7 @@ class Stationarity:
 
     @property
     def sentence(self) -> str:
-        """What the measurement supports, what it cost, and what to beware of."""
+        """The supported bound, the queries it cost, and any caution."""
         level = f"at {100 * self.confidence:g} % ({self.queries} queries)"
         if self.epsilon is None:
             return f"no bound {level}: {self.caution}"
@@ -127,7 +127,7 @@ def from_pairs(
         radius: δ.
         confidence: the level of the bound.
         value_range: (low, high), which no value can leave; see `measure`.
-        planned: whether the number of pairs was fixed before the first value was seen. With a value_range the
+        planned: the number of pairs was fixed before the first value was seen. With a value_range the
             level otherwise holds however often one has looked, for a bound that is up to a third longer.
     """
     ahead, behind = checks.vector("plus", plus), checks.vector("minus", minus)
@@ -135,12 +135,31 @@ def from_pairs(
         raise ValueError(f"plus and minus must be of one length, got {len(ahead)} and {len(behind)}")
     between = _range(value_range)
     n, delta = _enough(len(ahead), between), checks.one_positive("radius", radius)
-    u, level = _unit_rows("directions", directions, n), _level(confidence)
+    u, level = checks.finite("directions", directions), _level(confidence)
+    if u.ndim != 2 or len(u) != n or u.shape[1] == 0:
+        raise ValueError(f"directions must be {n} rows, one for each pair; got shape {u.shape}")
+    if not np.allclose(np.linalg.norm(u, axis=1), 1, atol=1e-6):
+        raise ValueError("directions must be unit vectors, one a row")
     # Halves, because the difference of two finite numbers need not be finite.
     halves = ahead / 2 - behind / 2
     halves = np.where(np.abs(halves) <= ROUNDING * np.maximum(np.abs(ahead), np.abs(behind)), 0, halves)
-    scale = float(np.abs(halves).max()) or 1.0 if between is None else _half_width(between, ahead, behind)
-    scaled, unit = halves / scale, _unit(u.shape[1], scale, delta)
+    if between is None:
+        scale = float(np.abs(halves).max()) or 1.0
+    else:
+        low, high = between
+        if outside := [float(v) for v in (*ahead, *behind) if not low <= v <= high]:
+            raise ValueError(
+                f"value_range must hold for every value, or the level does not: {outside[0]!r} is outside "
+                f"({low:g}, {high:g})"
+            )
+        scale = high / 2 - low / 2
+    unit = u.shape[1] / delta * scale  # B, the unit in which an estimate has a length of at most 1
+    if not 0 < unit < LARGEST:
+        raise ValueError(
+            f"differences of {2 * scale:g} at a radius of {delta:g} cannot be squared in double precision: "
+            "give values or x in other units"
+        )
+    scaled = halves / scale
     estimates = scaled[:, None] * u
     longest, error = asymptotic.bound(estimates, level)
     if between is None:
@@ -158,28 +177,6 @@ def from_pairs(
         value_range=between,
         caution=caution,
     )
-
-
-def _unit(dim: int, half: float, radius: float) -> float:
-    """B = d/(2δ) times the largest difference: what the estimates are measured in, and can be squared."""
-    unit = dim / radius * half
-    if not 0 < unit < LARGEST:
-        raise ValueError(
-            f"differences of {2 * half:g} at a radius of {radius:g} cannot be squared in double precision: "
-            "give values or x in other units"
-        )
-    return unit
-
-
-def _half_width(between: tuple[float, float], ahead: np.ndarray, behind: np.ndarray) -> float:
-    low, high = between
-    outside = [float(v) for v in (*ahead, *behind) if not low <= v <= high]
-    if outside:
-        raise ValueError(
-            f"value_range must hold for every value, or the level does not: {outside[0]!r} is outside "
-            f"({low:g}, {high:g})"
-        )
-    return high / 2 - low / 2
 
 
 def _range(value_range: Any) -> tuple[float, float] | None:
@@ -209,15 +206,6 @@ def _level(confidence: Any) -> float:
     if not isinstance(confidence, float | int | np.floating) or not 0.5 <= confidence < 1:
         raise ValueError(f"confidence must be at least 0.5 and below 1, got {checks.brief(confidence)}")
     return float(confidence)
-
-
-def _unit_rows(name: str, directions: Any, n: int) -> np.ndarray:
-    u = checks.finite(name, directions)
-    if u.ndim != 2 or len(u) != n or u.shape[1] == 0:
-        raise ValueError(f"{name} must be {n} rows, one for each pair; got shape {u.shape}")
-    if not np.allclose(np.linalg.norm(u, axis=1), 1, atol=1e-6):
-        raise ValueError(f"{name} must be unit vectors, one a row")
-    return u
 
 
 def _number(answer: Any, query: int) -> float:

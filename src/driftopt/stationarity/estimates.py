@@ -1,4 +1,4 @@
-"""What pairs of values say about ‖∇f_δ(x)‖, before any confidence.
+"""Estimates of ‖∇f_δ(x)‖ from pairs of values, before any confidence.
 
 With u uniform on the sphere and fresh noise on each side, the two-point estimates
 

@@ -12,8 +12,7 @@ until a plan is asked for its method.
 """
 
 from driftopt.theory.complexities import COMPLEXITIES, SETTINGS, Complexity, ComplexityTable, compare
-from driftopt.theory.field_plans import FieldPlan, gfm, gfm_plus, o2nc_same
-from driftopt.theory.memory_plans import dfo, epochs
+from driftopt.theory.field_plans import FieldPlan, dfo, epochs, gfm, gfm_plus, o2nc_same
 from driftopt.theory.plans import Plan, hessian_lipschitz, minibatch_sgd, o2nc, smooth
 from driftopt.theory.smooth_plans import guided, hlf, ogvr, ogvr_pair
 

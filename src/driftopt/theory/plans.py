@@ -1,4 +1,4 @@
-"""What to run so that a theorem's promise holds."""
+"""Plans of runs by the paper's theorems: parameters and query counts."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run so that the theorem's promise holds; prints as a table."""
+    """A method and its numbers, for which the theorem's bound holds; prints as a table."""
 
     name: str  # the method's name in the registry
     promise: str  # what the theorem says of the output
@@ -99,7 +99,7 @@ def o2nc(
         gap: f at the start minus the smallest f, at most: γ or Δ.
         epsilon: ε, how small the gradient shall be.
         delta: δ, how far around a point gradients may be averaged.
-        goldstein: whether the output shall be (δ, ε)-Goldstein stationary.
+        goldstein: True if the output shall be (δ, ε)-Goldstein stationary.
     """
     given, target = exact("delta", delta), exact("epsilon", epsilon)
     goldstein = checks.flag("goldstein", goldstein)

@@ -13,6 +13,7 @@ from driftopt.theory.arithmetic import dimension, exact, root
 from driftopt.theory.field_plans import FieldPlan
 
 _FLAT = {"decay": 1.0, "shrink": 1.0, "growth": 0}  # of a schedule whose numbers stay as they are
+_PROMISE = "E‖∇f‖² of the order {}², constants as given"  # of a theorem that gives orders alone
 
 
 def ogvr(
@@ -56,7 +57,7 @@ def ogvr(
     step = min(step, radius / (2 * moved * root(Fraction(6 * size))))
     numbers = {**_schedule(radius, step, batch), "first": batch, **numbers}
     queries = batch + batch * iterations
-    return FieldPlan("zo-ogvr", _in_order(epsilon), size, numbers, iterations, queries)
+    return FieldPlan("zo-ogvr", _PROMISE.format(epsilon), size, numbers, iterations, queries)
 
 
 def ogvr_pair(*, dim: int, gradient_lipschitz: Any, epsilon: Any, constant: Any = 1) -> FieldPlan:
@@ -72,7 +73,7 @@ def ogvr_pair(*, dim: int, gradient_lipschitz: Any, epsilon: Any, constant: Any 
     radius, batch, iterations, step = _orders(size, gradient_lipschitz, epsilon, constant)
     numbers = _schedule(radius, step, batch)
     queries = 2 * batch * iterations
-    return FieldPlan("zo-ga-scheduled", _in_order(epsilon), size, numbers, iterations, queries)
+    return FieldPlan("zo-ga-scheduled", _PROMISE.format(epsilon), size, numbers, iterations, queries)
 
 
 def guided(
@@ -100,7 +101,7 @@ def guided(
     d³ε⁻⁶.
 
     Args:
-        history: whether past gradients are the guide: GZO-HS.
+        history: past gradients are the guide: GZO-HS.
         dim: the number of coordinates.
         gradient_lipschitz: H: the gradient of f is H-Lipschitz.
         noise: σ, the standard deviation of a value, at most.
@@ -187,7 +188,3 @@ def _orders(size: int, bend: Any, epsilon: Any, constant: Any) -> tuple[Fraction
 
 def _schedule(radius: Fraction, step: Fraction, batch: int) -> dict[str, Any]:
     return {"radius": float(radius), "smallest": float(radius), "step": float(step), "batch": batch, **_FLAT}
-
-
-def _in_order(epsilon: Any) -> str:
-    return f"E‖∇f‖² of the order {epsilon}², constants as given"
