@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 
 _TURNS_WRITING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
-
-
 _SHORT = reprlib.Repr()
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = _SHORT.maxarray = 8
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 80
@@ -127,7 +125,11 @@ def function(name: str, value: Any) -> Any:
 def path(name: str, value: Any) -> Path:
     """A file's or a folder's path, as a text or a Path."""
     text = os.fspath(value) if isinstance(value, str | os.PathLike) else None  # pyright: ignore[reportUnknownVariableType]
-    if not isinstance(text, str) or not text or "\0" in text or not _writable(text):
+    try:  # a lone surrogate cannot be written, unless the system made it
+        valid = isinstance(text, str) and "\0" not in text and bool(os.fsencode(text))
+    except UnicodeEncodeError:
+        valid = False
+    if text is None or not valid:
         raise ValueError(f"{name} must be the path of a file or a folder, got {brief(value)}")
     return Path(text)
 
@@ -196,10 +198,9 @@ def text(name: str, value: Any, longest: int = 200) -> str:
 
 def number(name: str, value: Any) -> float:
     """One real number, which may be NaN or infinite; not a truth value, a text or a span of time."""
-    plain = isinstance(value, numbers.Real | Decimal)
-    plain = plain and not isinstance(
-        value, bool | np.bool_ | np.timedelta64
-    )  # NumPy calls that a whole number
+    # NumPy calls a span of time a whole number.
+    odd = isinstance(value, bool | np.bool_ | np.timedelta64)
+    plain = isinstance(value, numbers.Real | Decimal) and not odd
     if not plain and numbers_of(name, value).ndim:
         raise ValueError(f"{name} must be a number, got {brief(value)}")
     try:
@@ -237,9 +238,9 @@ def fits(what: str, numbers: int, advice: str, most: int = MOST_NUMBERS) -> None
 
     Args:
         what: the argument and the arrays that follow from it.
-        numbers: how many numbers these hold.
-        advice: what to give instead.
-        most: how many may be held.
+        numbers: the count of numbers in these arrays.
+        advice: the advice at the end of the message.
+        most: the largest count.
     """
     if numbers > most:
         raise ValueError(f"{what}: {numbers:,} numbers, and at most {most:,} are held; {advice}")
@@ -278,15 +279,6 @@ def unmasked(value: Any) -> Any:
     if isinstance(value, np.ma.MaskedArray) and value.dtype.kind in "iufb":
         return np.ma.filled(value.astype(float), np.nan)
     return value
-
-
-def _writable(text: str) -> bool:
-    """True if a file can have the name: a lone surrogate cannot be written, unless the system made it."""
-    try:
-        os.fsencode(text)
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _single(name: str, value: Any) -> Any:

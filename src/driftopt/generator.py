@@ -48,7 +48,7 @@ class Generator(_standard.Generator):
     Args:
         vocs: continuous variables with finite domains, one objective (MINIMIZE or MAXIMIZE), constants.
         budget: the number of values.
-        radius: how far a trial may be from the current decision, one number or one for each variable. By
+        radius: the reach of a trial from the current decision, one number or one for each variable. By
             default √d/10 of each variable's domain.
         method: a name of `driftopt.methods.names()` that sees values, or a Method with its own numbers.
         params: the numbers of a named method.
@@ -76,7 +76,13 @@ class Generator(_standard.Generator):
         super().__init__(vocs)
         (self._objective, goal), *_ = vocs.objectives.items()
         names, domains = list(vocs.variables), [one.domain for one in vocs.variables.values()]
-        self._space = Space.build(_start(vocs, start), names=names, bounds=domains)
+        first = dict(start or {})
+        if unknown := sorted(set(first) - set(names)):
+            raise ValueError(f"start names {', '.join(unknown)}, which the vocs does not")
+        for name, one in vocs.variables.items():
+            middle = sum(one.domain) / 2 if one.default_value is None else one.default_value
+            first.setdefault(name, middle)
+        self._space = Space.build([float(first[name]) for name in names], names=names, bounds=domains)
         self._constants = {name: one.value for name, one in vocs.constants.items()}
         maximize = isinstance(goal, _vocs.MaximizeObjective)
         self._answers = Answers.build(direction="maximize" if maximize else "minimize", largest=LARGEST)
@@ -215,13 +221,3 @@ class Generator(_standard.Generator):
 
     def _named(self, point: np.ndarray) -> dict[str, float]:
         return dict(zip(self._space.names, point.tolist(), strict=True))
-
-
-def _start(vocs: Any, start: Mapping[str, float] | None) -> list[float]:
-    given = dict(start or {})
-    if unknown := sorted(set(given) - set(vocs.variables)):
-        raise ValueError(f"start names {', '.join(unknown)}, which the vocs does not")
-    for name, one in vocs.variables.items():
-        middle = sum(one.domain) / 2 if one.default_value is None else one.default_value
-        given.setdefault(name, middle)
-    return [float(given[name]) for name in vocs.variables]

@@ -37,7 +37,7 @@ class Method(ABC):
 
     sees: ClassVar[Sight] = Sight.VALUES  # the oracle that it needs; other drivers refuse the method
     batch: ArrayLike  # fresh samples averaged at each point: the paper's m
-    radius: ArrayLike  # how far the points of one `ask` lie from the iterate: the paper's δ or μ
+    radius: ArrayLike  # the distance of the points of one `ask` from the iterate: the paper's δ or μ
     finds_radius: ClassVar[bool] = False  # True: the radius is a first guess, which the method corrects
     warmup: ClassVar[int] = 0  # iterations before the first one that can move the iterate
 
@@ -67,7 +67,7 @@ class Method(ABC):
         return self
 
     def in_numbers(self) -> "Method":
-        """The method with its discrete choices as numbers, except those that set a shape, for simulations.
+        """The method with its discrete choices as numbers, except where they set a shape, for simulations.
 
         Methods that differ only in such choices then share a compiled program.
         """
@@ -182,7 +182,11 @@ def check_method(method: Any) -> Method:
             getattr(method, name)
         except AttributeError:
             raise ValueError(f"{type(method).__name__} has no {name}, {what}") from None
-    _check_numbers(method)
+    name, batch, radius = type(method).__name__, method.batch, method.radius
+    if not isinstance(batch, Tracer):  # a number that JAX traces has no value yet
+        checks.count(f"{name}.batch", batch)
+    if not isinstance(radius, Tracer) and (checks.finite(f"{name}.radius", radius) < 0).any():
+        raise ValueError(f"{name}.radius must be >= 0, got {checks.brief(radius)}")
     others = not type(method).__module__.startswith("driftopt.")
     if others and type(method).streams is not Method.streams and method.sees is not Sight.SAME_SAMPLE:
         raise ValueError(
@@ -190,15 +194,6 @@ def check_method(method: Any) -> Method:
             f"{method.sees.words}: add `sees: ClassVar[Sight] = Sight.SAME_SAMPLE`, or leave streams out"
         )
     return method
-
-
-def _check_numbers(method: Method) -> None:
-    """A batch that can be spent and a radius that is a length; what JAX traces has no value yet."""
-    name, batch, radius = type(method).__name__, method.batch, method.radius
-    if not isinstance(batch, Tracer):
-        checks.count(f"{name}.batch", batch)
-    if not isinstance(radius, Tracer) and (checks.finite(f"{name}.radius", radius) < 0).any():
-        raise ValueError(f"{name}.radius must be >= 0, got {checks.brief(radius)}")
 
 
 SPACINGS = 8  # of the numbers next to x: what is shorter is lost in rounding, or mangled by it

@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, ver
 from importlib.util import find_spec
 from typing import Any
 
-REPORT = ("polars", "jinja2", "matplotlib")  # what tables, pictures and pages need
+REPORT = ("polars", "jinja2", "matplotlib")  # tables, pictures and pages need them
 INSTALL_REPORT = "pip install 'driftopt[report]'"
 
 

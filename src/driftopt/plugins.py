@@ -11,9 +11,9 @@ later request for it by name says why it is missing.
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache, partial
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
 __all__ = ["PluginWarning"]
@@ -46,7 +46,9 @@ def loaded(group: str, accept: Callable[[Plugin], Any]) -> Loaded:
     """The result of `accept` for every plugin of a group; found and imported once a process."""
     kept, left_out = Loaded({}, {})
     providers: dict[str, str] = {}
-    for point, provider in _points(group):
+    found = [(point, point.dist.name if point.dist else "?") for point in entry_points(group=group)]
+    # In an order that does not depend on how folders are listed.
+    for point, provider in sorted(found, key=lambda pair: (pair[1].lower(), pair[0].name)):
         what = f"{provider} offers {point.name!r} in {group}"
         if point.name in providers:
             _warn(f"{what}, which {providers[point.name]} brings too; the latter's is used")
@@ -90,12 +92,6 @@ def first_line(thing: Any) -> str:
     kind = thing if isinstance(thing, type) else type(thing)
     text = inspect.cleandoc(vars(kind).get("__doc__") or "").partition("\n")[0]
     return "" if text.startswith(f"{kind.__name__}(") else text
-
-
-def _points(group: str) -> Iterator[tuple[EntryPoint, str]]:
-    """The entry points with their packages, in an order that does not depend on how folders are listed."""
-    found = [(point, point.dist.name if point.dist else "?") for point in entry_points(group=group)]
-    yield from sorted(found, key=lambda pair: (pair[1].lower(), pair[0].name))
 
 
 def _warn(sentence: str) -> None:

@@ -29,19 +29,11 @@ def static(**kwargs: Any) -> Any:
 @dataclass_transform(frozen_default=True, field_specifiers=(static, dataclasses.field))
 def module(cls: type[T]) -> type[T]:
     """Decorate a class as a frozen dataclass whose non-static fields are pytree leaves."""
+    # Not by `jax.tree_util.register_dataclass`: two classes of the same static values and as many numbers are
+    # then one structure to JAX (0.10 at least), which only their hashes distinguish. A cache of compiled
+    # programs looks at a few bits of a hash, so that now and then a method got the program of another one.
     kind = dataclasses.dataclass(frozen=True)(cls)
-    _register(kind)
-    return kind
-
-
-def _register(kind: type) -> None:
-    """Register a class with JAX: which fields are numbers, and which are static.
-
-    Not by `jax.tree_util.register_dataclass`: two classes of the same static values and as many numbers are
-    then one structure to JAX (0.10 at least), which only their hashes distinguish. A cache of compiled
-    programs looks at a few bits of a hash, so that now and then a method got the program of another one.
-    """
-    given = dataclasses.fields(kind)
+    given = dataclasses.fields(kind)  # pyright: ignore[reportArgumentType]
     if derived := [field.name for field in given if not field.init]:
         raise TypeError(
             f"{kind.__name__}.{derived[0]} is a field with init=False, which JAX would lose: compute it in a "
@@ -64,6 +56,7 @@ def _register(kind: type) -> None:
         return kind(**dict(zip(numbers, leaves, strict=True)), **dict(zip(fixed, static_values, strict=True)))
 
     jax.tree_util.register_pytree_with_keys(kind, flatten_with_keys, unflatten, flatten)
+    return kind
 
 
 def _values_of(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:

@@ -87,12 +87,12 @@ class Answers:
         Args:
             direction: "minimize" or "maximize".
             largest: the largest size of a value that counts.
-            tolerance: how far the deployed decision may be from the asked one; None: any distance.
+            tolerance: the largest distance of the deployed decision from the asked one; None: any.
             distance: the distance of two decisions.
-            guard: how many times as far from the median as usual an answer may be; None: any.
+            guard: the largest distance from the median, in usual distances; None: any.
             covariates: the names of the covariates, which no decision moves.
             relative_to_control: True to use differences to control.
-            limits: how large or small metrics may be, {"complaints": {"max": 5}}.
+            limits: the limits on metrics, {"complaints": {"max": 5}}.
             precision: True to weigh answers by their sem or n.
         """
         steps: list[Step] = [Finite(largest)]
@@ -175,9 +175,9 @@ class Answers:
         They are added up in the order of the samples, so that the last bit stays the same.
 
         Args:
-            memory: what `begin` or the last `take` gave.
+            memory: the memory that `begin` or the last `take` returned.
             values: (samples, p), fresh samples at each of the p points.
-            beside: what else came with them, by name.
+            beside: the side information, by name.
 
         >>> Answers.build().take((), np.array([[1.0, 5.0], [3.0, 6.0]]))[1]
         array([2. , 5.5])

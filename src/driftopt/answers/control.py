@@ -52,24 +52,20 @@ class RelativeToControl(Step):
             here = choose(xp, some, control.sum() / xp.maximum(known.sum(), 1), memory.mean)
             usual = choose(xp, memory.count == 0, here, memory.mean)
             after = told._replace(values=told.values - xp.where(known, control, usual))
-            compared = _compared(memory, told.mean(), after.mean(), here, xp)
+            plain, relative, count = told.mean(), after.mean(), memory.count + 1
+            means = xp.stack([plain.mean(), relative.mean()])
+            changes = _fed(memory.changes, memory.count - 1, ((means - memory.last) ** 2)[:, None], xp)
+            compared = Compared(
+                count,
+                memory.mean + (here - memory.mean) / count,
+                _fed(memory.plain, memory.count, plain.var(), xp),
+                _fed(memory.relative, memory.count, relative.var(), xp),
+                means,
+                choose(xp, memory.count > 0, changes, memory.changes),
+            )
             begun = some | (memory.count > 0)
             memory, values = if_sound(xp, begun, (compared, after.values), (memory, told.values))
         return memory, told._replace(values=values)
-
-
-def _compared(memory: Compared, plain: Any, relative: Any, control: Any, xp: Any) -> Compared:
-    count = memory.count + 1
-    means = xp.stack([plain.mean(), relative.mean()])
-    changes = _fed(memory.changes, memory.count - 1, ((means - memory.last) ** 2)[:, None], xp)
-    return Compared(
-        count,
-        memory.mean + (control - memory.mean) / count,
-        _fed(memory.plain, memory.count, plain.var(), xp),
-        _fed(memory.relative, memory.count, relative.var(), xp),
-        means,
-        choose(xp, memory.count > 0, changes, memory.changes),
-    )
 
 
 def _fed(means: Any, before: Any, square: Any, xp: Any) -> Any:

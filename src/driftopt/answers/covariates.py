@@ -34,7 +34,7 @@ from driftopt.answers.step import Step, Told
 EVIDENCE, EACH = 4.0, 2.0  # T = EVIDENCE + EACH log k: squared t-statistics below this count as nothing
 MEMORY = 400.0  # differences that are remembered, about
 NEAR = 0.3  # the running mean of iterations looks back over about 1/NEAR of them
-WILD = 4.0  # from so many usual deviations on, a difference weighs less
+WILD = 4.0  # from this many usual deviations on, a difference weighs less
 UNSURE = 3  # iterations before it is known what is usual
 # The variance of (this mean − the running mean), in units of the mean's own.
 _APART = 1 + NEAR / (2 - NEAR)
@@ -67,15 +67,8 @@ def nothing(k: int, xp: Any = np, dtype: Any = np.float64) -> Learnt:
 
     whole = 1 + k
     return Learnt(
-        zeros(),
-        zeros(whole),
-        zeros(k),
-        zeros(3, whole),
-        zeros(whole, whole),
-        zeros(),
-        zeros(k),
-        zeros(),
-        zeros(),
+        *(zeros(), zeros(whole), zeros(k), zeros(3, whole), zeros(whole, whole)),
+        *(zeros(), zeros(k), zeros(), zeros()),
     )
 
 
@@ -193,16 +186,11 @@ class Covariates(Step):
             return memory, told
         with np.errstate(all="ignore"):
             values = told.mean()
-            memory, adjusted = adjust(memory, values, _mean_known(told, given), xp)
+            known = told.known(given) & (xp.abs(given) <= largest(given.dtype))
+            total, count = xp.sum(xp.where(known, given, 0), axis=0), xp.sum(known, axis=0)
+            means = xp.where(count > 0, total / xp.maximum(count, 1), xp.nan)  # (p, k)
+            memory, adjusted = adjust(memory, values, means, xp)
             return memory, told._replace(values=told.values - (values - adjusted))
-
-
-def _mean_known(told: Told, covariates: Any) -> Any:
-    """(samples, p, k) → (p, k): the mean of what is known; NaN where nothing is."""
-    xp = told.xp
-    known = told.known(covariates) & (xp.abs(covariates) <= largest(covariates.dtype))
-    total, count = xp.sum(xp.where(known, covariates, 0), axis=0), xp.sum(known, axis=0)
-    return xp.where(count > 0, total / xp.maximum(count, 1), xp.nan)
 
 
 def season(period: float, at: float, name: str = "season") -> dict[str, float]:

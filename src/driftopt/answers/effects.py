@@ -54,7 +54,7 @@ def found(answers: Answers, memory: Any, history: Mapping[str, np.ndarray]) -> d
 
     Args:
         answers: the run's steps.
-        memory: what they remember.
+        memory: the memory of these steps.
         history: x (n, d), covariates (n, k) and the iteration of each, in the order asked.
     """
     step = next(step for step in answers.steps if isinstance(step, Covariates))
@@ -77,7 +77,7 @@ def noise_left(learnt: Learnt) -> float | None:
 
 
 def p_value(x: np.ndarray, covariate: np.ndarray, iteration: np.ndarray, tests: int = 1) -> float | None:
-    """Of the hypothesis that a covariate does not move with the decision, for as many covariates as `tests`.
+    """The p-value of the hypothesis that a covariate does not move with the decision, one of `tests`.
 
     Differences between consecutive answers of an iteration, of the covariate and of each coordinate: the
     method draws the latter at random, so that nothing but the decision's own work makes them correlated, no

@@ -8,7 +8,7 @@ import numpy as np
 from driftopt.answers.step import Answer, Peers, Step, Verdict
 
 RECENT = 30  # answers that another one is compared with
-ENOUGH = 12  # with fewer, nothing is said yet; the median of so many last ones is the level now
+ENOUGH = 12  # with fewer, nothing is said yet; the median of this many last ones is the level now
 OUTERMOST = 1  # at either end of those it is compared with: it may be a typo itself
 USUAL = 60.0
 
@@ -27,7 +27,7 @@ class Guard(Step):
     dozen, held or not: a world that has really changed is believed when most of those agree, and a mark such
     as −999999 that comes now and then never is.
 
-    Where there are few answers of a kind (the first controls, those that confirm or measure stationarity), s
+    Where there are few answers of a kind (the first controls, confirmations, measures of stationarity), s
     is that of the method's own answers, and the range covers what is known of them and of the few.
 
     If half of the answers are equal, s is 0 and nothing is held: rare events are not typos.

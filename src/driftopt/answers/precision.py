@@ -25,7 +25,7 @@ MOST = 3.0  # ω at most
 NEAR = 0.2  # L looks back over about 1/NEAR iterations
 SURE = 4.0  # the precision with which φ is believed to be 1 at first
 HUGE = 1e154  # the square of a larger number overflows
-WILD = 9.0  # squares count up to so many times the usual one
+WILD = 9.0  # squares count up to this many times the usual one
 
 
 class UsualPrecision(NamedTuple):

@@ -5,7 +5,6 @@ import sys
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
 
 from cyclopts import App, CycloptsError
 
@@ -57,7 +56,9 @@ def warnings_in_a_sentence() -> Generator[None]:
     """A block that prints warnings without file and line, which mean nothing to users of a command."""
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)  # shown, whatever filters Python was started with
-        warnings.showwarning = _say
+        warnings.showwarning = lambda message, *_, **__: print(
+            f"driftopt: {message}", file=sys.stderr, flush=True
+        )
         yield
 
 
@@ -83,7 +84,3 @@ def main() -> None:
         sys.stdout.flush()
         # A regular exit may crash in threads that JAX is starting; everything kept is on disk.
         os._exit(130)
-
-
-def _say(message: Any, *_: Any, **__: Any) -> None:
-    print(f"driftopt: {message}", file=sys.stderr, flush=True)

@@ -122,7 +122,14 @@ def plan(
         )
         if used
     ]
-    _check(kinds, delta, option, paper)
+    if len(kinds) > 1:
+        raise ValueError(f"choose one of {' and '.join(kinds)}: each plans for another theorem")
+    if delta is not None and kinds in (["--smooth"], ["--hessian"]):
+        raise ValueError(f"--delta and {kinds[0]} exclude each other: with {kinds[0]} the theorem sets δ")
+    if paper and kinds:
+        raise ValueError(f"--paper is about O2NC at a given --delta: leave it or {kinds[0]} out")
+    if kinds in (["--sgd"], ["--method"]) and option == "II":
+        raise ValueError(f"--option chooses between the two estimators of O2NC; {kinds[0]} has one")
     if method is not None:
         planned = _named(method, dim, given)
     else:
@@ -170,15 +177,3 @@ def _taken(
         if value is not None and name not in (*needs, *also):
             raise ValueError(f"{flag} plays no part in {who}: leave it out")
     return {name: given[name] for name in needs}
-
-
-def _check(kinds: list[str], delta: float | None, option: str, paper: bool) -> None:
-    """Refuse flags that belong to different theorems."""
-    if len(kinds) > 1:
-        raise ValueError(f"choose one of {' and '.join(kinds)}: each plans for another theorem")
-    if delta is not None and kinds in (["--smooth"], ["--hessian"]):
-        raise ValueError(f"--delta and {kinds[0]} exclude each other: with {kinds[0]} the theorem sets δ")
-    if paper and kinds:
-        raise ValueError(f"--paper is about O2NC at a given --delta: leave it or {kinds[0]} out")
-    if kinds in (["--sgd"], ["--method"]) and option == "II":
-        raise ValueError(f"--option chooses between the two estimators of O2NC; {kinds[0]} has one")

@@ -23,10 +23,30 @@ def problems(*, json: Flag = False) -> None:
     """
     from driftopt.problems.registry import names
 
+    described = [_as_data(name) for name in names()]
     if json:
-        print(encoder.dumps([_as_data(name) for name in names()], ensure_ascii=False))
-    else:
-        _print_all()
+        print(encoder.dumps(described, ensure_ascii=False))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from driftopt.plugins import OWN, brought_by
+
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))  # two columns, for a narrow terminal
+    table.add_column(no_wrap=True)  # names must not break
+    table.add_column()
+    for facts in described:
+        brought = "" if facts["package"] == OWN else f" ({brought_by(facts['package'])})"
+        known = (
+            f"d = {facts['dimension']}; optimum: {facts['optimum']}; stable point: {facts['stable_point']}"
+        )
+        if facts["dimension"] is None:
+            known = "its package states no dimension and no solutions"
+        elif facts["memory"]:
+            known += "; remembers"
+        table.add_row(facts["name"], Text(f"{facts['summary']}{brought}\n").append(known, style="dim"))
+    Console(highlight=False).print(table)
 
 
 def _as_data(name: str) -> dict[str, Any]:
@@ -44,30 +64,3 @@ def _as_data(name: str) -> dict[str, Any]:
         "memory": known and known.memory,
         "package": line.provider,
     }
-
-
-def _print_all() -> None:
-    """Print two columns that fit on a narrow terminal, with the known solutions below each summary."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from driftopt.plugins import OWN, brought_by
-    from driftopt.problems.registry import names
-
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)  # names must not break
-    table.add_column()
-    for name in names():
-        facts = _as_data(name)
-        brought = "" if facts["package"] == OWN else f" ({brought_by(facts['package'])})"
-        table.add_row(name, Text(f"{facts['summary']}{brought}\n").append(_words(facts), style="dim"))
-    Console(highlight=False).print(table)
-
-
-def _words(facts: dict[str, Any]) -> str:
-    """The known solutions of a problem in words."""
-    if facts["dimension"] is None:
-        return "its package states no dimension and no solutions"
-    words = f"d = {facts['dimension']}; optimum: {facts['optimum']}; stable point: {facts['stable_point']}"
-    return f"{words}; remembers" if facts["memory"] else words

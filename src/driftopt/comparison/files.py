@@ -1,18 +1,20 @@
-"""The files of a comparison; each is written completely or not at all."""
+"""The files of a comparison, report.html among them; each is written completely or not at all."""
 
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 from driftopt.comparison.judging import Judged
-from driftopt.comparison.page import page, panels
-from driftopt.comparison.tables import markdown, tests_csv
+from driftopt.comparison.tables import markdown, span, tables, tests_csv
 from driftopt.packages import require_report_packages
 from driftopt.report import figure
-from driftopt.report.curves import assign
+from driftopt.report.curves import Panel, assign, average, limits
 from driftopt.report.frames import csv_of
-from driftopt.report.page import render
+from driftopt.report.numbers import counted, listed, significant
+from driftopt.report.page import Badge, Finding, Page, Section, render
 from driftopt.runtime.files import make_folder, write_whole
+from driftopt.sweep.progress import reused_parts
 
 
 def write(judged: Judged, folder: Path) -> None:
@@ -51,3 +53,87 @@ def write_text(judged: Judged, folder: Path) -> None:
     write_whole(folder / "table.md", markdown(judged).encode())
     write_whole(folder / "tests.csv", tests_csv(judged).encode())
     write_whole(folder / "manifest.json", (json.dumps(judged.tuned.manifest, indent=1) + "\n").encode())
+
+
+def page(judged: Judged) -> Page:
+    """The comparison as a page."""
+    looks = assign(judged.methods)
+    return Page(
+        "A comparison of zeroth-order methods",
+        f"{'Tuned on development runs, judged' if _chosen(judged) else 'Judged'} on held-out runs, with "
+        "intervals and tests.",
+        [Badge(f"budget {judged.budget:,} queries")],
+        findings(judged),
+        [_section(judged)],
+        {method: (method, looks[method]) for method in judged.methods},
+        _facts(judged),
+    )
+
+
+def _chosen(judged: Judged) -> str:
+    """A sentence about the choice of configurations; empty if no method had several."""
+    if all(score.configurations == 1 for score in judged.scores):
+        return ""
+    return (
+        "Where there were several configurations, one was chosen on development runs with other random "
+        "numbers. "
+    )
+
+
+def findings(judged: Judged) -> list[Finding]:
+    """The method with the smallest mean on each instance, and the methods tied with it."""
+    found: list[Finding] = []
+    for instance in judged.instances:
+        scores, _ = judged.on(instance)
+        leader = next((score for score in scores if score.best), None)
+        if leader is None:
+            found.append(
+                Finding(f"{instance}: every method diverged in some run", "said", "no mean is finite")
+            )
+            continue
+        tied = [score.method for score in scores if score.tied and not score.best]
+        rest = f"tied with it: {listed(tied)}" if tied else "significantly different from all others"
+        claim = f"{instance}: {leader.method} has the smallest mean, {significant(leader.mean)}"
+        alone = len(scores) == 1
+        detail = f"95% interval {span(leader.interval)}" + ("" if alone else f"; {rest}")
+        found.append(Finding(claim, "said", detail))
+    return found
+
+
+def panels(judged: Judged) -> list[Panel]:
+    """The curves of each instance; none where the problem has no exact objective."""
+    runs = judged.tuned.held_out
+    if any(curve is None for curve in runs.curves):
+        return []
+    out: list[Panel] = []
+    for instance in judged.instances:
+        curves = {m: average(runs.where(instance=instance, method=m).curves) for m in judged.methods}
+        known = judged.best_known.get(instance)
+        out.append(Panel(instance, curves, known, limits(curves, known)))
+    return out
+
+
+def _section(judged: Judged) -> Section:
+    runs = judged.tuned.held_out
+    count = counted(len(set(runs.columns["seed"].tolist())), "held-out run")
+    return Section(
+        "comparison",
+        "Held-out runs",
+        f"Each method had {judged.budget:,} queries a run. {_chosen(judged)}The figures are of {count}.",
+        panels(judged),
+        "objective",
+        judged.budget,
+        tables(judged),
+    )
+
+
+def _facts(judged: Judged) -> list[tuple[str, str]]:
+    sweeps: list[Any] = list(judged.tuned.manifest.values())
+    held_out = sweeps[-1]
+    return [
+        ("Queries", f"{sum(s['queries'] for s in sweeps):,}"),
+        ("Parts", reused_parts(sweeps)),
+        ("Checksums", ", ".join(f"{k} {v}" for k, v in held_out["data_checksums"].items())),
+        ("Machine", f"{held_out['machine']}; devices: {', '.join(held_out['devices'])}"),
+        ("Versions", ", ".join(f"{k} {v}" for k, v in held_out["versions"].items())),
+    ]

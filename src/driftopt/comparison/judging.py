@@ -24,9 +24,9 @@ class Score:
     mean: float  # of the objective over the runs
     deviation: float  # the standard deviation over the runs
     interval: Interval  # 95 %; bootstrap, or Student's where runs are few
-    runs: int  # how many held-out runs there are
-    diverged: int  # how many of them diverged
-    configurations: int  # how many there were to choose from
+    runs: int  # the number of held-out runs
+    diverged: int  # the number of them that diverged
+    configurations: int  # the number to choose from
     parameters: Mapping[str, Any]  # the numbers of the one that was chosen
     best: bool  # the smallest mean
     tied: bool  # not significantly different from the best at the 5 % level

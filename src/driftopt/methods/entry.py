@@ -35,7 +35,7 @@ class Entry:
     example: Mapping[str, Any] = field(default_factory=lambda: {"radius": 0.5, "step": 0.01})
     checks: Mapping[str, Check] = field(default_factory=dict[str, Check])  # of numbers that are not in COMMON
     provider: str = OWN  # the package that brings it
-    finds: str = "optimum"  # where it ends: a stationary point of f, or the stable point of retraining
+    finds: str = "optimum"  # its goal: an optimum, a stationary point of f, or the stable point of retraining
 
     @cached_property
     def defaults(self) -> dict[str, Any]:

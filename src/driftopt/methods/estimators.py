@@ -40,7 +40,7 @@ class Estimator(ABC):
         """The estimate, (d,), from the p values; `previous` is the mean value of the query before."""
 
     def in_numbers(self) -> "Estimator":
-        """The estimator with its discrete choices as numbers, except those that set a shape."""
+        """The estimator with its discrete choices as numbers, except where they set a shape."""
         return self
 
 

@@ -149,7 +149,7 @@ def _gfm_plus(
     """Descent with a recursive correction.
 
     Args:
-        period: m: every m-th iteration the estimate is made afresh.
+        period: m: every m-th iteration makes a fresh estimate.
         pairs: b, pairs in between, at two centres each: 4b queries.
         fresh_pairs: b′, pairs of a fresh estimate: 2b′ queries. None: m times b.
     """

@@ -105,8 +105,18 @@ def grid(method: str | Builder | Method, *, label: str | None = None, **paramete
     combined = itertools.product(*lists.values())
     configurations = tuple(dict(zip(lists, values, strict=True)) for values in combined)
     product = Grid(label or _name(method), method, configurations)
-    for index in range(len(product)):
-        _check_single(product, index)
+    for index, configuration in enumerate(configurations):
+        try:
+            candidate = product.candidate(index)
+        except TypeError as error:
+            given = dict(configuration)
+            raise ValueError(f"method {product.label} cannot be built with {given}: {error}") from None
+        if isinstance(candidate, Method) and any(np.ndim(leaf) for leaf in jax.tree.leaves(candidate)):
+            many = [name for name, value in configuration.items() if isinstance(value, list | tuple)]
+            raise ValueError(
+                f"{product.label}: a configuration has one value for each number, but "
+                f"{', '.join(many or ['the method'])} holds more; give those to try as a list"
+            )
     return product
 
 
@@ -119,22 +129,6 @@ def _changed(method: Method, params: Mapping[str, Any]) -> Method:
             f"it takes {', '.join(sorted(known))}"
         )
     return replace(cast(Any, method), **params) if params else method
-
-
-def _check_single(product: Grid, index: int) -> None:
-    """Refuse a configuration that is not one method with one value for each number."""
-    try:
-        method = product.candidate(index)
-    except TypeError as error:
-        configuration = dict(product.configurations[index])
-        raise ValueError(f"method {product.label} cannot be built with {configuration}: {error}") from None
-    if isinstance(method, Method) and any(np.ndim(leaf) for leaf in jax.tree.leaves(method)):
-        given = product.configurations[index]
-        many = [name for name, value in given.items() if isinstance(value, list | tuple)] or ["the method"]
-        raise ValueError(
-            f"{product.label}: a configuration has one value for each number, but {', '.join(many)} holds "
-            "more; give those to try as a list"
-        )
 
 
 def _name(method: Any) -> str:

@@ -25,6 +25,7 @@ from driftopt import checks
 from driftopt.methods import directions
 from driftopt.methods.entry import Entry
 from driftopt.methods.ogvr import EXAMPLE, Scheduled
+from driftopt.methods.parameters import number_with
 from driftopt.oracle import Observed, Sight, mean_formula
 from driftopt.pytree import module, static
 
@@ -48,7 +49,7 @@ class Guided(Scheduled):
 
     Args:
         free: the share of the direction that is not guided at the start, from 0 to 1: the paper's α₀.
-        trust: how slowly the guide is given up: 1 − α falls by this factor in every iteration.
+        trust: the factor by which 1 − α, the trust in the guide, falls in every iteration.
     """
 
     sees: ClassVar[Sight] = Sight.GRADIENTS
@@ -152,24 +153,21 @@ def _normalised(vector: Array) -> Array:
     return jnp.where(norm > 0, vector / jnp.where(norm > 0, norm, 1), 0)
 
 
-def _share(name: str, value: Any) -> Any:
-    share = checks.finite(name, value)
-    if not ((share >= 0) & (share <= 1)).all():
-        raise ValueError(f"{name} must be between 0 and 1, got {checks.brief(value)}")
-    return value if isinstance(value, float) else share[()]
-
-
+_CHECKS = {
+    "free": number_with("between 0 and 1", lambda share: (share >= 0) & (share <= 1)),
+    "trust": checks.positive,
+}
 ENTRIES = {
     "gzo-ns": Entry(
         NewSamples,
         "two points along a guided direction, new ξ for the guide (Hikima 2025)",
         EXAMPLE,
-        {"free": _share, "trust": checks.positive},
+        _CHECKS,
     ),
     "gzo-hs": Entry(
         OldSamples,
         "gzo-ns with the guide from past ξ",
         {**EXAMPLE, "window": 3, "free": 0.2},
-        {"free": _share, "trust": checks.positive},
+        _CHECKS,
     ),
 }

@@ -9,7 +9,7 @@ ICML 2022, eq. (11).
 With β = 1 and α = 0 it is descent on the residual estimate, Option II's.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +20,7 @@ from driftopt import checks
 from driftopt.method import Method
 from driftopt.methods import directions
 from driftopt.methods.entry import Entry
+from driftopt.methods.parameters import number_with
 from driftopt.pytree import module
 
 
@@ -75,17 +76,13 @@ class HLF(Method):
         return state.x
 
 
-def _below_one(name: str, value: Any) -> Any:
-    share = checks.finite(name, value)
-    if not ((share >= 0) & (share < 1)).all():
-        raise ValueError(f"{name} must be at least 0 and below 1, got {checks.brief(value)}")
-    return value if isinstance(value, float) else share[()]
-
-
 ENTRIES = {
     "hlf-szo": Entry(
         HLF,
         "one-point residual with high-pass and low-pass filters (Chen, Tang and Li 2022)",
-        checks={"filter": checks.positive, "momentum": _below_one},
+        checks={
+            "filter": checks.positive,
+            "momentum": number_with("at least 0 and below 1", lambda share: (share >= 0) & (share < 1)),
+        },
     )
 }

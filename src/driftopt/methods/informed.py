@@ -44,7 +44,7 @@ def informed(
         covariates: True to subtract from each value the part that the problem's `covariates` explain.
         precision: True to weigh values by the sem or n that the problem's `beside` gives.
         relative_to_control: True to use differences to the control that it gives.
-        limits: how large or small the metrics that it gives may be, {"complaints": {"max": 5}}.
+        limits: the limits on the metrics that it gives, {"complaints": {"max": 5}}.
 
     >>> from driftopt import methods
     >>> informed(methods.get("auto", radius=2.0), covariates=True).sees.words
@@ -78,7 +78,7 @@ class Informed(Method):
     sees: ClassVar[Sight] = Sight.BESIDE
 
     method: Method  # the inner one, which sees values
-    limits: dict[str, dict[str, ArrayLike]]  # how large or small each metric may be, by its name
+    limits: dict[str, dict[str, ArrayLike]]  # the limits on each metric, by its name
     covariates: bool = static(default=False)  # subtract the part of a value that they explain
     precision: bool = static(default=False)  # weigh values by the customers, visits, … behind them
     relative_to_control: bool = static(default=False)  # subtract the control's value

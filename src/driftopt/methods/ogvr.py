@@ -83,7 +83,7 @@ class OGVR(Scheduled):
 
     Args:
         first: values at the start that make the first control value; they count.
-        trust: how fast an old observation loses weight with the distance to its point: the paper's M, in
+        trust: the loss of weight of an old observation with the distance to its point: the paper's M, in
             theory L_ξ²α²/σ².
     """
 

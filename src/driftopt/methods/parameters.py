@@ -5,6 +5,7 @@ the function or class that builds it. A description there comes before the commo
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +21,16 @@ class Parameter(NamedTuple):
     meaning: str
 
 
-def _output(name: str, value: Any) -> str:
-    return checks.choice(name, value, output_rules.RULES)
+def number_with(words: str, holds: Callable[[np.ndarray], Any]) -> Check:
+    """The check that a number, or every number of an array, is as the words say."""
+
+    def check(name: str, value: Any) -> Any:
+        number = checks.finite(name, value)
+        if not np.all(holds(number)):
+            raise ValueError(f"{name} must be {words}, got {checks.brief(value)}")
+        return value if isinstance(value, float) else number[()]
+
+    return check
 
 
 def _side(name: str, value: Any) -> Any:
@@ -52,7 +61,7 @@ COMMON = {
         "one method share it.",
     ),
     "output": Parameter(
-        _output,
+        partial(checks.choice, allowed=output_rules.RULES),
         "The decision that a run reports: `final`, the last iterate; `last-block`, the mean of the last "
         "whole block; `random-block`, the mean of a block drawn uniformly, as in the theorems.",
     ),

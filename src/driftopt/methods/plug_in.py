@@ -15,6 +15,7 @@ All points are asked together: the exploration does not depend on the results.
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, cast
 
 import jax
@@ -146,10 +147,6 @@ class PlugIn(Exploring):
         return self._settled(state, risk)
 
 
-def _model(name: str, value: Any) -> str:
-    return checks.choice(name, value, ("problem", "linear"))
-
-
 ENTRIES = {
     "two-stage": Entry(
         TwoStage,
@@ -160,7 +157,7 @@ ENTRIES = {
         PlugIn,
         "explore, fit a model of Ξ, minimise under it (Lin and Zrnic 2024)",
         {"radius": 0.5, "budget": 40, "draws": 50, "iterations": 20},
-        {"model": _model, "draws": checks.shape},
+        {"model": partial(checks.choice, allowed=("problem", "linear")), "draws": checks.shape},
         finds="optimum of the model",
     ),
 }

@@ -36,14 +36,14 @@ class Nevergrad(Outside):
         whole("batch", self.batch)
 
     def check(self, dim: int, points: int, boxed: bool) -> None:
-        known = _library().optimizers.registry
+        known: Any = package("nevergrad", EXTRA, "nevergrad").optimizers.registry
         if self.optimizer not in known:
             near = difflib.get_close_matches(str(self.optimizer), list(known), n=3)
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             raise ValueError(f"Nevergrad has no optimizer {self.optimizer!r}{hint}")
 
     def run(self, world: World) -> None:
-        ng = _library()
+        ng: Any = package("nevergrad", EXTRA, "nevergrad")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about huge values, budgets and bounds
             space = ng.p.Array(init=world.x0).set_mutation(sigma=spread(self.radius, world.x0.size))
@@ -56,7 +56,3 @@ class Nevergrad(Outside):
             while world.left:
                 candidate = search.ask()
                 search.tell(candidate, world.one(candidate.value))
-
-
-def _library() -> Any:
-    return package("nevergrad", EXTRA, "nevergrad")

@@ -37,12 +37,13 @@ class Optuna(Outside):
 
     def check(self, dim: int, points: int, boxed: bool) -> None:
         check_box("optuna", self.width, boxed)
-        known = [name for name in _library().samplers.__all__ if name.endswith("Sampler")]
+        samplers: Any = package("optuna", EXTRA, "optuna").samplers
+        known = [name for name in samplers.__all__ if name.endswith("Sampler")]
         if self.sampler not in known or self.sampler == "BaseSampler":
             raise ValueError(f"Optuna has no sampler {self.sampler!r}; it has {', '.join(known)}")
 
     def run(self, world: World) -> None:
-        optuna = _library()
+        optuna: Any = package("optuna", EXTRA, "optuna")
         low, high = box(world, self.width)
         names = [f"x{i}" for i in range(len(low))]
         space = {
@@ -63,7 +64,3 @@ class Optuna(Outside):
                     study.tell(trial, world.one([trial.params[name] for name in names]))
         finally:
             optuna.logging.set_verbosity(before)
-
-
-def _library() -> Any:
-    return package("optuna", EXTRA, "optuna")

@@ -90,13 +90,13 @@ class Experiment:
     metrics: tuple[ReportedMetric, ...]  # the first is the objective
     claims: tuple[str, ...]  # the paper's claims that can be checked here, by their names in `findings`
     scope: Scope = field(default_factory=Scope)
-    changes: tuple[str, ...] = ()  # how this run differs from the paper's protocol, in words
+    changes: tuple[str, ...] = ()  # the differences from the paper's protocol, in words
     published: Figures = field(default_factory=dict[str, Any])  # the paper's figures for these instances
     published_elsewhere: Figures = field(default_factory=dict[str, Any])  # and for other instances
     best_decisions: Mapping[str, Sequence[float]] = field(default_factory=dict[str, Any])
     table: str = ""  # the caption of one table for all instances; if empty, each has a table
     table_note: str = ""  # below that table if it has the paper's figures of other instances
-    caveat: str = ""  # how the check of a claim differs from the paper's conditions
+    caveat: str = ""  # the differences between the check of a claim and the paper's conditions
 
     @property
     def real(self) -> bool:

@@ -73,7 +73,9 @@ def reproduce(
     began = time.monotonic()
     folder = Path(out)
     experiments = _experiments(only, scope, splits, weeks, data)
-    protocol_name = name_of_protocol(experiments)
+    protocol_name = "quick" if experiments[0].quick else "full"
+    if changes := list(dict.fromkeys(change for e in experiments for change in e.changes)):
+        protocol_name = f"partial ({'quick; ' * experiments[0].quick}{'; '.join(changes)})"
     for one in experiments:  # before the first runs for hours
         check_affordable(one.grids, check_source(one.problems, one.instances), one.budget)
     make_folder(folder)
@@ -184,10 +186,3 @@ def run(
         title=experiment.title,
         together=experiment.quick or None,  # an accelerator's room decides
     )
-
-
-def name_of_protocol(experiments: Sequence[Experiment]) -> str:
-    """full, quick or partial, and how a partial one differs."""
-    words = "quick" if experiments[0].quick else "full"
-    changes = list(dict.fromkeys(change for e in experiments for change in e.changes))
-    return f"partial ({'quick; ' if words == 'quick' else ''}{'; '.join(changes)})" if changes else words

@@ -8,8 +8,7 @@ if TYPE_CHECKING:
     from driftopt.problems.on_grid import OnGrid
     from driftopt.problems.parking_fees import Parking, parking
     from driftopt.problems.pricing import Pricing
-    from driftopt.problems.pricing_ar1 import AR1Pricing, ar1_pricing
-    from driftopt.problems.pricing_gaussian import GaussianPricing, gaussian_pricing
+    from driftopt.problems.pricing_gaussian import AR1Pricing, GaussianPricing, ar1_pricing, gaussian_pricing
     from driftopt.problems.registry import Entry, Known, describe, entry, get, names, register
     from driftopt.problems.regression import PerformativeRegression, performative_regression
     from driftopt.problems.scalar_location import (
@@ -62,8 +61,7 @@ _HOMES = {
     "on_grid": ["OnGrid"],
     "parking_fees": ["Parking", "parking"],
     "pricing": ["Pricing"],
-    "pricing_ar1": ["AR1Pricing", "ar1_pricing"],
-    "pricing_gaussian": ["GaussianPricing", "gaussian_pricing"],
+    "pricing_gaussian": ["AR1Pricing", "GaussianPricing", "ar1_pricing", "gaussian_pricing"],
     "registry": ["Entry", "Known", "describe", "entry", "get", "names", "register"],
     "regression": ["PerformativeRegression", "performative_regression"],
     "scalar_location": [

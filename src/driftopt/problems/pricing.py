@@ -213,13 +213,11 @@ class Pricing(Problem):
         every finite x. So higher prices always look better: a stable point would need a demand of 0.
         """
 
-    def _logits(self, x: Array) -> Array:
-        """γ(θ − x), capped so that no finite price overflows."""
-        return jnp.minimum(self.gamma.astype(x.dtype) * (self.theta.astype(x.dtype) - x), 1e30)
-
     def _weights(self, x: Array) -> tuple[Array, Array]:
         """The products' and the outside option's weights, scaled so that the largest is 1."""
-        logits, outside = self._logits(x), jnp.log(jnp.asarray(self.outside, x.dtype))
+        # γ(θ − x), capped so that no finite price overflows.
+        logits = jnp.minimum(self.gamma.astype(x.dtype) * (self.theta.astype(x.dtype) - x), 1e30)
+        outside = jnp.log(jnp.asarray(self.outside, x.dtype))
         largest = jnp.maximum(jnp.max(logits, axis=0), outside)
         return jnp.exp(logits - largest), jnp.exp(outside - largest)
 

@@ -10,9 +10,7 @@ from driftopt import checks, plugins
 from driftopt.problem import Problem, check_problem
 
 Build = Callable[..., Problem | Sequence[Problem]]
-
-
-CLOSED, SEARCHED, NONE = "closed form", "by search", "none"  # how a problem computes a point of its own
+CLOSED, SEARCHED, NONE = "closed form", "by search", "none"  # the sources of a problem's own points
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,7 @@ _REGISTRY: dict[str, Entry] = {
         known=Known(5, CLOSED, CLOSED),
     ),
     "ar1-pricing": Entry(
-        _made_in("pricing_ar1", "ar1_pricing"),
+        _made_in("pricing_gaussian", "ar1_pricing"),
         "the same, with a demand that follows slowly (Liu, Li and Wai 2024)",
         known=Known(5, CLOSED, CLOSED, memory=True),
     ),

@@ -232,7 +232,7 @@ def kink(dim: int = 5, *, noise: float = 0.5, rng: Any = 0) -> Kink:
 
     Args:
         dim: the number of coordinates.
-        noise: how strongly a value scatters.
+        noise: the standard deviation of a value at the minimiser; far away it is twice that.
         rng: a seed or a Generator, for the minimiser.
     """
     return Kink(_center(dim, rng), _single(checks.single_positive("noise", noise)))
@@ -245,8 +245,8 @@ def two_wells(
 
     Args:
         dim: the number of coordinates.
-        noise: how strongly a value scatters.
-        width: how far the bad well of a coordinate is from its good one.
+        noise: the standard deviation of a value at the minimiser; far away it is twice that.
+        width: the distance of the bad well of a coordinate from its good one.
         height: by how much the bad well is higher than the good one.
         rng: a seed or a Generator, for the minimiser.
     """

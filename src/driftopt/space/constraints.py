@@ -195,25 +195,18 @@ class Constraints(SpaceStep):
 
         From far away the rounding error exceeds a decision's own digits; the result is then projected again.
         """
+        sides, low, high = self._sides, self.box.lower, self.box.upper
         for _ in range(4):
-            point = self._nearest(point)
+            here = sides.basis.T @ (point / self.sizes - sides.origin)
+            room = sides.limit - sides.rows @ here
+            if room.size and room.min() < 0:
+                here = here + _least_distance(sides.rows, room)
+            point = np.clip((sides.origin + sides.basis @ here) * self.sizes, low, high)
             if self.allows(point):
                 return point
-        return self._pulled(point)
-
-    def _nearest(self, point: np.ndarray) -> np.ndarray:
-        sides = self._sides
-        here = sides.basis.T @ (point / self.sizes - sides.origin)
-        room = sides.limit - sides.rows @ here
-        if room.size and room.min() < 0:
-            here = here + _least_distance(sides.rows, room)
-        nearest = (sides.origin + sides.basis @ here) * self.sizes
-        return np.clip(nearest, self.box.lower, self.box.upper)
-
-    def _pulled(self, point: np.ndarray) -> np.ndarray:
-        """A point outside by rounding alone, moved towards the start as little as needed."""
+        # Outside by rounding alone: moved towards the start as little as needed.
         for share in 2.0 ** np.arange(-40, 0):
-            nearer = np.clip(point + share * (self.start - point), self.box.lower, self.box.upper)
+            nearer = np.clip(point + share * (self.start - point), low, high)
             if self.allows(nearer):
                 return nearer
         return self.start
@@ -295,7 +288,7 @@ def _rows(given: Any, dim: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _side(name: str, given: Any, open_side: float, count: int) -> np.ndarray:
-    """lb or ub as a number for each row; None, for all or for a row, is no limit."""
+    """lb or ub as a number for each row; None, for all or for a row, leaves that side open."""
     listed = given.tolist() if isinstance(given, np.ndarray) else given
     listed = listed if isinstance(listed, list | tuple) else [listed] * count
     limits = [open_side if one is None else checks.number(f"constraints: {name}", one) for one in listed]

@@ -62,19 +62,24 @@ class DecisionGrid(SpaceStep):
             next((step for step in before if isinstance(step, Bounds)), Bounds(-wide, wide)),
             next((step for step in before if isinstance(step, Constraints)), None),
         )
-        grid._check_room()
-        grid._check_start(start)
-        return grid
-
-    def _check_room(self) -> None:
-        """Refuse bounds between two neighbours of the grid: a decision there could only be off it."""
-        first, last = self._range
-        if (none := np.flatnonzero(self._whole & (first > last))).size:
+        first, last = grid._range
+        if (none := np.flatnonzero(grid._whole & (first > last))).size:
             i = int(none[0])
             raise ValueError(
-                f"grid has no point within the bounds of coordinate {i}, {self.box.lower[i]:g} to "
-                f"{self.box.upper[i]:g}: its step is {self.steps[i]:g}; widen the bounds or take a finer step"
+                f"grid has no point within the bounds of coordinate {i}, {grid.box.lower[i]:g} to "
+                f"{grid.box.upper[i]:g}: its step is {grid.steps[i]:g}; widen the bounds or take a finer step"
             )
+        nearest = grid.report(start)
+        off = np.flatnonzero(grid._whole & (np.abs(start - nearest) > _ON_GRID * grid._divisor))
+        if off.size:
+            i = int(off[0])
+            step = f"{grid.steps[i]:.10g}"
+            raise ValueError(
+                f"grid: x0[{i}] = {start[i]:.10g} is on no step of {step} from {grid.origin[i]:g}: start at "
+                f"{nearest[i]:.10g}, or give the pair ({step}, {start[i]:.10g}), {step}@{start[i]:.10g} in "
+                "the shell, for the one through it"
+            )
+        return grid
 
     @property
     def given(self) -> list[Any]:
@@ -268,26 +273,12 @@ class DecisionGrid(SpaceStep):
         sizes = self.steps / self.sizes
         if self.constraints is None:
             return float(np.linalg.norm(sizes))
-        known = self.constraints.one_way and self._whole.all() and self._ends_on_grid
-        return float(sizes.sum()) if known else np.inf
-
-    @property
-    def _ends_on_grid(self) -> bool:
         ends = np.array([self.box.lower, self.box.upper])
         counts = (ends - self.origin) / self._divisor
         with np.errstate(invalid="ignore"):  # an open end
-            return bool((np.isinf(ends) | (np.abs(counts - np.rint(counts)) <= _ON_GRID)).all())
-
-    def _check_start(self, start: np.ndarray) -> None:
-        nearest = self.report(start)
-        off = np.flatnonzero(self._whole & (np.abs(start - nearest) > _ON_GRID * self._divisor))
-        if off.size:
-            i = int(off[0])
-            raise ValueError(
-                f"grid: x0[{i}] = {start[i]:.10g} is on no step of {self.steps[i]:.10g} from "
-                f"{self.origin[i]:g}: start at {nearest[i]:.10g}, or give the pair ({self.steps[i]:.10g}, "
-                f"{start[i]:.10g}), {self.steps[i]:.10g}@{start[i]:.10g} in the shell, for the one through it"
-            )
+            on_grid = (np.isinf(ends) | (np.abs(counts - np.rint(counts)) <= _ON_GRID)).all()
+        known = self.constraints.one_way and self._whole.all() and on_grid
+        return float(sizes.sum()) if known else np.inf
 
 
 def _pair(given: Any) -> tuple[float, float]:

@@ -121,7 +121,7 @@ class Space(Plain):
 
     @cached_property
     def _way(self) -> tuple[SpaceStep, ...]:
-        """The steps that a point takes: all except those that another one replaces."""
+        """The steps that a point takes: all except the replaced ones."""
         replaced = [name for step in self.steps for name in step.instead_of]
         return tuple(step for step in self.steps if step.name not in replaced)
 
@@ -141,7 +141,7 @@ class Space(Plain):
     def legal(self, decisions: np.ndarray, centre: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Decisions (m, d) near a legal centre, changed as little as it takes until they can be deployed.
 
-        Those that cannot be changed so are left out.
+        Decisions that cannot be changed in this way are left out.
 
         >>> space = Space.build([1.0, 1.0], bounds=[(0, 2)] * 2, constraints={"A": [[1, 1]], "ub": [3]})
         >>> space.legal(np.array([[2.0, 2.0], [5.0, 0.5]]), space.start, np.random.default_rng(0))

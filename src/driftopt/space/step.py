@@ -58,7 +58,7 @@ class SpaceStep(Plain, ABC):
     def legal(self, decisions: np.ndarray, centre: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Decisions (m, d) near a legal centre, changed as little as it takes until this step allows them.
 
-        Those that cannot be changed so are left out.
+        Decisions that cannot be changed in this way are left out.
         """
         return decisions
 

@@ -33,7 +33,7 @@ LEAST_PAIRS = 10  # the fewest pairs from which a variance is estimated
 ENOUGH_PAIRS = 50  # and from which a heavy tail can be told from a light one
 LEAST_CHANGED = 10
 HEAVY = 2.0  # tails of a smaller index have no variance
-NEGLIGIBLE = 1e-9  # residuals this small beside the differences have no tail to speak of
+NEGLIGIBLE = 1e-9  # residuals this small relative to the differences have no tail
 
 
 def bound(estimates: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:

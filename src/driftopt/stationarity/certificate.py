@@ -17,7 +17,7 @@ from driftopt.stationarity.estimates import u_statistic
 if TYPE_CHECKING:
     from driftopt.problem import Problem
 
-ROUNDING = 8 * np.finfo(float).eps  # differences this small beside their values are 0
+ROUNDING = 8 * np.finfo(float).eps  # differences this small relative to their values are 0
 LEAST_BOUNDED = 2  # pairs, where the range of values is known
 SMALLEST, LARGEST = float(np.finfo(float).tiny), float(np.sqrt(np.finfo(float).max)) / 16
 
@@ -29,12 +29,12 @@ class Stationarity:
     radius: float  # δ
     squared_norm: float  # U, unbiased for ‖∇f_δ(x)‖²; may be negative
     standard_error: float  # of U
-    epsilon: float | None  # the upper confidence bound on ‖∇f_δ(x)‖, always > 0; None where none can be given
+    epsilon: float | None  # the upper confidence bound on ‖∇f_δ(x)‖, always > 0; None if there is none
     confidence: float  # the level of the bound, 0.95 say
     pairs: int  # n
-    queries: int  # what the pairs cost
-    value_range: tuple[float, float] | None = None  # what the level rests on; None: on a normal approximation
-    caution: str | None = None  # why the level is not to be trusted, or why there is no bound
+    queries: int  # the cost of the pairs
+    value_range: tuple[float, float] | None = None  # the basis of the level; None: a normal approximation
+    caution: str | None = None  # the reason not to trust the level, or for the missing bound
 
     @property
     def sentence(self) -> str:

@@ -24,7 +24,7 @@ class Complexity:
     nonsmooth: Powers | None  # for a Lipschitz f
     smooth: Powers | None  # where the gradient is Lipschitz too
     hessian: Powers | None  # where the Hessian is Lipschitz too
-    note: str = ""  # what the powers leave out
+    note: str = ""  # the factors that the powers leave out
 
     def order(self, setting: str, *, dim: float, epsilon: float, delta: float) -> float | None:
         """d^a δ^−b ε^−c without the constants that the O(·) hides; None where nothing is published."""

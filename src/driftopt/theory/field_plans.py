@@ -21,7 +21,7 @@ class FieldPlan:
     """A method of the field with its theorem's numbers; prints as a table."""
 
     name: str  # the method's name in the registry
-    promise: str  # what the theorem says of the output
+    promise: str  # the theorem's statement on the output
     dim: int  # d
     parameters: Mapping[str, Any]  # the numbers to run with
     iterations: int | None = None  # None: the theorem gives an order alone

@@ -17,7 +17,7 @@ class Plan:
     """A method and its numbers, for which the theorem's bound holds; prints as a table."""
 
     name: str  # the method's name in the registry
-    promise: str  # what the theorem says of the output
+    promise: str  # the theorem's statement on the output
     dim: int  # d
     radius: float  # the smoothing radius to run with
     moment: float  # G², the bound on E‖g‖²
