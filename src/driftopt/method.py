@@ -82,7 +82,7 @@ class Method(ABC):
         """The state before the first query, at the start x0.
 
         A method that sees ξ or side information also takes `like`: zeros in the shapes of its observations,
-        to make room for those it keeps.
+        to allocate those it keeps.
         """
 
     @abstractmethod

@@ -22,9 +22,9 @@ class Compared(NamedTuple):
 
     count: Any  # iterations
     mean: Any  # of control
-    plain: Any  # (5,) of the values as told
+    plain: Any  # (5,) of the values as reported
     relative: Any  # (5,) of the values less control
-    last: Any  # (2,) the last iteration's mean value, as told and less control
+    last: Any  # (2,) the last iteration's mean value, as reported and less control
     changes: Any  # (2, 5) the mean squares of its changes
 
 

@@ -13,8 +13,8 @@ nor its fall is taken for the work of a covariate. With forgetting, S = Σ λ^ag
 one round of j = 1 … k an iteration. The ridge is the factor in brackets, as strong as the evidence is weak:
 b_j²/(S_jj σ²) is the square of a t-statistic, about 1 for a covariate that explains nothing, which is left
 out then (T = 4 + 2 log k: of many some look as if they did). Of two that say the same the second finds
-nothing left to explain. A difference that is wild in any of its numbers weighs little, w = min(1, 4 √(its
-usual square)/|d|)⁴; what is usual is the median of three running means fed in turn. The answer that is
+nothing left to explain. A difference that is an outlier in any of its numbers weighs little, w = min(1, 4
+√(its usual square)/|d|)⁴; what is usual is the median of three running means fed in turn. The answer that is
 adjusted has no part in its own β̂.
 
 The same code runs on NumPy's arrays and on JAX's.
@@ -55,8 +55,8 @@ class Learnt(NamedTuple):
     squares: Any  # (1 + k, 1 + k) S
     weight: Any  # n
     effects: Any  # (k,) β̂
-    plain: Any  # running mean squares of the values' differences within iterations: as they were told,
-    adjusted: Any  # and as the method was told them
+    plain: Any  # running mean squares of the values' differences within iterations: as reported,
+    adjusted: Any  # and as the method gets them
 
 
 def nothing(k: int, xp: Any = np, dtype: Any = np.float64) -> Learnt:
@@ -122,7 +122,7 @@ def _learn(learnt: Learnt, z: Any, xp: Any) -> Learnt:
     rate = xp.maximum(1 / xp.ceil(count / 3), 0.03)
     usual = learnt.usual + xp.where(turn, rate, 0) * (square - learnt.usual)
 
-    # A wild mean moves the running one by no more than is usual; at first it is the last mean itself.
+    # An outlying mean moves the running one by no more than is usual; at first it is the last mean itself.
     near = xp.where(count <= UNSURE, mean - learnt.level, NEAR * xp.clip(mean - learnt.level, -limit, limit))
     pace = xp.maximum(1 / count, 1 / MEMORY)
     return learnt._replace(

@@ -32,8 +32,8 @@ class UsualPrecision(NamedTuple):
     """Running means of precision, level and differences."""
 
     count: Any  # iterations
-    usual: Any  # (2,) the mean sem² and the mean 1/n; 0 where none was told
-    told: Any  # (2,) how many iterations told them
+    usual: Any  # (2,) the mean sem² and the mean 1/n; 0 where none was reported
+    told: Any  # (2,) the number of iterations that reported them
     level: Any  # L
     square: Any  # the mean square of differences
     goes_with: Any  # Σ (R − 1)(square − 1), in units of the mean square

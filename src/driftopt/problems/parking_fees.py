@@ -1,4 +1,4 @@
-"""Parking: prices at the kerb that should leave some room, but not much.
+"""Parking: prices at the kerb that should keep some spaces free, but not many.
 
 After Ray, Ratliff, Drusvyatskiy and Fazel, "Decision-dependent risk minimization in geometrically decaying
 dynamic environments", AAAI 2022, with generated numbers. A decision x holds the changes of d blocks' hourly

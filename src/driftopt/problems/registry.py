@@ -124,7 +124,7 @@ _REGISTRY: dict[str, Entry] = {
     ),
     "parking": Entry(
         _made_in("parking_fees", "parking"),
-        "prices at the kerb that should leave some room (after Ray et al. 2022)",
+        "prices at the kerb that should keep some spaces free (after Ray et al. 2022)",
         known=Known(2, CLOSED, CLOSED),
     ),
 }

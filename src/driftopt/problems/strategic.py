@@ -229,7 +229,7 @@ class StrategicClassification(Problem):
         return Metrics(train, jnp.mean(self._loss(after, labels)), accuracy, auc(after, labels), moved)
 
     def _score(self, x: Array, features: Array) -> Array:
-        """wᵀa + b of one person, features on the first axis; lanes may stand behind it."""
+        """wᵀa + b of one person, features on the first axis; an axis for runs may follow."""
         return jnp.sum(x[:-1] * features, axis=0) + x[-1]
 
     def _scores(self, x: Array, features: Array) -> Array:

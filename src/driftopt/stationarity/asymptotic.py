@@ -30,7 +30,7 @@ import numpy as np
 from driftopt.stationarity.estimates import mean_projection, spread, u_statistic
 
 LEAST_PAIRS = 10  # the fewest pairs from which a variance is estimated
-ENOUGH_PAIRS = 50  # and from which a heavy tail can be told from a light one
+ENOUGH_PAIRS = 50  # from which a heavy tail can be distinguished from a light one
 LEAST_CHANGED = 10
 HEAVY = 2.0  # tails of a smaller index have no variance
 NEGLIGIBLE = 1e-9  # residuals this small relative to the differences have no tail
