@@ -73,7 +73,7 @@ def main() -> None:
         executable_cache._lowered = timed_lowering  # pyright: ignore[reportPrivateUsage]
         executable_cache._make = timed_making  # pyright: ignore[reportPrivateUsage]
         print(f"{HEAD}\n|---|---|---|---|---|---|", flush=True)
-        reproduction._beside = lambda: nullcontext(AtOnce())  # pyright: ignore
+        reproduction._background = lambda: nullcontext(AtOnce())  # pyright: ignore
         with ThreadPoolExecutor(1) as alone:
             reproduction.reproduce(Path(folder) / "out", scope=Scope(quick), executor=alone, progress=False)
     sums = [f"{sum(part):.1f}" for part in zip(*programs, strict=True)]

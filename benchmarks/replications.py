@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from driftopt.paper import protocol, published
+from driftopt.paper import protocol, published, summary
 from driftopt.paper.reproduction import run
 from driftopt.runtime.jax_settings import prepare
 
@@ -44,7 +44,7 @@ def main() -> None:
 def table(means: np.ndarray, methods: tuple[str, ...], instances: tuple[str, ...]) -> str:
     """Markdown: mean ± deviation over the replications, and how often Option I was the lowest."""
     lowest = means.argmin(axis=2) == methods.index("zo-o2nc-2pt")
-    rows = [["split", *(published.TITLES[m] for m in methods), "Option I is the lowest"]]
+    rows = [["split", *(summary.TITLES[m] for m in methods), "Option I is the lowest"]]
     rows.append(["---"] * len(rows[0]))
     for k, instance in enumerate(instances):
         cells = zip(means[:, k].mean(axis=0), means[:, k].std(axis=0, ddof=1), strict=True)
