@@ -129,7 +129,7 @@ def path(name: str, value: Any) -> Path:
         valid = isinstance(text, str) and "\0" not in text and bool(os.fsencode(text))
     except UnicodeEncodeError:
         valid = False
-    if text is None or not valid:
+    if not isinstance(text, str) or not valid:
         raise ValueError(f"{name} must be the path of a file or a folder, got {brief(value)}")
     return Path(text)
 

@@ -32,8 +32,8 @@ def module(cls: type[T]) -> type[T]:
     # Not by `jax.tree_util.register_dataclass`: two classes of the same static values and as many numbers are
     # then one structure to JAX (0.10 at least), which only their hashes distinguish. A cache of compiled
     # programs looks at a few bits of a hash, so that now and then a method got the program of another one.
-    kind = dataclasses.dataclass(frozen=True)(cls)
-    given = dataclasses.fields(kind)  # pyright: ignore[reportArgumentType]
+    kind: Any = dataclasses.dataclass(frozen=True)(cls)
+    given = dataclasses.fields(kind)
     if derived := [field.name for field in given if not field.init]:
         raise TypeError(
             f"{kind.__name__}.{derived[0]} is a field with init=False, which JAX would lose: compute it in a "

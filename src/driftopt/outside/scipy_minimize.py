@@ -43,13 +43,7 @@ class SciPy(Outside):
         bounds = None if world.sides is None else list(zip(*world.sides, strict=True))
         x = world.x0
         while world.left:
-            before, first, alone = world.left, self.radius, self.radius * np.eye(x.size)
-            options: dict[str, dict[str, Any]] = {
-                "COBYQA": {"initial_tr_radius": first, "final_tr_radius": 1e-6 * first, "maxfev": before},
-                "COBYLA": {"rhobeg": first, "maxiter": before},
-                "Nelder-Mead": {"initial_simplex": np.vstack([x, x + alone]), "maxfev": before},
-                "Powell": {"direc": alone, "maxfev": before},
-            }
+            before = world.left
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about noise that looks like a loss of precision
                 result = optimize.minimize(
@@ -57,8 +51,20 @@ class SciPy(Outside):
                     x,
                     method=self.algorithm,
                     bounds=bounds,
-                    options=options[self.algorithm],
+                    options=self._options(x, world.left),
                 )
             x = np.asarray(result.x, float)
             if world.left == before:
                 return  # it asks for no further point
+
+    def _options(self, x: np.ndarray, left: int) -> dict[str, Any]:
+        """The algorithm's options for this radius and budget."""
+        first = self.radius
+        if self.algorithm == "COBYQA":
+            return {"initial_tr_radius": first, "final_tr_radius": 1e-6 * first, "maxfev": left}
+        if self.algorithm == "COBYLA":
+            return {"rhobeg": first, "maxiter": left}
+        if self.algorithm == "Nelder-Mead":
+            simplex = np.vstack([x, x + first * np.eye(x.size)])
+            return {"initial_simplex": simplex, "maxfev": left}
+        return {"direc": first * np.eye(x.size), "maxfev": left}
