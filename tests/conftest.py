@@ -4,6 +4,7 @@ import gc
 import itertools
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -113,6 +114,17 @@ OF_EACH_SIGHT = _one_of_each(lambda method: (method.sees, method.scheduled), met
 def every_name(request: pytest.FixtureRequest) -> str:
     """Every method that every driver runs."""
     return request.param
+
+
+@pytest.fixture(autouse=True)
+def forget_modules_of_tests() -> Iterator[None]:
+    """Unload modules that a test wrote and imported: a process never reuses code that has changed."""
+    before = set(sys.modules)
+    yield
+    written = tempfile.gettempdir()
+    for added in set(sys.modules) - before:
+        if str(getattr(sys.modules[added], "__file__", None) or "").startswith(written):
+            del sys.modules[added]
 
 
 @pytest.fixture(params=OF_EACH_CLASS)

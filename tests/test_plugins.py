@@ -119,14 +119,14 @@ def forgotten():
 
 
 def test_a_registered_method_has_a_name(forgotten):
-    methods.register("walk", walk)
-    methods.register("walk", walk)  # a notebook's cell, run twice
-    line = methods.entry("walk")
+    methods.register("stroll", walk)
+    methods.register("stroll", walk)  # a notebook's cell, run twice
+    line = methods.entry("stroll")
     assert line.parameters == ("radius", "step")
     assert line.example == {"radius": 0.5}
     assert (line.summary, line.provider) == ("Two points under another name.", __name__.partition(".")[0])
-    assert methods.describe()["walk"] == line.summary
-    found = driftopt.minimize(lambda x: float(x @ x), [1.0], budget=20, method="walk", radius=0.1, rng=0)
+    assert methods.describe()["stroll"] == line.summary
+    found = driftopt.minimize(lambda x: float(x @ x), [1.0], budget=20, method="stroll", radius=0.1, rng=0)
     named = {"method": "zo-sph", "params": {"step": 0.02}, "radius": 0.1}
     same = driftopt.minimize(lambda x: float(x @ x), [1.0], budget=20, rng=0, **named)
     np.testing.assert_array_equal(found.x, same.x)
@@ -147,7 +147,7 @@ def test_a_registered_problem_has_a_name(forgotten):
     [
         (lambda: methods.register("auto", walk), "'auto' is a method of driftopt already"),
         (lambda: methods.register("a b", walk), "name"),
-        (lambda: methods.register("walk", 3), "build"),
+        (lambda: methods.register("stroll", 3), "build"),
         (lambda: problems.register("kink", walk), "'kink' is a problem of driftopt already"),
         (lambda: problems.register("hole", 3), "build"),
         (lambda: problems.get("kinky"), "unknown problem 'kinky'.*did you mean kink"),
@@ -190,13 +190,13 @@ def test_what_a_method_sees_is_asked_with_the_numbers_of_its_user(capsys, forgot
 def test_a_method_that_a_script_registered_is_asked_of_the_script(tmp_path, capsys, forgotten):
     """A script's module is `__main__`, which nobody can install."""
     script = type(walk)(
-        walk.__code__, {**walk.__globals__, "__name__": "__main__"}, "walk", walk.__defaults__
+        walk.__code__, {**walk.__globals__, "__name__": "__main__"}, "stroll", walk.__defaults__
     )
     script.__module__ = "__main__"
-    methods.register("walk", script)
-    app(["methods", "walk"], exit_on_error=False, result_action="return_value")
+    methods.register("stroll", script)
+    app(["methods", "stroll"], exit_on_error=False, result_action="return_value")
     assert "registered by a script" in capsys.readouterr().out
-    study = driftopt.Study.create(tmp_path / "s.db", "s", x0=[1.0], budget=10, method="walk", radius=0.5)
+    study = driftopt.Study.create(tmp_path / "s.db", "s", x0=[1.0], budget=10, method="stroll", radius=0.5)
     methods_registry._REGISTERED.clear()
     with pytest.raises(ValueError, match=r"a script gave it that name .* Run or import that script first"):
         driftopt.Study.open(tmp_path / "s.db", study.name).ask()

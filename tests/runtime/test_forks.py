@@ -10,7 +10,7 @@ import pytest
 from driftopt.runtime import private_jax
 
 ENTRIES = {
-    "minimize": "driftopt.minimize(noisy, [0.0], budget=2, radius=0.1, rng=0)",
+    "minimize": "driftopt.minimize(noisy, [0.0], budget=2, radius=0.1, rng=0, method='walk')",
     "Study.ask": "study.ask()",
     "Study.ask again": "told.ask()",
     "simulate": "driftopt.simulate(method, problem, budget=20)",
@@ -22,7 +22,7 @@ ENTRIES = {
     "sweep.tune": "driftopt.sweep.tune([steps], [problem], budget=20, development=[0], held_out=[1])",
     "compare": "driftopt.compare(problem, [steps], budget=20, development=1, held_out=2)",
     "compare a function": "driftopt.compare(noisy, [steps], budget=20, development=1, held_out=2, x0=[0])",
-    "scipy_method": "driftopt.scipy_method(noisy, [0.0], budget=2, radius=0.1)",
+    "scipy_method": "driftopt.scipy_method(noisy, [0.0], budget=2, radius=0.1, method='walk')",
     "stationarity": "driftopt.stationarity.measure(problem, [0.0, 1.0], radius=0.5)",
     "kink": "driftopt.problems.kink(2)",
     "pricing": "driftopt.problems.Pricing.synthetic()",
@@ -47,7 +47,7 @@ study, told, asked = (
 for value in (1.0, 2.0):
     told.tell(told.ask().id, value)
 waiting = asked.ask().id
-driftopt.minimize(noisy, [0.0], budget=2, radius=0.1, rng=0)
+driftopt.minimize(noisy, [0.0], budget=2, radius=0.1, rng=0, method='walk')
 driftopt.simulate(method, problem, budget=20)
 for name, use in {entries!r}.items():
     pid = os.fork()
@@ -75,7 +75,7 @@ pid = os.fork()
 if pid == 0:
     signal.alarm(60)
     try:
-        driftopt.minimize(lambda x: 1.0, [0.0, 0.0], budget=4, radius=0.1, rng=0)
+        driftopt.minimize(lambda x: 1.0, [0.0, 0.0], budget=4, radius=0.1, rng=0, method='walk')
     except ForkedProcess:
         os._exit(3)
     os._exit(0)
@@ -92,7 +92,7 @@ study.ask()
 @pytest.mark.parametrize("use", ["minimize", "study"])
 def test_so_does_a_child_of_a_process_that_only_asked_and_told(tmp_path, use):
     """Such a process has started a client of JAX, but none that JAX's own list of backends has."""
-    minimize = "driftopt.minimize(lambda x: 1.0, [0.0], budget=4, radius=0.1, rng=0)"
+    minimize = "driftopt.minimize(lambda x: 1.0, [0.0], budget=4, radius=0.1, rng=0, method='walk')"
     before = {"minimize": minimize, "study": STUDY.format(url=str(tmp_path / "a.db"))}[use]
     done = subprocess.run(
         [sys.executable, "-c", ONLY_USE.format(use=before)],
