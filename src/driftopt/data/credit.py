@@ -70,7 +70,7 @@ class CreditTable(NamedTuple):
 
     features: np.ndarray  # (30000, 11), in their own units
     labels: np.ndarray  # (30000,), +1 for no default and −1 for one
-    provenance: Provenance
+    provenance: Provenance  # the source of the rows
 
 
 class Split(NamedTuple):

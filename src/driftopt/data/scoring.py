@@ -30,7 +30,7 @@ class ScoringTable(NamedTuple):
 
     features: np.ndarray  # (n, 10), standardised
     labels: np.ndarray  # (n,), 1 for a default and 0 otherwise
-    provenance: Provenance
+    provenance: Provenance  # the source of the rows
 
 
 def load_scoring(*, allow_fetch: bool = False, allow_stand_in: bool = False) -> ScoringTable:
