@@ -1,9 +1,10 @@
-"""The pictures of docs/problems.md: `python docs/pictures.py` writes its pictures into docs/img.
+"""The pictures of the pages on problems and on the model: `python docs/pictures.py` writes docs/img.
 
 All use generated data, so they can be made anywhere, and those with people or prices say so.
 """
 
 from pathlib import Path
+from unittest.mock import patch
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +15,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from driftopt import Problem, methods, problems, simulate
+from driftopt.model import Model, Results
+from driftopt.model.belief import Belief
 from driftopt.problems import Pricing, StrategicClassification
+from driftopt.space import Space
 
 FOLDER = Path(__file__).parent / "img"
 GOOD, BAD, INK, SOFT = "#1b7f79", "#d1495b", "#222222", "#999999"
@@ -173,8 +177,85 @@ def searched_points(path: Path) -> None:
     plt.close(figure)
 
 
+WEEKS = 6  # results in the pictures of how the model decides
+PRICES = np.linspace(2.0, 7.0, 201)
+
+
+def profit(price: np.ndarray) -> np.ndarray:
+    """Of a week, expected: fewer people buy at a higher price."""
+    return 100 / (1 + np.exp(1.6 * (price - 5.2))) * (price - 1.5)
+
+
+def tea_shop() -> tuple[Model, Results]:
+    """A model that chooses the price of tea, and the results of its first weeks."""
+    noise = np.random.default_rng(0)
+    model = Model(Space.build([3.0], bounds=[(2.0, 7.0)]), units=np.array([0.8]), seed=6, maximize=True)
+    results = Results.of(np.empty((0, 1)), [])
+    for number in range(1, WEEKS + 1):
+        x = np.vstack([results.x, model.ask(results, number)])
+        value = profit(x[-1, 0]) + noise.normal(scale=15)
+        results = Results.of(x, np.append(results.value, value))
+    return model, results
+
+
+def tea_axis(results: Results) -> tuple[plt.Figure, plt.Axes]:
+    """An axis with the results on it, legible on a telephone."""
+    figure, axis = plt.subplots(figsize=(5.2, 4.0), constrained_layout=True)
+    axis.plot(PRICES, profit(PRICES), color=INK, lw=1.2, ls=":", label="true mean (unknown)")
+    axis.plot(results.x[:, 0], results.value, "o", color=INK, ms=7, zorder=4, label="results so far")
+    axis.set(xlim=(PRICES[0], PRICES[-1]), ylim=(0, 280))
+    axis.set_xlabel("price of tea", fontsize=13)
+    axis.set_ylabel("profit of the week", fontsize=13)
+    axis.tick_params(labelsize=12)
+    axis.spines[["top", "right"]].set_visible(False)
+    return figure, axis
+
+
+def decides(folder: Path) -> None:
+    """Results, posterior, candidates and next decision, a picture each."""
+    model, results = tea_shop()
+    drawn = []
+    draws = Belief.draws
+
+    def recorded(self: Belief, points, *more):
+        loss = draws(self, points, *more)
+        drawn.append((self, points, loss[0]))
+        return loss
+
+    with patch.object(Belief, "draws", recorded):
+        chosen = model.ask(results, WEEKS + 1)[0]
+    belief, points, loss = drawn[-1]
+    price, draw = points.x[:, 0] * model.units[0], -loss
+    order = np.argsort(price)
+
+    line = points.moved(PRICES[:, None] / model.units)
+    curve = belief.value
+    assert curve is not None
+    mean, covariance = curve.posterior.joint(line)
+    sd = np.sqrt(np.diag(covariance))
+    middle, low, high = (-curve.scale.back(mean + side * sd) for side in (0, 2, -2))
+
+    for name in ("results", "posterior", "candidates", "next"):
+        figure, axis = tea_axis(results)
+        if name != "results":
+            axis.fill_between(PRICES, low, high, color="#56b4e9", alpha=0.3, lw=0, label="95 % band")
+            axis.plot(PRICES, middle, color="#0072b2", lw=2, label="expected profit")
+        if name in ("candidates", "next"):
+            axis.set(xlim=(3.3, 5.0), ylim=(160, 250))
+            ticks = np.full(len(price), 163)
+            axis.plot(price, ticks, "|", color="#d55e00", ms=12, mew=0.8, label="candidates")
+        if name == "next":
+            axis.plot(price[order], draw[order], color="#d55e00", lw=2.5, zorder=3, label="one draw")
+            axis.plot([chosen, chosen], [163, draw.max()], color="#d55e00", lw=1, ls="--")
+            axis.plot(chosen, draw.max(), "*", color="#d55e00", mec=INK, ms=17, zorder=5, label="next price")
+        figure.legend(loc="outside upper left", frameon=False, fontsize=11.5, ncols=2)
+        figure.savefig(folder / f"decides_{name}.png", dpi=150)
+        plt.close(figure)
+
+
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
+    decides(FOLDER)
     strategic(FOLDER / "strategic.png")
     pricing(FOLDER / "pricing.png")
     known_points(FOLDER / "known_points.png")

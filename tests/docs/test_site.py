@@ -20,7 +20,7 @@ from support.browser import complaints, requested, resize
 
 ROOT = Path(__file__).parents[2]
 HOOKS = ROOT / "docs" / "hooks"
-LOOKED_AT = ("index", "methods", "auto", "results", "reference/driftopt", "tutorials/own-problem")
+LOOKED_AT = ("index", "methods", "walk", "results", "reference/driftopt", "tutorials/own-problem")
 
 
 def hook(name):
