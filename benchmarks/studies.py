@@ -89,22 +89,24 @@ def _replay(url: str, count: int) -> tuple[float, str, float]:
 
     Returns the seconds to open it, what is to be said of it, and seconds for an ask and a tell.
     """
-    from driftopt.study.method_state import MethodState
+    from driftopt.study.sequential_rule import Replay
 
     study = Study.create(
         url, "a", x0=np.ones(DIM), budget=2 * LONG, params={"radius": 0.3}, method="zo-o2nc-2pt", rng=0
     )
     values = np.random.default_rng(0).standard_normal((count // 2, 2))
-    state = MethodState(study.spec)
+    state = Replay(study.spec)
+    state.follow(list(values[:-1]))
+    last = state.decisions()
     state.follow(list(values))
-    _write_log(study, values, state.before)
+    _write_log(study, values, last)
     expected = state.recommendation()
     study.close()
     began = time.perf_counter()
     again = Study.open(url, "a")
     found = again.recommend()
     seconds = time.perf_counter() - began
-    check(found.iterations == count // 2 and np.array_equal(found.x, expected), "the replay differs")
+    check(found.results == count and np.array_equal(found.x, expected), "the replay differs")
     size = Path(sa.make_url(url).database or "").stat().st_size / 2**20
 
     def step() -> None:
@@ -126,8 +128,8 @@ def _write_log(study: Study, values: np.ndarray, last: np.ndarray | None) -> Non
         rows.append(kind(len(rows) + 1, *fields))
 
     for t, told in enumerate(values.tolist()):
-        append(Opened, t, 0, points, 2, 1, 0.0)
+        append(Opened, t, points, 2, 1, 0.0)
         for p, value in enumerate(told):
-            append(Asked, 2 * t + p + 1, "method", t, 0, p, 0, x, "bench", 0.0, None)
-            append(Happened, 2 * t + p + 1, "complete", value, None, None, None, None, 0.0)
+            append(Asked, 2 * t + p + 1, "method", t, p, 0, x, None, "bench", 0.0, None)
+            append(Happened, 2 * t + p + 1, "complete", value, None, None, None, None, 0.0, None)
     log.database.write(lambda connection: statements.copy(connection, log.study_id, log.begin, rows))

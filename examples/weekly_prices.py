@@ -85,7 +85,7 @@ def main(folder):
 
     found = study.recommend()
     gain = found.improvement
-    print(f"{len(study.trials())} weeks, {found.iterations} iterations")
+    print(f"{len(study.trials())} weeks, {found.results} results")
     for name, before, after in zip(PRODUCTS, TODAY, found.x, strict=True):
         print(f"  {name:<7} {before:5.2f} -> {after:5.2f}")
     print(f"measured improvement {gain.mean:.2f} ± {gain.sem:.2f} hundred a week ({gain.basis})")

@@ -27,7 +27,7 @@ def test_from_create_to_recommend_in_json(prices, shell):
     _, out, _ = shell("recommend", prices, "weekly", "--json")
     found = json.loads(out)
     assert list(found["x"].values()) == Study.open(prices, "weekly").recommend().x.tolist()
-    assert found["iterations"] == 6
+    assert found["results"] == 12
 
 
 def test_json_on_standard_input_creates(tmp_path, shell):

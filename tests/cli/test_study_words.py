@@ -5,7 +5,6 @@ import json
 import pytest
 
 from driftopt.study import Study
-from support.study_worlds import PLAIN
 
 
 @pytest.mark.parametrize(
@@ -40,20 +39,3 @@ def test_blanks_after_commas_are_no_part_of_what_is_typed(tmp_path, shell):
     shell("ask", tmp_path / "a.db", "a")
     told = ("tell", tmp_path / "a.db", "a", 1, "5", "--covariate", "rain = 1", "--x-deployed", "1, 2")
     assert shell(*told)[0] == 0
-
-
-def test_an_answer_that_comes_too_late_is_told_so(tmp_path, clock, shell):
-    """A week late, when another holder has answered: kept, not used, and the sentence names that one."""
-    study = Study.create(tmp_path / "a.db", "a", budget=20, clock=clock, **PLAIN)
-    late, other = study.ask(holder="ana"), study.ask(holder="bo")
-    clock.now += 8 * 86400
-    again, _ = study.ask(holder="cy"), study.ask(holder="di")
-    for trial in (again, other):
-        study.tell(trial.id, 7.5)
-    code, out, _ = shell("tell", tmp_path / "a.db", "a", late.id, 7.1)
-    assert (code, out.startswith(f"trial {late.id}: superseded: it came late")) == (0, True)
-    code, _, err = shell("correct", tmp_path / "a.db", "a", late.id, 7.2, "--json")
-    assert code == 2
-    assert f"is not used, since trial {again.id} was asked in its place" in json.loads(err)["error"]
-    listed = shell("trials", tmp_path / "a.db", "a")[1].splitlines()
-    assert listed[3].endswith(f"di  [trial {other.id} answered first]")

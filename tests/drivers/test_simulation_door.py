@@ -184,7 +184,7 @@ def test_float64_has_its_limit_too(size, tmp_path):
         lambda: driftopt.minimize(
             lambda x: 0.0, [size], loss=loss, method="two-stage", bounds=[(-2 * size, 2 * size)], **numbers
         ),
-        lambda: driftopt.Study.create(database, "far", x0=[size], **numbers),
+        lambda: driftopt.Study.create(database, "far", x0=[size], **numbers, method="walk"),
     ):
         with pytest.raises(ValueError, match=r"its radius, .* float64 needs"):
             call()

@@ -192,7 +192,7 @@ def test_the_length_comes_from_the_bounds():
     )
     assert result.params["units"] == pytest.approx([0.4] * 3 + [2.0])  # √d/10 of each width
     assert result.params["radius"] == 1
-    study = Study.create("sqlite://", "prices", x0=[0.5] * 4, budget=20, bounds=bounds, rng=0)
+    study = Study.create("sqlite://", "prices", x0=[0.5] * 4, budget=20, bounds=bounds, rng=0, method="walk")
     assert study.spec.params["radius"] == result.params["radius"]
 
 

@@ -41,7 +41,7 @@ def noisy(x):
 problem, method = driftopt.problems.kink(2), driftopt.methods.get("zo-sph", radius=0.5, step=0.01)
 stacked, steps = driftopt.stack([problem]), driftopt.methods.grid("zo-sph", radius=0.5, step=[0.01, 0.02])
 study, told, asked = (
-    driftopt.Study.create({url!r}, name, x0=[1.0], radius=0.1, budget=8, rng=0)
+    driftopt.Study.create({url!r}, name, x0=[1.0], method="zo-o2nc-2pt", radius=0.1, budget=8, rng=0)
     for name in ("a", "told", "asked")
 )
 for value in (1.0, 2.0):
@@ -82,7 +82,7 @@ if pid == 0:
 print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 """
 STUDY = """
-study = driftopt.Study.create({url!r}, "a", x0=[1.0], radius=0.1, budget=8, rng=0)
+study = driftopt.Study.create({url!r}, "a", x0=[1.0], method="zo-o2nc-2pt", radius=0.1, budget=8, rng=0)
 for value in (1.0, 2.0):
     study.tell(study.ask().id, value)
 study.ask()

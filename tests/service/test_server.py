@@ -148,7 +148,7 @@ def test_a_server_that_stops_finishes_open_requests(tmp_path, monkeypatch):
             pass  # until the door is shut: nothing new is taken
         go_on.set()
         thread.join()
-    assert answers[0].json() == {"id": trial.id, "state": "complete", "doubted": []}
+    assert answers[0].json() == {"id": trial.id, "state": "complete"}
     assert study.trial(trial.id).value == 1.5
 
 

@@ -107,10 +107,18 @@ def test_the_straight_line_alone_would_break_them(monkeypatch):
     assert straight[0] > straight[1]
 
 
-@pytest.mark.parametrize("method", ["auto", "zo-o2nc-2pt"])
+@pytest.mark.parametrize("method", ["model", "walk", "zo-o2nc-2pt"])
 def test_a_study_keeps_max_change_grid_and_constraints_at_once(method):
     arguments = {"grid": [0.05, 0.1], "bounds": [(-2, 2)] * 2, "constraints": {"A": [[1, -1]], "lb": [0.5]}}
-    plan = {"budget": 100, "reserve": 20, "control_every": 9, "max_change": 0.5, "method": method, "rng": 3}
+    plan = {
+        "budget": 100,
+        "reserve": 20,
+        "control_every": 9,
+        "max_change": 0.5,
+        "method": method,
+        "rng": 3,
+        "outliers": False,
+    }
     study = Study.create("sqlite://", "a", x0=[1.0, -0.5], **plan, **arguments)
     for purpose in ("method", "confirm"):
         try:

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-import driftopt.study.method_state  # noqa: F401  imported here so that no worker pays for it
+import driftopt.study.sequential_rule  # noqa: F401  imported here so that no worker pays for it
 from driftopt.study import BudgetSpent, Study
 from support.study_worlds import answer_the_long_way, bowl, extend_halfway, put_right
 

@@ -11,7 +11,7 @@ import traceback
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-import driftopt.study.method_state  # noqa: F401  imported once for all
+import driftopt.study.sequential_rule  # noqa: F401  imported once for all
 from driftopt.study import NothingToAsk, Study
 from support.study_worlds import bowl
 

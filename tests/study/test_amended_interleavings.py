@@ -1,12 +1,13 @@
 """Any interleaving of answers with amendments, extend and stop, by two processes, is one study."""
 
+import warnings
+
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from driftopt.study import NothingToAsk, Study
+from driftopt.study import Implausible, NothingToAsk, Study
 from driftopt.study.session import Session
-from support.sessions import known
 from support.study_worlds import PLAIN, bowl
 
 WHO, WHICH = st.integers(0, 1), st.integers(0, 40)
@@ -17,12 +18,14 @@ class Amendments(RuleBasedStateMachine):
 
     @initialize(settle=st.sampled_from([1, 2]))
     def create(self, settle):
-        plan = {"budget": 30, "control_every": 5, "reserve": 4, "max_failures": 2, "guard": 10.0}
-        first = Study.create("sqlite://", "a", clock=lambda: 0.0, settle=settle, **plan, **PLAIN)
+        plan = {"budget": 30, "control_every": 5, "reserve": 4, "max_failures": 2}
+        first = Study.create(
+            "sqlite://", "a", clock=lambda: 0.0, settle=settle, **plan, **PLAIN | {"outliers": True}
+        )
         self.log = first._log
         self.views = [first, Study(self.log, "a", first.spec, lambda: 0.0)]
         self.budget, self.stopped = 30, False
-        for _ in range(14):  # the guard judges from the twelfth answer on
+        for _ in range(10):
             self.answer(0, "right")
 
     def answer(self, who, how):
@@ -45,16 +48,14 @@ class Amendments(RuleBasedStateMachine):
     def amend(self, who, which, how):
         """What is refused changes nothing; what is not shows in the trial."""
         trials = self.views[who].trials()
-        trial, rows = trials[which % len(trials)], self.views[who]._session.progress.rows
+        trial, rows = trials[which % len(trials)], self.views[who].status().rows
         try:
-            state = getattr(self.views[who], how)(trial.id, *([2.5] if how == "correct" else []))
+            with warnings.catch_warnings(action="ignore", category=Implausible):
+                state = getattr(self.views[who], how)(trial.id, *([2.5] if how == "correct" else []))
         except ValueError:
-            self.views[who]._session.follow()
-            assert self.views[who]._session.progress.rows == rows
+            assert self.views[who].status().rows == rows
             return
         now = self.views[1 - who].trials()[which % len(trials)]
-        if trial.state in ("held", "superseded") and state == "superseded":
-            return  # released too late: what came in its place stands
         assert now.state == state == {"void": "voided", "hold": "held"}.get(how, "complete")
         assert now.value == {"correct": 2.5, "void": None}.get(how, trial.value)
 
@@ -83,18 +84,21 @@ class Amendments(RuleBasedStateMachine):
         """The two that watched, and one that reads the whole log at once."""
         spec = self.views[0].spec
         sessions = [*(view._session for view in self.views), Session(self.log, spec, lambda: 0.0)]
-        for session in sessions:
-            session.follow()
-        assert known(sessions[0]) == known(sessions[1]) == known(sessions[2])
-        assert sessions[2].progress.budget == self.budget
-        assert (sessions[2].progress.stopped is not None) == self.stopped
-        assert sessions[2].progress.spent <= self.budget
+        states = [session.read(lambda state: state) for session in sessions]
+        known = [
+            (vars(s) | {"_last": None}, session.recommendation({})[0].tobytes())
+            for s, session in zip(states, sessions, strict=True)
+        ]
+        assert known[0] == known[1] == known[2]
+        assert states[2].budget == self.budget
+        assert (states[2].stopped is not None) == self.stopped
+        assert states[2].spent <= self.budget
 
 
 TestAmendments = Amendments.TestCase
 TestAmendments.settings = settings(
-    max_examples=15,
-    stateful_step_count=20,
+    max_examples=8,
+    stateful_step_count=15,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],

@@ -128,6 +128,6 @@ def test_a_stopped_study_asks_for_nothing_but_evaluations(url):
         assert view.ask(holder="till").id == out.id  # what is out may still be answered
     assert study.tell(out.id, 2.0) == "complete"
     assert study.ask("confirm").kind == "confirm"
-    assert study.recommend().iterations == 1
+    assert study.recommend().results == 2
     rows = study.verify()
     assert rows == Study.open(url, "a").verify()

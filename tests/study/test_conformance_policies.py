@@ -86,8 +86,9 @@ def test_a_new_recommendation_is_not_confirmed_by_old_values(any_url):
         trial = study.ask(purpose="confirm")
         study.tell(trial.id, bowl(trial))
     assert study.recommend().improvement is not None
-    for trial in study.ask_many(2):
-        study.tell(trial.id, bowl(trial))
+    while study.recommend().x.tolist() == study.spec.x0:
+        for trial in study.ask_many(2):
+            study.tell(trial.id, bowl(trial))
     assert study.recommend().improvement is None
 
 
@@ -134,7 +135,7 @@ def test_the_summary_counts_every_state(any_url, clock):
     study.tell(study.ask().id, 1.0)
     summary = study.summary()
     assert summary.states == {**dict.fromkeys(STATES, 0), "pending": 1, "complete": 1, "failed": 1}
-    assert (summary.spent, summary.answered, summary.size, summary.iterations) == (3, 1, 2, 0)
+    assert (summary.spent, summary.results) == (3, 1)
     assert [(h.id, h.holder) for h in summary.out] == [(second.id, "you")]
     json.dumps(summary.as_dict)
 

@@ -6,7 +6,7 @@ from driftopt import methods
 from driftopt.study import BudgetSpent, Study, studies
 from support.study_worlds import PLAIN, drive
 
-AUTO = {"x0": [1.0, -0.5], "radius": 0.3, "rng": 7}  # the method plans for its budget
+PLANNED = PLAIN | {"method": "walk"}  # the method plans for its budget
 
 
 def decisions(study):
@@ -37,12 +37,12 @@ def test_a_method_without_a_plan_walks_as_if_it_had_been_so_from_the_start(sqlit
 
 def test_the_plan_follows_from_where_it_was_extended(sqlite_url):
     """Extended before anything was told, it is the study of the larger budget; later, it is another walk."""
-    whole = drive(Study.create(sqlite_url, "whole", budget=60, control_every=4, reserve=4, **AUTO))
-    early = Study.create(sqlite_url, "early", budget=30, control_every=4, reserve=4, **AUTO)
+    whole = drive(Study.create(sqlite_url, "whole", budget=60, control_every=4, reserve=4, **PLANNED))
+    early = Study.create(sqlite_url, "early", budget=30, control_every=4, reserve=4, **PLANNED)
     early.extend(60)
     assert decisions(drive(early)) == decisions(whole)
     assert early.recommend().x.tobytes() == whole.recommend().x.tobytes()
-    late = drive(Study.create(sqlite_url, "late", budget=30, control_every=4, reserve=4, **AUTO))
+    late = drive(Study.create(sqlite_url, "late", budget=30, control_every=4, reserve=4, **PLANNED))
     before = decisions(late)
     late.extend(60)
     drive(late)
@@ -54,7 +54,10 @@ def test_the_plan_follows_from_where_it_was_extended(sqlite_url):
 
 def test_every_method_goes_on(name):
     study = Study.create(
-        "sqlite://", "a", budget=24, **PLAIN | {"method": name, "params": dict(methods.entry(name).example)}
+        "sqlite://",
+        "a",
+        budget=24,
+        **PLAIN | {"method": name, "params": dict(methods.entry(name).example)},
     )
     drive(study)
     study.extend(48)

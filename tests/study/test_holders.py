@@ -71,7 +71,7 @@ def test_an_earlier_recommendation_is_not_evaluated_again(sqlite_url):
         trial = study.ask()
         study.tell(trial.id, bowl(trial))
     new = study.ask("confirm", holder="till")
-    assert (old.iteration, new.iteration) == (0, 1)
+    assert (old.point, new.point) == (0, 1)
     assert new.id != old.id
 
 

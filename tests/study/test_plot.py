@@ -19,7 +19,9 @@ class Clock:
 def lived(**how):
     """A study with a failure, a correction and an answer that is held."""
     clock = Clock()
-    study = Study.create("sqlite://", "a", budget=60, control_every=4, clock=clock, **how)
+    study = Study.create(
+        "sqlite://", "a", budget=60, control_every=4, clock=clock, **how | {"outliers": True}
+    )
     for k in range(30):
         trial = study.ask()
         clock.now += 7 * DAY

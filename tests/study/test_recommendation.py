@@ -5,28 +5,30 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from driftopt.study import evaluation
-from driftopt.study.max_change import check_radius, widest_radius
+from driftopt.study.asking import direction as direction_of
+from driftopt.study.asking import evaluated
 from driftopt.study.recommendation import mean_of, recommend
-from driftopt.study.trial import Place, Trial
+from driftopt.study.stationary import stationarity
+from driftopt.study.trial import Trial
 
 
-def told(value, kind="control", point=0, sample=0, sem=None, iteration=3, state="complete"):
-    place = (kind, iteration, 0, point, sample, "me", 0.0, None)
-    return Trial(1, np.zeros(2), ("p", "q"), *place, state, value, sem)
+def told(value, kind="control", point=0, sample=0, sem=None, x=(0.0, 0.0), state="complete"):
+    place = (kind, 0, point, sample, "me", 0.0, None)
+    return Trial(1, np.array(x), ("p", "q"), *place, state=state, value=value, sem=sem)
 
 
 def pair(start, found, point=0, **more):
     return [told(start, "confirm", point, 0, **more), told(found, "confirm", point, 1, **more)]
 
 
-def found(trials, direction="minimize", iterations=3, left=9, settle=1):
-    spec = SimpleNamespace(direction=direction, names=("p", "q"), settle=settle)
-    return recommend(spec, np.zeros(2), iterations, 9, left, trials)
+def found(trials, direction="minimize", results=3, left=9, settle=1, x=(0.0, 0.0)):
+    sign = 1.0 if direction == "minimize" else -1.0
+    spec = SimpleNamespace(direction=direction, sign=sign, names=("p", "q"), settle=settle)
+    return recommend(spec, np.array(x), results, 9, left, trials)
 
 
-def improvement(trials, direction="minimize", iterations=3):
-    return found(trials, direction, iterations).improvement
+def improvement(trials, direction="minimize", **how):
+    return found(trials, direction, **how).improvement
 
 
 def test_a_mean_is_that_of_the_values_that_came():
@@ -59,7 +61,7 @@ def test_one_pair_needs_errors_of_its_own():
 
 
 def test_controls_stand_in_where_there_is_no_pair():
-    controls = [told(10.0, iteration=0), told(14.0, iteration=2)]
+    controls = [told(10.0), told(14.0)]
     gain = improvement([*controls, told(5.0, "confirm", 0, 1), told(5.0, "confirm", 1, 1)])
     assert (gain.mean, gain.sem) == (7.0, pytest.approx(2.0))
     assert gain.basis == "confirming and control deployments"
@@ -69,7 +71,7 @@ def test_controls_stand_in_where_there_is_no_pair():
 def test_what_confirmed_another_recommendation_does_not_count():
     pairs = [*pair(5.0, 3.0), *pair(5.0, 4.0, 1)]
     assert improvement(pairs) is not None
-    assert improvement(pairs, iterations=4) is None
+    assert improvement(pairs, x=(0.0, 1.0)) is None
 
 
 def test_a_recommendation_that_was_measured_to_be_worse_says_so():
@@ -82,47 +84,42 @@ def test_a_recommendation_that_was_measured_to_be_worse_says_so():
     assert found(third, "minimize").warning is None
     noise = [*pair(10.0, 5.0), *pair(10.0, 11.0, 1)]  # −2 ± 3
     assert found(noise, "maximize").warning is None
-    start = [*pair(10.0, 5.0, iteration=0), *pair(10.1, 5.1, 1, iteration=0)]
-    assert found(start, "maximize", iterations=0).warning is None  # the start itself
+    start = [*pair(10.0, 5.0), *pair(10.1, 5.1, 1)]
+    assert found(start, "maximize", results=0).warning is None  # the start itself
+
+
+SPACE = SimpleNamespace(
+    start=np.array([9.0, 9.0]), deploy=lambda x, draw: np.minimum(x, 1.2), lift=lambda x: x, steps=()
+)
+SPEC = SimpleNamespace(seed=7, dim=2, units=[0.5, 0.5], space=SPACE)
 
 
 def test_only_whole_pairs_certify():
     """A side that was told alone waits for the other; another recommendation's pairs are not this one's."""
-    spec = SimpleNamespace(seed=7, dim=2, radius=0.5)
-    sides = [told(float(point + side), "stationarity", point, side) for point in range(10) for side in (0, 1)]
-    whole = evaluation.stationarity(spec, 3, sides, 0.95)
+    x = np.zeros(2)
+
+    def side(value, point, side, around=x, **more):
+        return told(
+            value, "stationarity", point, side, x=evaluated(SPEC, "stationarity", point, side, around), **more
+        )
+
+    sides = [side(float(point + k), point, k) for point in range(10) for k in (0, 1)]
+    whole = stationarity(SPEC, x, sides, 0.95, None)
     assert (whole.pairs, whole.queries) == (10, 20)
-    lone = [told(9.0, "stationarity", 10, 0), told(9.0, "stationarity", 11, 1)]
-    other = [told(9.0, "stationarity", 12, side, iteration=2) for side in (0, 1)]
-    failed = [told(9.0, "stationarity", 13, 0), told(9.0, "stationarity", 13, 1, state="failed")]
-    assert evaluation.stationarity(spec, 3, [*lone, *other, *failed, *sides], 0.95) == whole
+    lone = [side(9.0, 10, 0), side(9.0, 11, 1)]
+    other = [side(9.0, 12, k, around=np.ones(2)) for k in (0, 1)]
+    failed = [side(9.0, 13, 0), side(9.0, 13, 1, state="failed")]
+    assert stationarity(SPEC, x, [*lone, *other, *failed, *sides], 0.95, None) == whole
     with pytest.raises(ValueError, match="9 pairs are told at the present recommendation and 10 are needed"):
-        evaluation.stationarity(spec, 3, sides[1:], 0.95)
+        stationarity(SPEC, x, sides[1:], 0.95, None)
 
 
 def test_both_kinds_of_pairs_deploy_what_their_sides_say():
     """(start, recommendation) to confirm; (x + δu, x − δu), brought into the space, to certify."""
-    space = SimpleNamespace(
-        start=np.array([9.0, 9.0]), deploy=lambda x, draw: np.minimum(x, 1.2), lift=lambda x: x
-    )
-    spec, x = SimpleNamespace(seed=7, dim=2, radius=0.5, space=space), np.array([1.0, 1.0])
-    move = 0.5 * evaluation.direction(spec, 4)
-
-    def deployed(kind, side):
-        return evaluation.decision(spec, Place(kind, 3, 0, 4, side), x)
-
-    np.testing.assert_array_equal(deployed("confirm", 0), space.start)
-    np.testing.assert_array_equal(deployed("confirm", 1), x)
-    np.testing.assert_array_equal(deployed("stationarity", 0), np.minimum(x + move, 1.2))
-    np.testing.assert_array_equal(deployed("stationarity", 1), np.minimum(x - move, 1.2))
+    x = np.array([1.0, 1.0])
+    move = 0.5 * direction_of(SPEC, 4)
+    np.testing.assert_array_equal(evaluated(SPEC, "confirm", 4, 0, x), SPACE.start)
+    np.testing.assert_array_equal(evaluated(SPEC, "confirm", 4, 1, x), x)
+    np.testing.assert_array_equal(evaluated(SPEC, "stationarity", 4, 0, x), np.minimum(x + move, 1.2))
+    np.testing.assert_array_equal(evaluated(SPEC, "stationarity", 4, 1, x), np.minimum(x - move, 1.2))
     assert np.abs(move).max() > 0.2  # so that one side is cut
-
-
-def test_the_widest_radius_keeps_the_promise_with_nothing_to_spare():
-    """2δ(1 + 1/M) ≤ max_change, up to the rounding of directions."""
-    widest = widest_radius(3.0, 0.5)
-    assert widest == pytest.approx(1.0, rel=2e-6)
-    assert widest < 1.0
-    check_radius(widest, 3.0, 0.5)
-    with pytest.raises(ValueError, match=r"by up to 3\.3, more than max_change 3: lower it to"):
-        check_radius(1.1, 3.0, 0.5)

@@ -18,7 +18,7 @@ RADIUS = [0.15, 0.5, 0.8, 1.5]
 BOUNDS = [(0.6, 2.0), (2.0, 6.0), (4.0, 10.0), (7.0, 15.0)]
 # The big packet of tea is never dearer than twice the small one and 20 cents.
 PROMOTION = {"A": [[0.0, -2.0, 1.0, 0.0]], "ub": [0.2]}
-WEEKS = 120
+WEEKS = 60
 
 
 def profit(x, fair):
@@ -28,7 +28,7 @@ def profit(x, fair):
 
 
 def sales(trial, fair, seed):
-    place = [seed, trial.iteration, trial.draw, trial.point, trial.sample]
+    place = [seed, trial.id]
     return profit(trial.x, fair) + 0.3 * np.random.default_rng(place).standard_normal()
 
 

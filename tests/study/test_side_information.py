@@ -10,12 +10,12 @@ from driftopt import minimize
 from driftopt.study import Halted, Study, load
 from support.study_worlds import PLAIN, bowl
 
-CROWD = {"covariates": ["crowd", "rain"], "x0": [1.0, -0.5], "radius": 0.3, "rng": 5}
+CROWD = {**PLAIN, "covariates": ["crowd", "rain"], "rng": 5}
 
 
 def crowd(trial):
     """Two covariates, functions of the trial's place alone."""
-    place = (1, trial.iteration, trial.draw, trial.point, trial.sample)
+    place = (1, trial.iteration, trial.point, trial.sample)
     loud, rain = np.random.default_rng([9, *place]).standard_normal(2)
     return {"crowd": float(loud), "rain": float(rain > 1)}
 
@@ -46,7 +46,9 @@ def test_a_study_is_told_what_minimize_is_told(tmp_path):
         np.testing.assert_allclose(x, trial.x, atol=1e-6)
         return trial.value, trial.covariates
 
-    result = minimize(fun, CROWD["x0"], budget=60, radius=0.3, rng=5, covariates=CROWD["covariates"])
+    result = minimize(
+        fun, CROWD["x0"], budget=60, radius=0.3, rng=5, method=CROWD["method"], covariates=CROWD["covariates"]
+    )
     np.testing.assert_allclose(result.x, study.recommend().x, atol=1e-6)
     effects = {one.name: one.effect for one in study.summary().covariates}
     assert effects["crowd"] == pytest.approx(result.covariates["crowd"].effect, rel=1e-6)
@@ -297,25 +299,10 @@ def test_values_relative_to_control(tmp_path):
         plain.tell(plain.ask().id, 1.0, control=2.0)
 
 
-def test_a_value_relative_to_control_without_one_gets_a_sentence():
-    study = Study.create("sqlite://", "a", budget=60, **PLAIN, relative_to_control=True)
-    with pytest.warns(UserWarning, match="trial 1: values are relative to control here, and none was told"):
-        study.tell(study.ask().id, 1.0)
-    study.tell(1, 1.0)  # the same again is nothing
-    study.tell(study.ask().id, 1.0, control=float("nan"))  # it is not known, and somebody says so
-    study.tell(study.ask().id, float("nan"))  # failed: there is nothing to compare
-    trial = study.ask()
-    with pytest.warns(UserWarning, match=f"trial {trial.id}:"):
-        study.tell_many([{"id": trial.id, "value": 1.0}])
-    deployed = Study.create("sqlite://", "a", budget=60, **PLAIN, relative_to_control=True, control_every=4)
-    for _ in range(6):
-        deployed.tell(deployed.ask().id, 1.0)
-
-
 def steps(study):
     """What the method was told."""
     study.recommend()
-    return np.array(study._session.progress.steps)
+    return np.array(study._session.sequential._host._steps)
 
 
 def test_a_corrected_control_corrects_what_it_was_taken_out_of(tmp_path):
@@ -350,7 +337,7 @@ def test_a_world_that_changes_is_noticed(tmp_path):
 def test_all_of_it_goes_through_every_store_and_the_server(any_url, tmp_path):
     """Told, corrected and halted over HTTP or on PostgreSQL, a study is what it is in a file."""
     limits = {"complaints": {"max": 5.0, "hard": True}, "calls": {}}
-    plan = {"x0": [1.0, 1.0], "radius": 0.3, "budget": 60, "rng": 1, "covariates": ["crowd", "rain"]}
+    plan = {**PLAIN, "budget": 60, "rng": 1, "covariates": ["crowd", "rain"]}
     told = []
     for url in (any_url, tmp_path / "plain.db"):
         study, rng = Study.create(url, "all", **plan, limits=limits, relative_to_control=True), _numbers()

@@ -18,7 +18,7 @@ def test_telling_what_stands_now_is_as_harmless_as_telling_it_twice(any_url):
     for other in ({"value": 1.5}, {"value": 15.0, "sem": 0.1}):
         with pytest.raises(Conflict, match="`correct` replaces"):
             study.tell(trial.id, **other)
-    with pytest.raises(Conflict, match="if it was elsewhere, `void` takes"):
+    with pytest.raises(Conflict, match="already told"):
         study.tell(trial.id, 1.5, sem=0.1, x_deployed=[9, 9])
     with pytest.raises(Conflict, match="`void` takes"):
         study.fail(trial.id, "no stock")
@@ -39,30 +39,3 @@ def test_a_value_of_another_point_does_not_stand_for_the_asked_one(any_url):
     assert study.tell(trial.id, 1.5, x_deployed=[9, 9]) == "failed"
     with pytest.raises(Conflict, match="`correct` replaces"):
         study.tell(trial.id, 1.5)
-
-
-def test_the_same_correction_again_is_nothing_where_another_answer_stands(sqlite_url):
-    study = Study.create(sqlite_url, "a", budget=20, **PLAIN)
-    first = study.ask()
-    study.tell(first.id, 1.0)
-    study.hold(first.id)
-    again = study.ask()
-    while again.point != first.point:
-        again = study.ask()
-    study.tell(again.id, 1.1)
-    rows = study.verify()
-    assert study.correct(first.id, 0.9) == study.correct(first.id, 0.9) == "superseded"
-    assert study.verify() == rows + 1
-
-
-def test_a_result_that_is_held_leaves_the_trial_that_was_asked_in_its_place(any_url, clock):
-    study = Study.create(any_url, "a", budget=40, guard=10.0, clock=clock, **PLAIN)
-    for turn in range(14):
-        study.tell(study.ask(holder="a", new=True).id, 1.0 + turn % 3)
-    late, _ = study.ask_many(2, holder="b", new=True)
-    clock.now += 8 * 86400
-    again = study.ask(holder="c")
-    assert (again.iteration, again.point) == (late.iteration, late.point)
-    assert study.tell(late.id, 1e6) == "held"
-    assert study.trial(again.id).state == "pending"
-    assert study.tell(again.id, 2.0) == "complete"

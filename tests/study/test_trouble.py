@@ -121,7 +121,7 @@ if os.getuid() == 0:
         rehearsal.summary(), rehearsal.recommend()
     os.setuid(65534)
 study = Study.open(sys.argv[1], "a")
-print(study.summary().spent, study.recommend().iterations)
+print(study.summary().spent, study.recommend().results)
 try:
     study.tell(13, 5.0)
 except StudyError as error:
@@ -154,7 +154,7 @@ def test_who_may_only_read_can_look(public_folder):
     done = subprocess.run(
         [sys.executable, "-c", LOOK, str(folder / "a.db")], capture_output=True, text=True, check=False
     )
-    assert done.stdout.startswith("13 6\n"), done.stderr
+    assert done.stdout.startswith("13 12\n"), done.stderr
     second = done.stdout.splitlines()[1]
     assert "may be looked at, but not written" in second
 
@@ -184,7 +184,7 @@ def test_a_server_that_restarts_is_waited_for(postgres, postgres_url, monkeypatc
     assert study.tell(trial.id, bowl(trial)) == "complete"
     assert slept
     drive(study)
-    assert study.recommend().iterations == 6
+    assert study.recommend().results == 12
 
 
 def test_a_server_that_stays_away_is_driftopts_own_error(monkeypatch):

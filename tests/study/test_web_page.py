@@ -11,7 +11,9 @@ from support.study_worlds import PLAIN, bowl
 
 def test_the_page_holds_the_facts_and_fetches_nothing(tmp_path):
     names = ["<b>tea", "oil & gas"]
-    study = Study.create("sqlite://", "<i>weekly", names=names, budget=60, clock=lambda: 1.767e9, **PLAIN)
+    study = Study.create(
+        "sqlite://", "<i>weekly", names=names, budget=60, clock=lambda: 1.767e9, **PLAIN | {"outliers": True}
+    )
     for k in range(16):
         trial = study.ask()
         if k == 3:
@@ -21,7 +23,7 @@ def test_the_page_holds_the_facts_and_fetches_nothing(tmp_path):
     study.ask(holder="<script>ana")
     page = study.write_page(tmp_path / "weeks.html").read_text("utf-8")
     for words in ("&lt;b&gt;tea", "oil &amp; gas", "till &lt;down&gt;", "&lt;script&gt;ana", "7 days left",
-                  "1 held", "Now: accept the answer of trial 16", "2025-12-29",
+                  "1 held", "Now: accept the result of trial 16", "2025-12-29",
                   'src="data:image/png;base64,'):  # fmt: skip
         assert words in page, words
     assert not any(wrong in page for wrong in ("<b>tea", "<i>weekly", "<script>ana"))

@@ -48,7 +48,7 @@ STUDY: dict[str, Any] = {
     "max_change": 3.0,
     "control_every": 5,
     "reserve": 4,
-    "guard": 60.0,
+    "outliers": True,
     "settle": 1,
     "grid": 0.5,
 }
@@ -62,7 +62,7 @@ OPTIONS = {  # the same on the command line
     "grid": "0.5",
     "param": "step=0.1",
     "lease_days": 1,
-    "guard": 60,
+    "outliers": True,
 }
 AMENDED = {"id": 1, "reason": "a holiday", "who": "me"}
 

@@ -4,12 +4,12 @@ import numpy as np
 
 from driftopt.study import BudgetSpent
 
-PLAIN = {"x0": [1.0, -0.5], "method": "zo-o2nc-2pt", "params": {"radius": 0.3}, "rng": 7}
+PLAIN = {"x0": [1.0, -0.5], "method": "zo-o2nc-2pt", "params": {"radius": 0.3}, "rng": 7, "outliers": False}
 
 
 def bowl(trial, noise=0.1, seed=0):
-    """‖x‖² with noise that is a function of (kind, iteration, draw, point, sample)."""
-    place = (len(trial.kind), trial.iteration, trial.draw, trial.point, trial.sample)
+    """‖x‖² with noise that is a function of (kind, iteration, point, sample)."""
+    place = (len(trial.kind), trial.iteration, trial.point, trial.sample)
     return float(trial.x @ trial.x) + noise * np.random.default_rng([seed, *place]).standard_normal()
 
 
@@ -25,8 +25,7 @@ def drive(study, world=bowl, **how):
 
 def answer_the_long_way(study, trial, world=bowl):
     """Tell a trial its value at last: some are told wrong and corrected, some voided or held in between."""
-    place = 5 * trial.iteration + trial.point + 3 * trial.sample + 4 * trial.draw
-    turn = place % 7 if trial.kind == "method" else None
+    turn = trial.id % 7 if trial.kind == "method" else None
     study.tell(trial.id, world(trial) + (turn == 2))
     if turn == 4:
         study.void(trial.id, "the till was broken")

@@ -2,6 +2,6 @@
 
 from driftopt.answers.answers import Answers
 from driftopt.answers.beside import Beside
-from driftopt.answers.step import Answer, Peers, Told, Verdict
+from driftopt.answers.step import Answer, Told, Verdict
 
-__all__ = ["Answer", "Answers", "Beside", "Peers", "Told", "Verdict"]
+__all__ = ["Answer", "Answers", "Beside", "Told", "Verdict"]

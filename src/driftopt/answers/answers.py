@@ -6,7 +6,7 @@
 New side information of an answer, or a new check of it, is a new file with a `Step` and a line in `build`;
 drivers and studies call `judge` and `take`.
 
-The order is guard, covariates, control, limits, precision, direction. Covariates, control and limits add to a
+The order is covariates, control, limits, precision, direction. Covariates, control and limits add to a
 value or subtract from it, in its own units, and the first learns from differences of values how much.
 Precision comes after them because it changes the scale of an iteration's differences: if it came first, a
 slow week's difference would shrink but the parts that covariates and excesses explain would not, and β̂ would
@@ -26,7 +26,6 @@ from driftopt.answers.beside import Beside
 from driftopt.answers.control import RelativeToControl
 from driftopt.answers.covariates import Covariates
 from driftopt.answers.finite import Finite
-from driftopt.answers.guard import Guard
 from driftopt.answers.limits import Limits, limits_of
 from driftopt.answers.precision import Precision
 from driftopt.answers.step import Answer, Step, Told, Verdict
@@ -76,7 +75,6 @@ class Answers:
         largest: float = math.inf,
         tolerance: float | None = None,
         distance: Callable[[np.ndarray, np.ndarray], float] | None = None,
-        guard: float | None = None,
         covariates: Sequence[str] = (),
         relative_to_control: bool = False,
         limits: Mapping[str, Mapping[str, Any]] = NOTHING,
@@ -89,7 +87,6 @@ class Answers:
             largest: the largest size of a value that counts.
             tolerance: the largest distance of the deployed decision from the asked one; None: any.
             distance: the distance of two decisions.
-            guard: the largest distance from the median, in usual distances; None: any.
             covariates: the names of the covariates, which no decision moves.
             relative_to_control: True to use differences to control.
             limits: the limits on metrics, {"complaints": {"max": 5}}.
@@ -98,8 +95,6 @@ class Answers:
         steps: list[Step] = [Finite(largest)]
         if tolerance is not None and distance is not None:
             steps.append(DeployedAsAsked(tolerance, distance))
-        if guard is not None:
-            steps.append(Guard(guard))
         if covariates:
             steps.append(Covariates(tuple(covariates)))
         if relative_to_control:
@@ -116,20 +111,6 @@ class Answers:
         """The verdict of the first step that refuses an answer; None if it counts."""
         verdicts = (step.judge(answer) for step in self.steps)
         return next((verdict for verdict in verdicts if verdict is not None), None)
-
-    @cached_property
-    def looks_back(self) -> bool:
-        """True if a step compares an answer with earlier ones."""
-        return any(type(step).review is not Step.review for step in self.steps)
-
-    def review(self, told: np.ndarray, controls: np.ndarray | None = None) -> list[Verdict | None]:
-        """(n,), the verdict on each of the answers so far; None for one that still counts.
-
-        `controls` are the control values reported with them, NaN if none; None: no answer has one.
-        """
-        controls = np.full(len(told), np.nan) if controls is None else controls
-        found = [step.review(told, controls) for step in self.steps]
-        return [next((v for v in said if v is not None), None) for said in zip(*found, strict=True)]
 
     @cached_property
     def _takers(self) -> tuple[Step, ...]:

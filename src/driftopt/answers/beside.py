@@ -16,6 +16,7 @@ class Beside(NamedTuple):
     n: float | None = None  # the number of customers, visits, … in the mean
     control: float | None = None  # the value that the start's decision gave at the same time
     sem: float | None = None  # the value's standard error: a column of its own in a log
+    outputs: Mapping[str, float] = {}  # from which the value follows, by name: units sold of each product
 
     def as_json(self) -> str | None:
         """One line, the same for the same content; None if it is empty.
@@ -48,6 +49,11 @@ def covariates(given: Any, names: Sequence[str]) -> dict[str, float]:
 def metrics(given: Any, names: Sequence[str]) -> dict[str, float]:
     """The measured metrics, by name."""
     return _numbers("metrics", given, names, "limits={name: {}, …}")
+
+
+def outputs(given: Any, names: Sequence[str]) -> dict[str, float]:
+    """The observed outputs, by name."""
+    return _numbers("outputs", given, names, "outputs=[…]")
 
 
 def size(given: Any) -> float | None:

@@ -11,15 +11,6 @@ from driftopt import averages
 from driftopt.answers.beside import Beside
 
 
-class Peers(NamedTuple):
-    """The answers that one is compared with, each oldest first, after all corrections."""
-
-    alike: np.ndarray  # answers to deployments of the same kind
-    others: tuple[np.ndarray, ...] = ()  # of other kinds, which may have the same level
-    held: np.ndarray | None = None  # true for those of the same kind that are held; None: none is
-    controls: "Peers | None" = None  # the control values of those of the same kind
-
-
 @dataclass(frozen=True)
 class Answer:
     """The reported answer of one deployment."""
@@ -28,14 +19,12 @@ class Answer:
     sem: float | None = None  # its standard error, if reported
     asked: np.ndarray | None = None  # the decision to deploy
     deployed: np.ndarray | None = None  # the deployed decision, if it differs
-    peers: Peers | None = None  # earlier answers, for steps that compare
-    control: float | None = None  # the control's value, if reported
 
 
 class Verdict(NamedTuple):
     """The reason why an answer does not count."""
 
-    state: str  # the trial's next state: failed or held
+    state: str  # the trial's next state
     reason: str  # in words
 
 
@@ -96,15 +85,6 @@ class Step(ABC):  # noqa: B024  each step has one part or the other
     def judge(self, answer: Answer) -> Verdict | None:
         """The verdict on an answer; None if it counts."""
         return None
-
-    def review(self, told: np.ndarray, controls: np.ndarray) -> Sequence[Verdict | None]:
-        """(n,), verdicts on the answers so far, which counted before.
-
-        Args:
-            told: (n,) the values.
-            controls: (n,) the control values, NaN if not reported.
-        """
-        return [None] * len(told)
 
     def begin(self) -> Any:
         """The memory before the first iteration."""

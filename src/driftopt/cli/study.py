@@ -48,13 +48,18 @@ def create(
     max_failures: int = 3,
     tolerance: float | None = None,
     max_change: float | None = None,
+    max_loss: float | None = None,
+    max_loss_total: float | None = None,
     control_every: int | None = None,
     reserve: int = 0,
     settle: int = 1,
-    guard: float = 60.0,
+    no_outliers: Flag = False,
     covariates: str | None = None,
     limits: str | None = None,
     relative_to_control: Flag = False,
+    outputs: str | None = None,
+    objective: str | None = None,
+    contexts: str | None = None,
     json: Flag = False,
 ) -> None:
     """Create a study.
@@ -68,12 +73,11 @@ def create(
 
     Args:
         x0: the decision in force today: numbers, comma-separated.
-        budget: the total number of deployments.
-        radius: about how far a trial decision should be from the present one, in the units of x. For auto a
-            first guess; --param max_radius=… is the promise that none is farther. One for each coordinate,
-            comma-separated, makes these the units of every distance.
+        budget: the total number of deployments; by default the study goes on until it is stopped.
+        radius: about how far a first trial may be from the present decision, in the units of x. One for each
+            coordinate, comma-separated, makes these the units of every distance.
         names: a name for each coordinate, comma-separated.
-        method: a name from `driftopt methods`; by default auto.
+        method: a name from `driftopt methods`; by default the model.
         param: a parameter of the method, key=value; repeatable.
         bounds: low:high for each coordinate, comma-separated; one pair applies to all.
         constraints: JSON, {"A": [[1, 1, 0]], "ub": [8]} with lb and ub, or a list of such objects; every
@@ -82,23 +86,27 @@ def create(
             around it); empty for a continuous one; one step applies to all.
         direction: whether to make values small or large.
         rng: a seed.
-        parallel: directions in one iteration, up to 1,000, so that as many deployments can run together.
-        lease_days: days after which a deployment without a result may be given to another worker.
-        max_failures: failures at one point after which the iteration is drawn again.
+        parallel: for a method by name, directions in one iteration, so that as many can run together.
+        lease_days: days after which a deployment without a result no longer counts as pending.
+        max_failures: failures at one point after which a method by name goes on without it.
         tolerance: the largest distance of the deployed point from the requested one.
         max_change: the largest distance between two consecutive deployments.
+        max_loss: how much worse than the baseline a deployment may be, 0.1 for a tenth of its value.
+        max_loss_total: how much the search may cost in all, in units of the value.
         control_every: deploy the baseline first and again after this many other deployments; with 1, every
             second deployment is the baseline.
         reserve: deployments reserved for confirmation and stationarity. An improvement needs two pairs of
             baseline and recommendation, so 4, times --settle; one pair if values come with a --sem.
         settle: hold every decision for this many deployments and use the last result.
-        guard: flag a result that is outside of the range of the last 30 by this many times the usual distance
-            between consecutive results; 0 flags none.
+        no_outliers: hold no result, however implausible it is.
         covariates: names, comma-separated, of side information that the decision cannot influence, such as
             footfall,rain. You report it with each value, and its effect is removed from the value.
         limits: JSON, {"complaints": {"max": 5}}, also with "min" or "hard": true: how large or small the
             metrics that you report with each value may become.
         relative_to_control: values count as differences from the control.
+        outputs: names, comma-separated, of what the value follows from, such as tea,mug: the units sold.
+        objective: how it follows: 'margin:cost=1,2;fixed=0', sum, or 'weighted:1,2'.
+        contexts: categories of each context in which deployments are made, 'day=week,sat;country=de,fr'.
         json: print JSON; without --x0, also read the arguments of Study.create from standard input as a JSON
             object. Other options are then not allowed.
     """
@@ -108,15 +116,15 @@ def create(
     given = locals()
     with io.exits(json):
         if x0 is None and json:
-            io.check_none_lost(create, given, "--x0 and --budget")
+            io.check_none_lost(create, given, "--x0")
             options: Any = io.read_stdin()
-            if not isinstance(options, dict) or "x0" not in options or "budget" not in options:
-                raise ValueError("the JSON object on standard input needs at least x0 and budget")
+            if not isinstance(options, dict) or "x0" not in options:
+                raise ValueError("the JSON object on standard input needs at least x0")
             io.check_options(options, Study.create)
         else:
             start = io.vector(x0, "--x0")
-            if start is None or budget is None:
-                raise ValueError("--x0 and --budget are needed")
+            if start is None:
+                raise ValueError("--x0 is needed")
             options = {
                 "x0": start,
                 "budget": budget,
@@ -137,11 +145,14 @@ def create(
                 "lease": lease_days * 86400,
             }
             options |= {"max_failures": max_failures, "tolerance": tolerance, "max_change": max_change}
+            options |= {"max_loss": max_loss, "max_loss_total": max_loss_total}
+            options |= {"outputs": io.names(outputs), "objective": io.objective(objective)}
+            options |= {"contexts": io.contexts(contexts)}
             options |= {
                 "control_every": control_every,
                 "reserve": reserve,
                 "settle": settle,
-                "guard": guard or None,
+                "outliers": not no_outliers,
                 "covariates": io.names(covariates),
                 "limits": io.limits(limits),
                 "relative_to_control": relative_to_control,
@@ -150,7 +161,8 @@ def create(
             done = {"study": name, "url": study.url, "budget": study.spec.budget, "seed": study.spec.seed}
             done |= {"method": study.spec.method, "params": study.spec.params}
             first = full_command(study.place, name, "ask")
-            about = f"{study.spec.budget} deployments, {study.spec.direction} by {study.spec.method}"
+            budgeted = "" if study.spec.budget is None else f"{study.spec.budget} deployments, "
+            about = f"{budgeted}{study.spec.direction} by {study.spec.method}"
             io.say(json, done, lambda: f"study {name!r} created: {about}. The first deployment:\n  {first}")
 
 
@@ -163,6 +175,7 @@ def ask(
     purpose: Literal["method", "confirm", "stationarity"] = "method",
     holder: str | None = None,
     new: Flag = False,
+    context: Repeated = None,
     json: Json = False,
 ) -> None:
     """Take the next deployment; exit code 3 when there is none now, 4 when the budget is spent.
@@ -180,12 +193,14 @@ def ask(
         purpose: optimise, confirm the recommendation, or measure how stationary it is.
         holder: the worker's name; by default the user and the machine.
         new: take another one, although the last has no result.
+        context: in which it will be deployed, name=category; repeatable.
     """
     from driftopt import checks
     from driftopt.study import Study
 
     with io.exits(json), Study.open(url, name) as study:
-        trials = study.ask_many(checks.one_count("--count", count), purpose, holder or io.this_user(), new)
+        many, here = checks.one_count("--count", count), io.context(context)
+        trials = study.ask_many(many, purpose, holder or io.this_user(), new, context=here)
         data = [io.trial_as_data(trial) for trial in trials]
         io.say(
             json,
@@ -207,12 +222,13 @@ def tell(
     metric: Repeated = None,
     n: Number = None,
     control: Number = None,
+    output: Repeated = None,
     who: str | None = None,
     json: Flag = False,
 ) -> None:
     """Report the result of a deployment; exit code 5 if it has another one, 6 if the result is held.
 
-    A value far from all others, for example with a lost decimal point, is held: `accept` or `correct` it.
+    An implausible value, for example with a lost decimal point, is held: `accept` or `correct` it.
     Exit code 7 means that the result is recorded and that a hard limit was broken twice in a row.
 
     ```text
@@ -230,10 +246,11 @@ def tell(
         metric: another measured value with a limit, name=number; repeatable.
         n: the number of customers, visits, … behind the value, if its standard error is not known.
         control: the value of the baseline decision at the same time, in a second store.
+        output: an observed output, name=number; repeatable. The value may then be left out.
         who: the reporter's name for the log; by default none.
         json: read {"id", "value"} with "sem", "x_deployed", "covariates", "metrics", "n", "control",
-            "who", or a list of such objects, from standard input, if no id is given, and print JSON. Other
-            options are then not allowed.
+            "outputs", "who", or a list of such objects, from standard input, if no id is given, and print
+            JSON. Other options are then not allowed.
     """
     from driftopt.study import Study
 
@@ -243,22 +260,24 @@ def tell(
             io.check_none_lost(tell, typed, "the trial's id and its value")
             given = io.read_stdin()
             results: list[Any] = given if isinstance(given, list) else [given]
-            if not all(isinstance(one, dict) and {"id", "value"} <= set(one) for one in results):
+            needed = ({"id", "value"}, {"id", "outputs"})
+            if not all(
+                isinstance(one, dict) and any(parts <= set(one) for parts in needed) for one in results
+            ):
                 raise ValueError('each result on standard input must be an object with "id" and "value"')
         else:
-            if id is None or value is None:
+            if id is None or (value is None and not output):
                 raise ValueError("the trial's id and its value are needed")
             given, deployed = None, io.vector(x_deployed, "--x-deployed")
             measured, error = io.number(value, "value"), io.number(sem, "--sem")
             results = [{"id": id, "value": measured, "sem": error, "x_deployed": deployed}]
-            results[0] |= io.side_information(covariate, metric, n, control) | {"who": who}
+            results[0] |= io.side_information(covariate, metric, n, control, output) | {"who": who}
         with Study.open(url, name) as study:
             results = [io.result(one, study.spec.names) for one in results]
             states = study.tell_many(results) if isinstance(given, list) else [study.tell(**results[0])]
             done = [{"id": one["id"], "state": state} for one, state in zip(results, states, strict=True)]
             data = done if isinstance(given, list) else done[0]
             held = [one["id"] for one in done if one["state"] == "held"]
-            held += study.doubted  # the first results are checked when there are a dozen
             io.say(json, data, lambda: io.outcome(study, done[0]["id"], done[0]["state"]))
             if held:
                 io.exit_held(study, held, json)

@@ -22,6 +22,7 @@ def correct(
     metric: Repeated = None,
     n: Number = None,
     control: Number = None,
+    output: Repeated = None,
     json: Json = False,
 ) -> None:
     """Replace a wrong result of a trial; the old one stays in its history.
@@ -41,16 +42,16 @@ def correct(
         metric: name=number, repeatable, replaces the recorded ones; by default they stay.
         n: the number of samples behind the value; by default the recorded one stays; nan removes it.
         control: the value of the control; by default the recorded one stays; nan removes it.
+        output: name=number, repeatable, replaces the recorded ones; by default they stay.
     """
     from driftopt.study import Study
 
     with io.exits(json), Study.open(url, name) as study:
-        more = io.side_information(covariate, metric, n, control)
+        more = io.side_information(covariate, metric, n, control, output)
         corrected, error = io.number(value, "value"), io.number(sem, "--sem")
         state = study.correct(id, corrected, reason, sem=error, who=who or io.this_user(), **more)
-        now = "" if state == "superseded" else f", now {corrected!r}"
         data = {"id": id, "state": state, "value": corrected}
-        io.say(json, data, lambda: io.outcome(study, id, state) + now)
+        io.say(json, data, lambda: f"{io.outcome(study, id, state)}, now {corrected!r}")
 
 
 def void(
@@ -73,8 +74,6 @@ def accept(
     url: Url, name: Name, id: Id, reason: str = "", *, who: str | None = None, json: Json = False
 ) -> None:
     """Let a flagged result count, because it is true.
-
-    If its point was deployed again meanwhile, the newer result counts, and this one is superseded.
 
     ```text
     driftopt study accept shop.db prices 7 "the day of the fair"
@@ -172,7 +171,7 @@ def list_studies(url: Url, *, json: Json = False) -> None:
         listed = catalogue.studies(url)
 
         def line(one: catalogue.Listed) -> str:
-            plan = f"{one.spent} of {one.budget} deployments, {one.method}, {one.direction}"
+            plan = f"{words.of_budget(one.spent, one.budget)}, {one.method}, {one.direction}"
             ended = ", stopped" if one.stopped else ""
             return f"{one.name}  {plan}, since {words.date(one.created_at)} (UTC){ended}"
 
@@ -195,7 +194,7 @@ def trials(
     ```
 
     Args:
-        state: only deployments that are pending, complete, failed, expired, superseded, voided or held.
+        state: only deployments that are pending, complete, failed, expired, voided or held.
         kind: only deployments of one kind.
         holder: only deployments of one worker.
     """

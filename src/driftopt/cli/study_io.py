@@ -61,7 +61,7 @@ def exit_held(study: Any, ids: Sequence[Any], as_json: bool) -> NoReturn:
     what, it = (
         ("they are held and do not count", "one is") if many else ("it is held and does not count", "it is")
     )
-    error = f"trial {', '.join(map(str, ids))}: far from all other results, so {what}"
+    error = f"trial {', '.join(map(str, ids))}: implausible, given all other results, so {what}"
     calls = [("trials --state held",)] * many + [("accept", one), ("correct", one, "VALUE")]
     commands = [full_command(study.place, study.name, *call) for call in calls]
     data = {"error": error, "kind": "Held", "code": EXIT_HELD, "commands": commands}
@@ -209,7 +209,11 @@ def named(given: list[str] | None, option: str) -> dict[str, float] | None:
 
 
 def side_information(
-    covariate: list[str] | None, metric: list[str] | None, n: str | None, control: str | None
+    covariate: list[str] | None,
+    metric: list[str] | None,
+    n: str | None,
+    control: str | None,
+    output: list[str] | None,
 ) -> dict[str, Any]:
     """The side information of a result, by the names of `Study.tell`; None for what is missing."""
     return {
@@ -217,7 +221,40 @@ def side_information(
         "metrics": named(metric, "--metric"),
         "n": number(n, "--n"),
         "control": number(control, "--control"),
+        "outputs": named(output, "--output"),
     }
+
+
+def objective(text: str | None) -> Any:
+    """The rule by which the value follows from the outputs.
+
+    >>> objective("margin:cost=1,2;fixed=5"), objective("sum"), objective("weighted:1,2")
+    ({'margin': {'cost': [1.0, 2.0], 'fixed': 5.0}}, 'sum', {'weighted': [1.0, 2.0]})
+    """
+    if text is None:
+        return None
+    kind, _, rest = text.partition(":")
+    if kind == "margin":
+        parts = {part.partition("=")[0]: part.partition("=")[2] for part in rest.split(";")}
+        found = {name: vector(numbers, "--objective") or [] for name, numbers in parts.items()}
+        return {kind: {name: one if name == "cost" else one[0] for name, one in found.items()}}
+    return {kind: vector(rest, "--objective")} if rest else text
+
+
+def contexts(text: str | None) -> dict[str, list[str]] | None:
+    """The categories of each context.
+
+    >>> contexts("day=week,sat;country=de,fr")
+    {'day': ['week', 'sat'], 'country': ['de', 'fr']}
+    """
+    parts = [part.partition("=") for part in text.split(";")] if text else []
+    return {name.strip(): _parts(known) for name, _, known in parts} or None
+
+
+def context(given: list[str] | None) -> dict[str, str] | None:
+    """The category of each context, as in --context day=sat."""
+    parts = [one.partition("=") for one in given or []]
+    return {name: category for name, _, category in parts} or None
 
 
 def params(given: list[str] | None) -> dict[str, Any]:
@@ -287,7 +324,7 @@ def trial_as_data(trial: Any) -> dict[str, Any]:
 def side_information_as_data(trial: Any) -> dict[str, Any]:
     """The side information recorded with a trial's value."""
     data = {"covariates": dict(trial.covariates), "metrics": dict(trial.metrics)}
-    data |= {"n": trial.n, "control": trial.control}
+    data |= {"n": trial.n, "control": trial.control, "outputs": dict(trial.outputs)}
     return {name: value for name, value in data.items() if value not in (None, {})}
 
 
@@ -311,7 +348,9 @@ def result(one: dict[str, Any], names: list[str]) -> dict[str, Any]:
     unknown = sorted(set(one) - set(PARTS))
     if unknown:
         raise ValueError(f"a result has no {', '.join(unknown)}; it has {', '.join(PARTS)}")
-    value = float("nan") if one["value"] is None else one["value"]
+    value = one.get("value")
+    if value is None and not one.get("outputs"):
+        value = float("nan")
     deployed = one.get("x_deployed")
     if isinstance(deployed, dict):
         if set(deployed) != set(names):
@@ -328,9 +367,10 @@ def recommended(study: Any) -> dict[str, Any]:
     gain = None if found.improvement is None else asdict(found.improvement)
     return {
         "x": found.as_dict,
-        "iterations": found.iterations,
+        "results": found.results,
         "spent": found.spent,
         "improvement": gain,
+        "gain": None if found.gain is None else asdict(found.gain),
         "note": found.note,
         **({} if found.warning is None else {"warning": found.warning}),
         **({"metrics": [asdict(one) for one in found.metrics]} if found.metrics else {}),
@@ -339,10 +379,8 @@ def recommended(study: Any) -> dict[str, Any]:
 
 def outcome(study: Any, id: Any, state: str) -> str:
     """The state of a trial, with the reason if its result is not used."""
-    if state not in ("superseded", "failed"):
-        return f"trial {id}: {state}"
-    late = "it came late and is only recorded: its point has a result, or its iteration was drawn again"
-    return f"trial {id}: {state}: {study.trial(id).history[-1].reason or late}"
+    why = f": {study.trial(id).history[-1].reason}" if state == "failed" else ""
+    return f"trial {id}: {state}{why}"
 
 
 def trial_as_line(trial: Any, spec: Any) -> str:

@@ -33,6 +33,7 @@ class Scale:
             return cls(0.0, 1.0, compressed, sign, shift)
         middle = float(np.median(u))
         spread = ROBUST * float(np.median(abs(u - middle))) or float(np.std(u)) or abs(middle) or 1.0
+        spread = max(spread, 1e-12 * float(abs(u - middle).max()))  # so that no square overflows
         return cls(middle, spread, compressed, sign, shift)
 
     def __call__(self, v: np.ndarray) -> np.ndarray:

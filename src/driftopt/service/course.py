@@ -10,8 +10,7 @@ from driftopt.space.grid import DecisionGrid
 from driftopt.study import Study, Trial, words
 from driftopt.study.drift_band import DriftBand, drift_band
 from driftopt.study.spec import Spec
-from driftopt.study.summary import at_start
-from driftopt.study.trial import ANSWERS
+from driftopt.study.trial import ANSWERS, at_start
 
 MOST = 2000  # deployments in one course, the newest
 

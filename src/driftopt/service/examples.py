@@ -21,7 +21,6 @@ _TRIAL = Trial(
     names=("tea", "oil"),
     kind="method",
     iteration=0,
-    draw=0,
     point=1,
     sample=0,
     holder="till 3",
@@ -43,15 +42,13 @@ _CHANGES = (
 )
 _SUMMARY = Summary(
     name="prices",
-    method="auto",
+    method="model",
     direction="maximize",
     dim=2,
     budget=40,
     spent=4,
     reserve=8,
-    iterations=2,
-    answered=0,
-    size=2,
+    results=4,
     states={"pending": 0, "complete": 4, "failed": 0},
     kinds={"method": 4},
     out=(),
@@ -66,7 +63,7 @@ _SUMMARY = Summary(
 _RECOMMENDATION = Recommendation(
     x=np.array([2.74, 10.35]),
     names=("tea", "oil"),
-    iterations=16,
+    results=40,
     spent=40,
     improvement=Improvement(4.0, 0.5, Mean(103.75, 0.25, 4), Mean(99.75, 0.25, 4), "confirming deployments"),
     note="improvement over the start, from 4 confirming deployments of each",
@@ -75,8 +72,8 @@ _PLAN = Status("prices", _BEGAN, budget=40, spent=8, stopped=None, rows=19, halt
     "spec": {  # some of its fields
         "x0": [2.5, 9.9],
         "names": ["tea", "oil"],
-        "method": "auto",
-        "params": {"radius": 0.3, "budget": 32},
+        "method": "model",
+        "params": {},
         "budget": 40,
         "bounds": [[2.0, 3.2], [8.5, 12.0]],
         "direction": "maximize",
@@ -85,7 +82,7 @@ _PLAN = Status("prices", _BEGAN, budget=40, spent=8, stopped=None, rows=19, halt
         "reserve": 8,
     }
 }
-_LISTED = Listed("prices", _BEGAN, "auto", "maximize", dim=2, budget=40, spent=8, stopped=False)
+_LISTED = Listed("prices", _BEGAN, "model", "maximize", dim=2, budget=40, spent=8, stopped=False)
 
 
 def _as_json(kind: Any, example: Any) -> dict[str, Any]:
@@ -101,7 +98,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "Recommendation": _as_json(models.Recommendation, _RECOMMENDATION),
     "Summary": _as_json(Summary, _SUMMARY),
     "TrialState": {"id": 2, "state": "complete"},
-    "ToldTrial": {"id": 2, "state": "complete", "doubted": []},
     "Changes": _as_json(models.Changes, {"changes": _CHANGES}),
     "Deleted": {"name": "prices", "rows": 19},
 }

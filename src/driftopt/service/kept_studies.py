@@ -18,7 +18,6 @@ from driftopt.study import DatabaseRefused, Listed, NoSuchStudy, Study, Trial, c
 from driftopt.study.log import Database
 
 T = TypeVar("T")
-Told = tuple[str, tuple[int, ...]]  # a trial's state, and the trials that are held since its answer
 _MOST = 256  # studies open at a time; the one that was used longest ago is closed first
 _LOOKING = 8  # threads that read
 _LAST_SECONDS = 5.0  # that a database is waited for when the server stops
@@ -31,16 +30,16 @@ class KeptStudy:
         self.study = study
         self.listeners: set[asyncio.Event] = set()
         self._queue = ThreadPoolExecutor(1, thread_name_prefix="driftopt-study")
-        self._answers: deque[tuple[Mapping[str, Any], Future[Told]]] = deque()
+        self._answers: deque[tuple[Mapping[str, Any], Future[str]]] = deque()
         self._questions: deque[tuple[Mapping[str, Any], Future[Trial]]] = deque()
 
     def change(self, work: Callable[[Study], T]) -> "Future[T]":
         """The outcome of a change, which waits in the queue."""
         return self._queue.submit(work, self.study)
 
-    def tell(self, answer: Mapping[str, Any]) -> "Future[Told]":
+    def tell(self, answer: Mapping[str, Any]) -> "Future[str]":
         """The outcome of a result, which waits in the queue and is recorded with all others that wait."""
-        told: Future[Told] = Future()
+        told: Future[str] = Future()
         self._answers.append((answer, told))
         self._queue.submit(self._record)
         return told
@@ -58,13 +57,12 @@ class KeptStudy:
             except Exception:
                 pass  # none of them was recorded
             else:
-                for (answer, told), state in zip(waiting, states, strict=True):
-                    told.set_result((state, self.study.doubted_by(answer["id"])))
+                for (_, told), state in zip(waiting, states, strict=True):
+                    told.set_result(state)
                 return
         for answer, told in waiting:
             try:
-                state = self.study.tell(**answer)
-                told.set_result((state, self.study.doubted))
+                told.set_result(self.study.tell(**answer))
             except Exception as error:
                 told.set_exception(error)
 
@@ -200,7 +198,7 @@ class KeptStudies:
         """The next deployment of a study."""
         return await self._change(name, lambda kept: kept.ask(question))
 
-    async def tell(self, name: str, answer: Mapping[str, Any]) -> Told:
+    async def tell(self, name: str, answer: Mapping[str, Any]) -> str:
         """Record the result of a trial; returns its state."""
         return await self._change(name, lambda kept: kept.tell(answer))
 

@@ -24,7 +24,6 @@ from pydantic import (
 
 from driftopt import checks
 from driftopt import study as records
-from driftopt.answers.guard import USUAL
 from driftopt.study.creation import MOST_PARALLEL
 from driftopt.study.errors import Holding
 from driftopt.study.trial import STATES, Event
@@ -39,10 +38,10 @@ _NoNumber = Literal["NaN", "Infinity", "-Infinity"]
 # How Python checks the argument of that name: a refusal over HTTP has the same sentence.
 _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("value", "sem", "n", "control"), checks.number),
-    **dict.fromkeys(("lease", "tolerance", "max_change", "guard"), checks.one_positive),
+    **dict.fromkeys(("lease", "tolerance", "max_change", "max_loss", "max_loss_total"), checks.one_positive),
     **dict.fromkeys(("id", "budget", "max_failures", "settle", "control_every"), checks.one_count),
     **dict.fromkeys(("name", "who", "holder", "method"), checks.text),
-    **dict.fromkeys(("params", "metrics", "limits"), checks.table),
+    **dict.fromkeys(("params", "metrics", "limits", "outputs", "contexts", "context"), checks.table),
     **dict.fromkeys(("names", "answers"), checks.several),
     "parallel": partial(checks.one_count, most=MOST_PARALLEL),
     "radius": checks.positive,
@@ -53,6 +52,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "x_deployed": checks.vector,
     "new": checks.flag,
     "relative_to_control": checks.flag,
+    "outliers": checks.flag,
     "direction": partial(checks.choice, allowed=("minimize", "maximize")),
     "purpose": partial(checks.choice, allowed=("method", "confirm", "stationarity")),
 }
@@ -158,14 +158,16 @@ class NewStudy(_Sent):
     )
     name: _Words = Field(description="The study's name in the database.")
     x0: _Vector | _Named = Field(description="The decision in force today, as a list or by name.")
-    budget: _Whole = Field(description="How many deployments may be made in all.")
+    budget: _Whole | None = Field(
+        default=None, description="How many deployments may be made in all; null: without end."
+    )
     radius: _Finite | _Vector | None = Field(
         default=None, description="About how far a trial is from the present."
     )
     names: list[_Words] | None = Field(
         default=None, description="A name for each coordinate, if x0 is a list."
     )
-    method: _Words | None = Field(default=None, description="A method's name; auto, unless given.")
+    method: _Words | None = Field(default=None, description="A method's name; the model, unless given.")
     params: dict[str, _Finite | int | str | None] | None = Field(
         default=None, description="The method's parameters."
     )
@@ -190,12 +192,18 @@ class NewStudy(_Sent):
     max_failures: _Whole = 3
     tolerance: _Finite | None = None
     max_change: _Finite | None = None
+    max_loss: _Finite | None = Field(
+        default=None,
+        description="How much worse than the start a deployment may be, as a share of its value.",
+    )
+    max_loss_total: _Finite | None = Field(
+        default=None, description="How much the search may cost in all, in units of the value."
+    )
     control_every: _Whole | None = None
     reserve: _Whole = 0
     settle: _Whole = 1
-    guard: _Finite | None = Field(
-        default=USUAL,
-        description="Hold an answer so many times as far from the others as is usual; null: none.",
+    outliers: Annotated[bool, Field(strict=True)] = Field(
+        default=True, description="Whether implausible results are held until someone says what they are."
     )
     covariates: list[_Words] | None = Field(
         default=None, description="Names of what else is known of each trial, and no decision moves."
@@ -205,6 +213,13 @@ class NewStudy(_Sent):
     )
     relative_to_control: Annotated[bool, Field(strict=True)] = Field(
         default=False, description="Values count as differences to control."
+    )
+    outputs: list[_Words] | None = Field(default=None, description="Names of what the value follows from.")
+    objective: _Words | dict[str, Any] | None = Field(
+        default=None, description='How the value follows: {"margin": {"cost": [1, 2], "fixed": 0}}, "sum", …'
+    )
+    contexts: dict[str, list[_Words]] | None = Field(
+        default=None, description="The categories of each context in which deployments are made."
     )
 
     def arguments(self) -> dict[str, Any]:
@@ -302,6 +317,7 @@ class Question(_Sent):
     count: Annotated[int, Field(strict=True, ge=1, le=1000)] = Field(
         default=1, description="At most this number of trials."
     )
+    context: dict[str, _Words] | None = Field(default=None, description="The category of each context.")
 
 
 class Happened(_fields_of(Event)):
@@ -330,7 +346,9 @@ class Answer(_Sent):
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"value": 12.5}, {"value": 12.5, "sem": 0.4}]}
     )
-    value: _Finite | _NoNumber | None = Field(description="What was measured; null where it is no number.")
+    value: _Finite | _NoNumber | None = Field(
+        default=None, description="What was measured; null where it is no number, unless outputs are given."
+    )
     sem: _Finite | None = Field(default=None, description="Its standard error, if known.")
     x_deployed: _Vector | _Named | None = Field(
         default=None, description="The decision that was deployed, if another one."
@@ -343,12 +361,16 @@ class Answer(_Sent):
     )
     n: _Finite | None = Field(default=None, description="The number of observations whose mean the value is.")
     control: _Finite | None = Field(default=None, description="The value of the start at the same time.")
+    outputs: dict[str, _Finite | None] | None = Field(
+        default=None, description="Observed outputs by name: the objective makes the value of them."
+    )
     who: _Words | None = Field(default=None, description="Who reports it; the token's name by default.")
 
     def arguments(self, names: tuple[str, ...], caller: str) -> dict[str, Any]:
         """The arguments of `Study.tell`; `caller` reports it by default."""
         given = self.given() | {"who": caller if self.who is None else self.who}
-        given["value"] = math.nan if self.value is None else float(self.value)
+        if self.value is not None or ("value" in given and not self.outputs):
+            given["value"] = math.nan if self.value is None else float(self.value)
         if isinstance(self.x_deployed, dict):
             if set(self.x_deployed) != set(names):
                 raise ValueError(f"x_deployed must name each of {', '.join(names)}")
@@ -372,7 +394,7 @@ class AnswerBatch(_Sent):
 class Correction(_Sent):
     """The true measurement."""
 
-    value: _Finite | _NoNumber | None = Field(examples=[1.25])
+    value: _Finite | _NoNumber | None = Field(default=None, examples=[1.25])
     reason: _Words = Field(default="", examples=["the decimal point was lost"])
     sem: _Finite | _NoNumber | None = Field(
         default=None, description="Its standard error; left out, the one told stays; NaN: there is none."
@@ -384,12 +406,14 @@ class Correction(_Sent):
     metrics: dict[str, _Finite | None] | None = None
     n: _Finite | _NoNumber | None = Field(default=None, description="As sem.")
     control: _Finite | _NoNumber | None = Field(default=None, description="As sem.")
+    outputs: dict[str, _Finite | None] | None = None
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `Study.correct` after the trial's number."""
         beside = {"sem": self.sem, "n": self.n, "control": self.control}
         numbers = {name: float(said) for name, said in beside.items() if said is not None}
-        return self.given() | numbers | {"value": math.nan if self.value is None else float(self.value)}
+        unknown = None if self.outputs or "value" not in self.model_fields_set else math.nan
+        return self.given() | numbers | {"value": unknown if self.value is None else float(self.value)}
 
 
 class TrialState(_Returned):
@@ -399,18 +423,10 @@ class TrialState(_Returned):
     state: Literal[STATES]  # pyright: ignore[reportInvalidTypeForm]
 
 
-class ToldTrial(TrialState):
-    """The state that a trial is in now that it was told."""
-
-    doubted: list[int] = Field(
-        description="Trials that counted and are held since this answer: the first are judged late."
-    )
-
-
 class ToldTrials(_Returned):
     """The trials' present states, in the order of the results."""
 
-    states: list[ToldTrial]
+    states: list[TrialState]
 
 
 # Looking

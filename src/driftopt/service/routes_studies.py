@@ -1,11 +1,13 @@
 """Routes on studies as a whole: list, create, read, extend, stop, delete, export."""
 
+import json
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
 
+from driftopt import checks
 from driftopt.service import models
 from driftopt.service.access import (
     Admin,
@@ -144,9 +146,17 @@ async def summary(
 
 
 @router.get("/{name}/recommendation", response_model=models.Recommendation)
-async def recommendation(request: Request, name: StudyName, caller: StudyReader) -> Any:
-    """The decision to deploy, with its improvement."""
-    return await kept(request).read(name, Study.recommend)
+async def recommendation(
+    request: Request,
+    name: StudyName,
+    caller: StudyReader,
+    context: Annotated[
+        str | None, Query(max_length=2000, description="As JSON; that of the last trial, unless given.")
+    ] = None,
+) -> Any:
+    """The decision to deploy, with what is known of its improvement."""
+    here = None if context is None else checks.table("context", json.loads(context))
+    return await kept(request).read(name, lambda study: study.recommend(context=here))
 
 
 @router.get("/{name}/stationarity", response_model=Stationarity)

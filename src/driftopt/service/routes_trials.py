@@ -29,6 +29,7 @@ async def ask(
     holder, new = said.holder or caller.name, said.new or said.holder is None
 
     question: dict[str, Any] = {"purpose": said.purpose, "holder": holder, "new": new, "key": key}
+    question["context"] = said.context
     if said.count == 1:
         return {"trials": [await kept(request).ask(name, question)]}
     found = await kept(request).change(name, lambda study: study.ask_many(said.count, **question))
@@ -44,23 +45,22 @@ async def tell_many(
     def work(study: Study) -> Any:
         names = tuple(study.spec.names)
         given = [answer.arguments(names, caller.name) for answer in body.answers]
-        pairs = zip(body.answers, study.tell_many(given), strict=True)
-        told = [
-            {"id": answer.id, "state": state, "doubted": study.doubted_by(answer.id)}
-            for answer, state in pairs
-        ]
-        return {"states": told}
+        states = study.tell_many(given)
+        return {
+            "states": [
+                {"id": one.id, "state": state} for one, state in zip(body.answers, states, strict=True)
+            ]
+        }
 
     return await kept(request).change(name, work)
 
 
-@router.post("/trials/{id}:tell", response_model=models.ToldTrial)
+@router.post("/trials/{id}:tell", response_model=models.TrialState)
 async def tell(request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Answer) -> Any:
     """Report the result of a trial. The same again changes nothing; another result is a conflict."""
     study = (await kept(request).kept(name)).study
     answer = {"id": id} | body.arguments(tuple(study.spec.names), caller.name)
-    state, doubted = await kept(request).tell(name, answer)
-    return {"id": id, "state": state, "doubted": doubted}
+    return {"id": id, "state": await kept(request).tell(name, answer)}
 
 
 @router.post("/trials/{id}:correct", response_model=models.TrialState)

@@ -1,317 +1,229 @@
-"""Which deployment to hand out next: decided on the log under its write lock, and appended there.
+"""Which deployment to hand out next: decided on the state under the log's write lock, and appended there."""
 
-Longer than 300 lines: one decision, whose cases are best read beside each other.
-"""
-
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NoReturn
 
 import numpy as np
 
-from driftopt.study import approach, display, evaluation, words
-from driftopt.study.errors import BudgetSpent, Halted, Holding, NothingToAsk, StudyError
-from driftopt.study.log import Request, Writer, as_trial
-from driftopt.study.progress import OpenIteration
+from driftopt.space import units
+from driftopt.study import display, words
+from driftopt.study.errors import BudgetSpent, Halted, NothingToAsk, StudyError
+from driftopt.study.iterations import free, open_one
+from driftopt.study.log import Request, Writer, vector_as_json
 from driftopt.study.session import Session
 from driftopt.study.spec import Spec
-from driftopt.study.trial import Place, Trial, state_of
+from driftopt.study.state import Entry, State, answered
+from driftopt.study.trial import FOR_ANOTHER, Place, Trial
+
+_STREAM = 0x57A7  # sets the directions of stationarity apart from every other use of the study's seed
+_WEEK = 7
 
 
 @dataclass(frozen=True)
-class Needed:
-    """What the method must compute first: the decisions of a new draw, or the recommendation."""
-
-    restarts: int  # of the replay, as answers were amended
-    steps: int  # after so many steps of the method's state
-    iteration: int
-    draw: int | None  # None: the recommendation
-
-
-@dataclass(frozen=True)
-class Computed:
-    needed: Needed
-    points: np.ndarray
-
-
-def ask(
-    session: Session, purpose: str, holder: str, held: int | None = None, request: Request | None = None
-) -> Trial:
-    """The next deployment for a purpose; or, counted from 0, number `held` of those that the holder has not
-    answered, if there are so many; or what was handed out before for the same request.
-
-    Decides under the lock and computes outside it, so that others may go on meanwhile; whoever holds the
-    lock next looks again.
-    """
-    computed: Computed | None = None
-    while True:
-
-        def work(log: Writer, computed: Computed | None = computed) -> Trial | Needed | None:
-            session.catch_up(log)
-            if request is not None and (done := log.done_for(request)) is not None:
-                return _trial(session, log, done)
-            outcome = _next(session, log, purpose, holder, held, computed)
-            if request is not None and isinstance(outcome, Trial):
-                log.keep(request, outcome.id, session.clock())
-            return outcome
-
-        outcome = session.write(work, again=request is not None)
-        if isinstance(outcome, Trial):
-            return outcome
-        computed = None if outcome is None else _compute(session, outcome)
-
-
-class Question(NamedTuple):
-    """What `ask` is asked, by one of several at once."""
+class Question:
+    """What one of several asks."""
 
     purpose: str
     holder: str
-    held: int | None = None
+    held: int | None = None  # this one of those that the holder has not answered, if there are so many
     request: Request | None = None
+    context: Mapping[str, str] | None = None
 
 
-def ask_together(session: Session, questions: Sequence[Question]) -> list[Trial | Exception | None]:
-    """For each question in turn its deployment or its refusal, all in one transaction.
+def ask(session: Session, questions: Sequence[Question]) -> list[Trial | StudyError | ValueError]:
+    """For each question in turn its deployment or its refusal, all in one transaction."""
+    if not session.spec.uses_model and any(question.purpose == "method" for question in questions):
+        _prepare(session)
 
-    From the first on for which the method must compute something: None. These are to be asked anew.
-    """
-
-    def work(log: Writer) -> list[Trial | Exception | None]:
-        outcomes = list[Trial | Exception | None]()
+    def work(log: Writer) -> list[Trial | StudyError | ValueError]:
+        outcomes: list[Trial | StudyError | ValueError] = []
         for question in questions:
-            rows = log.appended
+            before = log.appended
             try:
-                outcome = _in_turn(session, log, question)
+                outcomes.append(_handed_out(session, log, question))
             except (StudyError, ValueError) as error:
-                if log.appended != rows:
+                if log.appended != before:
                     raise
-                outcome = error
-            if outcome is None:
-                break
-            outcomes.append(outcome)
-        return outcomes + [None] * (len(questions) - len(outcomes))
+                outcomes.append(error)
+        return outcomes
 
     return session.write(work, again=all(question.request is not None for question in questions))
 
 
-def _in_turn(session: Session, log: Writer, question: Question) -> Trial | None:
-    """The deployment for one of several questions; None where something must be computed first."""
-    purpose, holder, held, request = question
-    outcome: Trial | Needed | None = None
-    while outcome is None:  # a lease was ended: look again
-        session.catch_up(log)
-        if request is not None and (done := log.done_for(request)) is not None:
-            return _trial(session, log, done)
-        outcome = _next(session, log, purpose, holder, held, None)
-    if not isinstance(outcome, Trial):
-        return None
+def _prepare(session: Session) -> None:
+    """Compute what a sequential method may need next, so that no lock is held meanwhile."""
+    if session.state.seen == session.log.begin or not session.state.whole:
+        session.read(lambda state: None)
+    if open_one(session.state, session.clock()) is None:
+        session.sequential.decisions(session.state, session.clock())
+
+
+def _handed_out(session: Session, log: Writer, question: Question) -> Trial:
+    """What the holder has not answered, else a new deployment."""
+    spec, state, now, request = session.spec, session.state, session.clock(), question.request
+    if request is not None and (done := log.done_for(request)) is not None:
+        return state.trial(state.entry(done), now)
+    context = session.context(question.context)
+    if spec.contexts and question.context is None:
+        raise ValueError(f"context is needed: a category for each of {', '.join(spec.contexts)}")
+    if (halted := state.halted) is not None:
+        raise refusal(spec, halted)
+    first = 0 if question.purpose == "method" else state.searched  # no earlier recommendation is evaluated
+    mine = [one for one in list(state.entries.values())[first:] if _unanswered(one, question, context)]
+    mine = [one for one in mine if not (one.overdue(now) and state.replaced(one))]
+    if question.held is not None and len(mine) > question.held:
+        return state.trial(mine[question.held], now)
+    _check_open(state, question.purpose, now)
+
+    place, x = _target(session, log, question.purpose, context, now)
+    session.follow(log)
+    if spec.max_change is not None and spec.space.distance(state.deployed, x) > spec.max_change * (1 + 1e-9):
+        place, x = Place("way"), spec.space.toward(state.deployed, x, spec.max_change)
+    elif state.periods(vector_as_json(x), now) < spec.settle - 1:
+        place = Place("settle")
+    until = None if spec.lease is None else now + spec.lease
+    text = json.dumps(context) if spec.contexts else None
+    id = log.ask(place, x, text, question.holder, now, until)
     if request is not None:
-        log.keep(request, outcome.id, session.clock())
-    return outcome
+        log.keep(request, id, now)
+    session.follow(log)
+    return state.trial(state.entry(id), now)
 
 
-def _next(
-    session: Session, log: Writer, purpose: str, holder: str, held: int | None, computed: Computed | None
-) -> Trial | Needed | None:
-    """What the holder has not answered, else a new deployment; None: a lease was ended now, so look again."""
-    if (halted := session.progress.halted) is not None:
-        raise refusal(session.spec, halted)
-    out = [] if held is None else session.progress.unanswered(holder, purpose)[held:]
-    if out:
-        kept = out[0].id in session.progress.deployed.kept
-        return as_trial(out[0], [], tuple(session.spec.names), kept)
-    if purpose == "method" and session.progress.stopped is not None:
-        raise BudgetSpent(f"the study was stopped ({session.progress.stopped}): ask for the recommendation")
-    if _end_of_period(session, log):
-        return None
-    if purpose == "method":
-        return _ask_method(session, log, holder, computed)
-    return _ask_evaluation(session, log, purpose, holder, computed)
+def _check_open(state: State, purpose: str, now: float) -> None:
+    """Refuse where the study was stopped, or where a decision settles and its result is awaited."""
+    if purpose == "method" and state.stopped is not None:
+        raise BudgetSpent(f"the study was stopped ({state.stopped}): ask for the recommendation")
+    if state.spec.settle > 1 and any(one.out(now) for one in state.entries.values()):
+        _refuse_more(state, "a decision settles, and its result is awaited", now)
+
+
+def _refuse_more(state: State, why: str, now: float) -> NoReturn:
+    """Raise NothingToAsk, with who holds what."""
+    out = [one for one in state.entries.values() if one.out(now)]
+    ends = [words.lease(one.asked.expires_at, now) for one in out]
+    lines = [f"trial {one.asked.id} by {one.asked.holder}, {end}" for one, end in zip(out, ends, strict=True)]
+    raise NothingToAsk(f"{why}: " + "; ".join(lines), [one.holding for one in out])
+
+
+def _unanswered(one: Entry, question: Question, context: Mapping[str, str]) -> bool:
+    kinds = ("method", "control") if question.purpose == "method" else (question.purpose,)
+    same = one.asked.holder == question.holder and one.context == context
+    return same and not one.happened and one.asked.kind in (*kinds, *FOR_ANOTHER)
 
 
 def refusal(spec: Spec, halted: str) -> Halted:
-    """What a study that is halted says to whoever asks."""
+    """What a study that is halted answers to every question."""
     start = display.decision(spec.names, spec.x0)
     return Halted(f"{halted}. Deploy the start again ({start}); `resume` goes on with the study")
 
 
-def _trial(session: Session, log: Writer, id: int) -> Trial:
-    """A trial that was handed out before, as it is now."""
-    known, kept = log.trial(id), id in session.progress.deployed.kept
-    return as_trial(known.asked, known.happened, tuple(session.spec.names), kept)
+def _target(
+    session: Session, log: Writer, purpose: str, context: Mapping[str, str], now: float
+) -> tuple[Place, np.ndarray]:
+    """What is to be deployed, if nothing must come before it."""
+    spec, state = session.spec, session.state
+    if purpose != "method":
+        _pay(state, 1, f"a deployment for {purpose}")
+        return next_evaluation(session, purpose, context, now)
+    if spec.uses_model:
+        _pay(state, 1, "the next deployment", spec.reserve)
+        if _control_due(state, 1):
+            return Place("control"), spec.start
+        last = next(state.latest, None)
+        if last is not None and last.asked.kind == "settle" and state.periods(last.asked.x, now):
+            return Place("method"), last.x  # what settles is held to its end
+        return Place("method"), session.model.next(state, context)
+    opened = open_one(state, now)
+    if opened is not None and free(state, opened, now) is None:
+        _refuse_more(state, "every point of the iteration is out", now)
+    needed = spec.size * spec.settle if opened is None else 1
+    _pay(state, needed, "the next iteration" if opened is None else "the open iteration", spec.reserve)
+    if _control_due(state, needed):
+        return Place("control"), spec.start
+    return session.sequential.next(state, log, now)
 
 
-def _needed(session: Session, iteration: int, draw: int | None) -> Needed:
-    return Needed(session.progress.restarts, len(session.progress.steps), iteration, draw)
-
-
-def _compute(session: Session, needed: Needed) -> Computed:
-    state = session.state()
-    points = state.recommendation() if needed.draw is None else state.decisions(needed.draw)
-    return Computed(needed, points)
-
-
-def _hand_out(session: Session, log: Writer, place: Place, x: np.ndarray, holder: str) -> Trial:
-    """Hand x out, or what must be deployed before it."""
-    now, lease = session.clock(), session.spec.lease
-    place, x = approach.first(session.spec, session.progress, place, x)
-    keep = session.progress.deployed.keeps(x, holder)
-    asked = log.ask(place, x, holder, now, None if lease is None else now + lease)
-    return as_trial(asked, [], tuple(session.spec.names), keep)
-
-
-def _end_of_period(session: Session, log: Writer) -> bool:
-    """Where decisions settle, one is out at a time: True where its lease was ended now, so look again."""
-    if session.spec.settle == 1 or not session.progress.pending:
-        return False
-    now, out = session.clock(), session.progress.pending
-    if late := [row for row in out if row.expires_at is not None and row.expires_at <= now]:
-        log.say(late[0].id, "expired", now, reason="the lease ran out")
-        return True
-    holdings = [Holding(row.id, row.holder, row.expires_at) for row in out]
-    lines = [f"trial {h.id} by {h.holder}, {_lease(h, now)}" for h in holdings]
-    raise NothingToAsk("a decision settles, and its answer is awaited: " + "; ".join(lines), holdings)
-
-
-# The method's own deployments, and control between them
-
-
-def _ask_method(
-    session: Session, log: Writer, holder: str, computed: Computed | None
-) -> Trial | Needed | None:
-    """A slot of the open iteration; else a new draw; None: a lease was ended, so look again."""
-    spec, progress = session.spec, session.progress
-    open = progress.open
-    if open is None:
-        return _open(session, log, holder, computed, _needed(session, progress.closed, 0))
-    free = open.free()
-    if any(len(open.lost[slot]) >= spec.max_failures for slot in free):
-        return _open(session, log, holder, computed, _needed(session, open.iteration, open.draw + 1))
-    if free:
-        places = [open.place(slot) for slot in free]
-        points = session.points(log, open.iteration, open.draw)
-        _pay_iteration(session, [points[place.point] for place in places], "the open iteration")
-        if _control_due(session, len(free)):
-            return _control(session, log, holder)
-        return _hand_out(session, log, places[0], points[places[0].point], holder)
-    return _end_lease(session, log, open)
-
-
-def _open(
-    session: Session, log: Writer, holder: str, computed: Computed | None, needed: Needed
-) -> Trial | Needed:
-    """Open an iteration, or draw it anew."""
-    spec, draw = session.spec, needed.draw or 0
-    what = "the redrawn iteration" if draw else "the next iteration"
-    pay(session, spec.size * spec.settle, what, spec.reserve)
-    if not draw and _control_due(session, spec.size):
-        return _control(session, log, holder)
-    if computed is None or computed.needed != needed:
-        return needed
-    _pay_iteration(session, [*computed.points] * spec.repeats, what)
-    now = session.clock()
-    if draw:
-        _supersede(log, Place("method", needed.iteration, draw - 1, 0, 0), now)
-    log.open(needed.iteration, draw, computed.points, spec.repeats, now)
-    place = Place("method", needed.iteration, draw, 0, 0)
-    return _hand_out(session, log, place, computed.points[0], holder)
-
-
-def _supersede(log: Writer, place: Place, now: float) -> None:
-    """The iteration is redrawn: what was asked or told in this draw is not used."""
-    for id, kinds in log.tries(place, whole_draw=True).items():
-        if state_of(kinds) in ("pending", "complete"):
-            log.say(id, "superseded", now, reason="the iteration was redrawn")
-
-
-def _end_lease(session: Session, log: Writer, open: OpenIteration) -> None:
-    """Everything is out. Take back what is overdue longest, or say who holds what."""
-    now = session.clock()
-    late = [h for h in open.out.values() if h.expires_at is not None and h.expires_at <= now]
-    if not late:
-        out = sorted(open.out.values(), key=lambda h: h.id)
-        lines = [f"trial {h.id} by {h.holder}, {_lease(h, now)}" for h in out]
-        raise NothingToAsk("every point of the iteration is out: " + "; ".join(lines), out)
-    overdue = min(late, key=lambda h: (h.expires_at, h.id))
-    what = f"another try of trial {overdue.id}, whose lease ran out"
-    pay(session, 1, what, session.spec.reserve)
-    log.say(overdue.id, "expired", now, reason="the lease ran out")
-
-
-def _lease(holding: Holding, now: float) -> str:
-    return "without a lease" if holding.expires_at is None else words.lease(holding.expires_at, now)
-
-
-def pay(session: Session, price: int, what: str, kept: int = 0) -> None:
-    """Refuse what costs more than is left beside those that are `kept`."""
-    left = session.progress.budget - session.progress.spent - kept
-    if left < price:
-        beside = f", and {kept} kept to evaluate the recommendation" if kept else ""
+def _pay(state: State, price: int, what: str, kept: int = 0) -> None:
+    """Refuse what costs more than the budget has left without those that are `kept`."""
+    left = left_of(state, kept)
+    if left is not None and left < price:
+        reserve = f", and {kept} kept to evaluate the recommendation" if kept else ""
         raise BudgetSpent(
-            f"{max(left, 0)} of {session.progress.budget} deployments are left{beside}: {what} needs "
-            f"{price}. Ask for the recommendation"
+            f"{max(left, 0)} of {state.budget} deployments are left{reserve}: {what} needs {price}. Ask for "
+            "the recommendation"
         )
 
 
-def _pay_iteration(session: Session, points: list[np.ndarray], what: str) -> None:
-    """An iteration that cannot be finished is not begun, nor a deployment of it made that breaks the promise
-    of `approach.py`, even if all others fail.
-    """
-    spec, progress = session.spec, session.progress
-    opened = progress.closed + 1
-    kept = max(approach.kept(spec, point, opened, progress.budget) for point in points)
-    pay(session, approach.price(spec, progress, *points), what, kept)
-    if spec.max_change is not None:
-        _, x = approach.first(spec, progress, Place("method", 0, 0, 0, 0), points[0])
-        pay(session, 1, what, approach.kept(spec, x, opened, progress.budget))
+def left_of(state: State, kept: int = 0) -> int | None:
+    """Deployments that are left of the budget without those that are `kept`; None: without end."""
+    return None if state.budget is None else state.budget - state.spent - kept
 
 
-def _control_due(session: Session, count: int) -> bool:
+def _control_due(state: State, count: int) -> bool:
     """At the start, and then after every `control_every` other deployments, if `count` more can be paid.
 
-    Under `max_change`, only between iterations, and while the way there and back takes no more deployments
-    than `control_every`.
+    Every other time one later, where controls would always fall on the same day of the week. Under
+    `max_change`, only while the way there and back takes no more deployments than `control_every`.
     """
-    spec, progress = session.spec, session.progress
+    spec, since = state.spec, state.since_control
     if spec.control_every is None:
         return False
-    if progress.since_control is not None and progress.since_control < spec.control_every:
+    shift = len(state.of_kind("control")) % 2 if (spec.control_every + 1) % _WEEK == 0 else 0
+    if since is not None and since < spec.control_every + shift:
         return False
-    there = approach.price(spec, progress, spec.start)
-    # On the way there the promise of `approach.py` holds as before: each step spends one and is one nearer.
-    kept = approach.kept(spec, spec.start, progress.closed, progress.budget)
-    left = progress.budget - progress.spent - kept
-    if spec.max_change is None:
-        return left >= there + count * spec.settle
-    back = there - 1
-    if progress.open is not None or there + back > spec.control_every + spec.settle:
-        return False
-    return left >= there + back + count * spec.settle
-
-
-def _control(session: Session, log: Writer, holder: str) -> Trial:
-    """Deploy the start again."""
-    place = Place("control", session.progress.closed, 0, session.progress.spent, 0)
-    return _hand_out(session, log, place, session.spec.space.start, holder)
+    left, way = left_of(state, spec.reserve), 0
+    if spec.max_change is not None:
+        way = int(np.ceil(spec.space.distance(state.deployed, spec.start) / spec.max_change)) - 1
+        if 2 * way > spec.control_every:
+            return False
+    return left is None or left >= spec.settle + 2 * max(way, 0) + count
 
 
 # Deployments that evaluate the recommendation
 
 
-def _ask_evaluation(
-    session: Session, log: Writer, purpose: str, holder: str, computed: Computed | None
-) -> Trial | Needed:
-    """For the present recommendation; if the study moves on meanwhile, for the next one."""
-    spec, progress = session.spec, session.progress
-    needed = _needed(session, progress.closed, None)
-    if computed is None or computed.needed != needed:
-        return needed
-    now, center = session.clock(), computed.points
-    same, first = progress.evaluations(purpose)
-    place, overdue = evaluation.next_place(same, purpose, progress.closed, spec.max_failures, now, first)
-    x = evaluation.decision(spec, place, center)
-    price = approach.price(spec, progress, x)
-    pay(session, price, f"a deployment for {purpose}")
-    if overdue is not None:
-        log.say(overdue, "expired", now, reason="the lease ran out")
-    return _hand_out(session, log, place, x, holder)
+def next_evaluation(
+    session: Session, purpose: str, context: Mapping[str, str], now: float
+) -> tuple[Place, np.ndarray]:
+    """The first side of a pair that still needs a result, else a new pair.
+
+    A pair that waits for its second side counts only while nothing else was deployed.
+    """
+    state, recommended = session.state, session.recommendation(context)[0]
+    last = state.searched
+    pairs: dict[int, dict[int, list[Entry]]] = {}
+    for one in state.of_kind(purpose):
+        pairs.setdefault(one.asked.point, {0: [], 1: []})[one.asked.sample].append(one)
+    for pair, sides in pairs.items():
+        tries = [*sides[0], *sides[1]]
+        decisions = [evaluated(session.spec, purpose, pair, side, recommended) for side in (0, 1)]
+        if tries[0].number < last or any(not np.array_equal(t.x, decisions[t.asked.sample]) for t in tries):
+            continue
+        for side in (0, 1):
+            one = sides[side]
+            if (
+                not answered(one)
+                and not any(t.out(now) for t in one)
+                and len(one) < session.spec.max_failures
+            ):
+                return Place(purpose, 0, pair, side), decisions[side]
+    new = max(pairs, default=-1) + 1
+    return Place(purpose, 0, new, 0), evaluated(session.spec, purpose, new, 0, recommended)
+
+
+def direction(spec: Spec, pair: int) -> np.ndarray:
+    """The pair's direction, uniform on the sphere, a function of the study's seed."""
+    u = np.random.default_rng([spec.seed, _STREAM, pair]).standard_normal(spec.dim)
+    return u / np.linalg.norm(u)
+
+
+def evaluated(spec: Spec, purpose: str, pair: int, side: int, recommended: np.ndarray) -> np.ndarray:
+    """The decision on one side of a pair: start and recommendation, or two points about the latter."""
+    if purpose == "confirm":
+        return spec.space.start if side == 0 else recommended
+    ahead = direction(spec, pair) * np.array(spec.units) / units.of(spec.space.steps)
+    point = spec.space.lift(recommended)
+    return spec.space.deploy(point + ahead if side == 0 else point - ahead, (spec.seed, _STREAM, pair))

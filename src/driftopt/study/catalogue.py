@@ -23,7 +23,7 @@ class Listed(NamedTuple):
     method: str  # by its name
     direction: str  # "minimize" or "maximize"
     dim: int  # numbers in a decision
-    budget: int  # deployments, as last extended
+    budget: int | None  # deployments, as last extended; None: without end
     spent: int  # deployments that count against the budget
     stopped: bool  # whether it was ended before its budget
 
@@ -55,7 +55,8 @@ def _opened(url: str | os.PathLike[str] | Database) -> Generator[Database]:
 
 def _listed(found: log.studies.Standing) -> Listed:
     spec = Spec.from_json(found.spec)
-    plan = (spec.method, spec.direction, spec.dim, int(found.extended or spec.budget))
+    budget = spec.budget if found.extended is None else int(found.extended)
+    plan = (spec.method, spec.direction, spec.dim, budget)
     return Listed(found.name, found.created_at, *plan, found.spent, bool(found.stopped))
 
 

@@ -1,7 +1,6 @@
 """From the user's arguments to a Spec: everything is checked and every default decided once, at creation."""
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,12 +8,13 @@ import numpy as np
 from driftopt import checks
 from driftopt.answers import beside
 from driftopt.answers.limits import checked
+from driftopt.model.defaults import takes_model, units_of
+from driftopt.plugins import OWN
 from driftopt.space import Space
-from driftopt.study import approach
-from driftopt.study.max_change import check_radius, widest_radius
-from driftopt.study.spec import Spec, check_size, planned
+from driftopt.study.spec import MODEL, Spec, check_size, planned
 
 MOST_PARALLEL = 1000
+_ROUNDING = 1 + 1e-6  # directions are unit vectors in float32
 _MOST_NUMBERS = 2_000_000  # of an iteration, all of whose points are in one row of the log
 UNEVEN = 10.0  # times as wide as another: no one length is right for both
 
@@ -26,7 +26,7 @@ def specify(
     radius: Any,
     method: str | None,
     params: Mapping[str, Any] | None,
-    budget: int,
+    budget: int | None,
     direction: str,
     rng: Any,
     parallel: int,
@@ -34,36 +34,188 @@ def specify(
     max_failures: int,
     tolerance: float | None,
     max_change: float | None,
+    max_loss: float | None,
+    max_loss_total: float | None,
     control_every: int | None,
     reserve: int,
     settle: int,
-    guard: float | None,
+    outliers: Any,
     covariates: Any,
     limits: Any,
     relative_to_control: Any,
+    outputs: Any,
+    objective: Any,
+    contexts: Any,
 ) -> Spec:
-    """The specification of a new study; `decisions` are the arguments of `Space.build` beside x0."""
-    from driftopt.method import check_spacing
-    from driftopt.rng.seeds import as_seed
-
+    """The specification of a new study; `decisions` are the arguments of `Space.build` except x0."""
     space = Space.build(x0, **decisions)
     if reserve != 0:
         reserve = checks.one_count("reserve", reserve)
-    usable = checks.one_count("budget", budget) - reserve
-    limit = None if max_change is None else checks.one_positive("max_change", max_change)
     if method is not None and not isinstance(method, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(
             "method must be a name, because a study outlives the program: give a method of your own one with "
             f"driftopt.methods.register; got {checks.brief(method)}"
         )
-    width = checks.one_count("parallel", parallel, MOST_PARALLEL)
-    name = method or "auto"
-    every = None if control_every is None else checks.one_count("control_every", control_every)
+    limit = None if max_change is None else checks.one_positive("max_change", max_change)
     held = checks.one_count("settle", settle)
-    if held > 1 and width > 1:
-        raise ValueError(f"settle={held} holds one decision at a time: leave parallel={width} out")
-    own = planned(usable + reserve, reserve, every, held)
-    space, built, given = _method(name, radius, params, own, width, limit, space)
+    plan: dict[str, Any] = {
+        "budget": None if budget is None else checks.one_count("budget", budget),
+        "reserve": reserve,
+        "control_every": None if control_every is None else checks.one_count("control_every", control_every),
+        "settle": held,
+        "parallel": checks.one_count("parallel", parallel, MOST_PARALLEL),
+        "max_change": limit,
+    }
+    if 0 < reserve < 2 * held:
+        way = "" if limit is None else ", way not counted"
+        raise ValueError(
+            f"reserve must be 0 or at least {2 * held}, for a deployment of the start and one of the "
+            f"recommendation{way}; got {reserve}. Better {4 * held}: one pair tells an improvement only with "
+            "the standard errors (sem) of its values"
+        )
+    if reserve and budget is None:
+        raise ValueError("reserve keeps deployments of a budget: give a budget, or leave reserve out")
+    named = beside.names("outputs", outputs)
+    more: dict[str, Any] = {
+        "max_loss": None if max_loss is None else float(checks.one_positive("max_loss", max_loss)),
+        "max_loss_total": None
+        if max_loss_total is None
+        else float(checks.one_positive("max_loss_total", max_loss_total)),
+        "outputs": list(named),
+        "objective": checked_objective(objective, named, space.dim),
+        "contexts": checked_contexts(contexts),
+    }
+    name = method or "auto"
+    if takes_model(name, plan["budget"], space.dim):
+        space, own = _model(space, radius, params, plan, tolerance)
+    else:
+        if asked := [key for key, value in more.items() if value]:
+            raise ValueError(f"{', '.join(asked)}: for the model alone; leave method={method!r} out")
+        name = "walk" if name == "auto" else name
+        space, own = _sequential(name, space, radius, params, plan, tolerance)
+    return Spec(
+        x0=space.start.tolist(),
+        names=list(space.names),
+        bounds=space.given.get("bounds"),
+        steps={key: value for key, value in space.given.items() if key != "bounds"},
+        direction=checks.choice("direction", direction, ("minimize", "maximize")),
+        seed=_seed(rng),
+        lease=None if lease is None else checks.one_positive("lease", lease),
+        max_failures=checks.one_count("max_failures", max_failures),
+        outliers=checks.flag("outliers", outliers),
+        covariates=list(beside.names("covariates", covariates)),
+        limits=checked(limits),
+        relative_to_control=checks.flag("relative_to_control", relative_to_control),
+        **plan,
+        **more,
+        **own,
+    )
+
+
+def _seed(rng: Any) -> int:
+    if rng is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    return int(rng.integers(2**32)) if isinstance(rng, np.random.Generator) else checks.seed("rng", rng)
+
+
+def checked_objective(given: Any, outputs: Sequence[str], dim: int) -> dict[str, Any] | None:
+    """How the value follows from the outputs, in JSON's types.
+
+    >>> checked_objective({"margin": {"cost": [1, 2]}}, ["tea", "mug"], 2)
+    {'margin': {'cost': [1.0, 2.0], 'fixed': 0.0}}
+    """
+    if given is None:
+        if outputs:
+            raise ValueError(
+                'outputs need an objective: {"margin": {"cost": [...]}}, "sum" or {"weighted": [...]}'
+            )
+        return None
+    if not outputs:
+        raise ValueError("objective needs outputs: a name for each")
+    many = len(outputs)
+    kinds = ("sum", "margin", "weighted")
+    kind, rest = (
+        (given, None) if isinstance(given, str) else next(iter(checks.table("objective", given).items()))
+    )
+    match checks.choice("objective", kind, kinds):
+        case "sum":
+            return {"weighted": [1.0] * many}
+        case "weighted":
+            return {"weighted": checks.vector("the objective's weights", rest, many).tolist()}
+        case _:
+            if many != dim:
+                raise ValueError(f"a margin has an output for each of the {dim} coordinates; got {many}")
+            parts = checks.table("the objective's margin", rest)
+            if set(parts) - {"cost", "fixed"} or "cost" not in parts:
+                raise ValueError('a margin is {"cost": [...], "fixed": number}')
+            cost = checks.vector("the objective's cost", parts["cost"], many).tolist()
+            return {"margin": {"cost": cost, "fixed": float(checks.number("fixed", parts.get("fixed", 0.0)))}}
+
+
+def checked_contexts(given: Any) -> dict[str, list[str]]:
+    """The categories of each context."""
+    table = checks.table("contexts", given)
+    found = {str(name): list(beside.names(f"contexts {name}", known)) for name, known in table.items()}
+    if lonely := [name for name, known in found.items() if len(known) < 2]:
+        raise ValueError(f"contexts {', '.join(lonely)} must have at least two categories")
+    return found
+
+
+def _model(
+    space: Space, radius: Any, params: Mapping[str, Any] | None, plan: Mapping[str, Any], tolerance: Any
+) -> tuple[Space, dict[str, Any]]:
+    """The space in its units, and what a study with the model has of its own."""
+    numbers = checks.table("params", params)
+    radius = numbers.pop("radius", None) if radius is None else radius
+    if numbers:
+        raise ValueError(f"params: the model has no {', '.join(numbers)}")
+    if tolerance is not None:
+        raise ValueError("tolerance is for methods by name: the model uses a value where it was measured")
+    if plan["budget"] is not None and plan["budget"] - plan["reserve"] < plan["settle"]:
+        raise ValueError(
+            f"a budget of {plan['budget']} with a reserve of {plan['reserve']} is too small: the search "
+            f"needs {plan['settle']} deployments at least"
+        )
+    plain = space
+    if radius is None and plan["max_change"] is not None:
+        _check_widths(space, space.sized(None)[0])
+    space, sizes = units_of(space, radius)
+    space.check_trials(None)
+    if plan["max_change"] is not None:
+        space = plain if radius is None else space  # which measures it
+        _room(plan["max_change"], space)
+    return space, {
+        "method": MODEL,
+        "params": {},
+        "tolerance": None,
+        "units": sizes.tolist(),
+        "points": 1,
+        "repeats": 1,
+        "provider": OWN,
+        "begun": None,
+    }
+
+
+def _sequential(
+    name: str,
+    space: Space,
+    radius: Any,
+    params: Mapping[str, Any] | None,
+    plan: Mapping[str, Any],
+    tolerance: Any,
+) -> tuple[Space, dict[str, Any]]:
+    """The space in its units, and what a study with a sequential method has of its own."""
+    from driftopt import methods
+    from driftopt.method import check_spacing
+
+    budget, reserve, held = plan["budget"], plan["reserve"], plan["settle"]
+    if budget is None:
+        raise ValueError(f"{name} plans for a budget: give one, or leave method out for the model")
+    if held > 1 and plan["parallel"] > 1:
+        raise ValueError(f"settle={held} holds one decision at a time: leave parallel={plan['parallel']} out")
+    usable = budget - reserve
+    own = planned(budget, reserve, plan["control_every"], held)
+    space, built, given = _method(name, radius, params, own, plan["parallel"], plan["max_change"], space)
     space.check_trials(given.get("max_radius") if built.finds_radius else built.radius)
     check_spacing(built, space.begin(float(built.radius)), np.float64)
     points, repeats = built.points(space.dim), int(built.batch)
@@ -73,13 +225,6 @@ def specify(
             f"{_MOST_NUMBERS:,} numbers: lower parallel or directions, or choose auto"
         )
     check_size(points, repeats)
-    if 0 < reserve < 2 * held:
-        way = "" if limit is None else ", way not counted"
-        raise ValueError(
-            f"reserve must be 0 or at least {2 * held}, for a deployment of the start and one of the "
-            f"recommendation{way}; got {reserve}. Better {4 * held}: one pair tells an improvement only with "
-            "the standard errors (sem) of its values"
-        )
     needed = points * repeats * held * (1 + built.warmup)
     if reserve and usable < needed:
         raise ValueError(
@@ -88,72 +233,21 @@ def specify(
             "or lower the reserve"
         )
     checks.budget(max(usable, 1), points * repeats * held, 1 + built.warmup)
-    reach = built.reach_in(space.dim)
-    spec = Spec(
-        x0=space.start.tolist(),
-        names=list(space.names),
-        method=name,
-        params=given,
-        budget=int(budget),
-        bounds=space.given.get("bounds"),
-        steps={key: value for key, value in space.given.items() if key != "bounds"},
-        direction=checks.choice("direction", direction, ("minimize", "maximize")),
-        seed=as_seed(rng),
-        parallel=width,
-        lease=None if lease is None else checks.one_positive("lease", lease),
-        max_failures=checks.one_count("max_failures", max_failures),
-        tolerance=float(0.1 * built.radius if tolerance is None else checks.positive("tolerance", tolerance)),
-        max_change=limit,
-        control_every=every,
-        reserve=reserve,
-        radius=float(built.radius),
-        reach=None if reach is None else float(reach),
-        points=points,
-        repeats=repeats,
-        provider=_provider(name),
-        settle=held,
-        guard=None if guard is None else float(checks.one_positive("guard", guard)),
-        covariates=list(beside.names("covariates", covariates)),
-        limits=checked(limits),
-        relative_to_control=checks.flag("relative_to_control", relative_to_control),
-        begun=_begun(space, float(built.radius)),
-    )
-    if limit is not None and reserve > 0:
-        _check_promise(spec, 1 + built.warmup, float(given.get("max_radius") or built.radius))
-    return spec
-
-
-def _check_promise(spec: Spec, iterations: int, radius: float) -> None:
-    """Refuse a reserve under `max_change` that cannot be kept, wherever the first iterations lead."""
-    back = approach.farthest_way(spec, iterations)
-    if math.isinf(back):
-        raise ValueError(
-            "max_change with a reserve promises that a recommendation can be confirmed wherever it is, and "
-            "here it may be anywhere: give bounds, both sides of each coordinate; or a grid for every "
-            "coordinate that constraints hold, with bounds on it; or reserve=0, which promises nothing"
-        )
-    there = approach.farthest_way(spec, iterations, radius + spec.space.rounding)
-    kept = max(spec.reserve, int(there + back) + 2 * spec.settle)
-    needed = int(there) + iterations * spec.size * spec.settle + kept
-    if spec.budget < needed:
-        raise ValueError(
-            f"a budget of {spec.budget} is too small: max_change {spec.max_change:g} keeps {kept} "
-            "deployments to go to the start and to the recommendation once, wherever they are, so that the "
-            f"first step needs {needed}; raise the budget or max_change, or give reserve=0, which promises "
-            "nothing"
-        )
-
-
-def _begun(space: Space, radius: float) -> list[float] | None:
-    """Where the walk begins: half a trial inside the bounds; None where that is the start."""
-    begun = space.begin(radius)
-    return None if np.array_equal(begun, space.start) else begun.tolist()
-
-
-def _provider(name: str) -> str:
-    from driftopt import methods
-
-    return methods.entry(name).provider
+    begun = space.begin(float(built.radius))  # half a trial inside the bounds
+    # A method of others may have no radius.
+    _, sizes = units_of(space, float(built.radius) if built.radius > 0 else None)
+    return space, {
+        "method": name,
+        "params": given,
+        "tolerance": float(
+            0.1 * built.radius if tolerance is None else checks.positive("tolerance", tolerance)
+        ),
+        "units": sizes.tolist(),
+        "points": points,
+        "repeats": repeats,
+        "provider": methods.entry(name).provider,
+        "begun": None if np.array_equal(begun, space.start) else begun.tolist(),
+    }
 
 
 def _method(
@@ -244,10 +338,15 @@ def _limited(name: str, radius: Any, shape: Any, max_change: float, space: Space
             f"max_change needs a method with bounded steps, such as auto or zo-o2nc-2pt; {name} has none"
         )
     reach, room = float(shape.reach), _room(max_change, space)
-    if radius is None:
-        return widest_radius(room, reach)
-    check_radius(checks.one_positive("radius", radius), room, reach)
-    return radius
+    # Queries are x ± radius·u and one iteration moves x by reach·radius at most, so that two consecutive
+    # deployments are at most 2 radius (1 + reach) apart.
+    widest = room / (2 * (1 + reach) * _ROUNDING)
+    if radius is not None and checks.one_positive("radius", radius) > widest:
+        raise ValueError(
+            f"radius {radius:g} moves consecutive deployments by up to {2 * radius * (1 + reach):g}, "
+            f"more than max_change {room:g}: lower it to {widest:g} or leave it out"
+        )
+    return widest if radius is None else radius
 
 
 def _plain(params: dict[str, Any]) -> dict[str, Any]:

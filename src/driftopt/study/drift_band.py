@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftopt.study.summary import DAY, at_start, drift
-from driftopt.study.trial import Trial
+from driftopt.study.summary import DAY, drift
+from driftopt.study.trial import Trial, at_start
 
 _PLACES = 50  # at which the band is told
 
@@ -31,7 +31,12 @@ def drift_band(trials: Sequence[Trial]) -> DriftBand | None:
     found = drift(trials)
     if found is None or found.slope is None or found.slope_sem is None:
         return None
-    days = np.array([t.asked_at for t in trials if at_start(t) and t.state == "complete"]) / DAY
+    days = (
+        np.array(
+            [t.asked_at for t in trials if at_start(t) and t.state == "complete" and t.value is not None]
+        )
+        / DAY
+    )
     centred = days - days.mean()
     along = np.linspace(centred.min(), centred.max(), _PLACES)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -57,10 +57,6 @@ class ReplayError(StudyError):
     """The replayed state does not lead to the points in the log."""
 
 
-class ImpossiblePlace(StudyError):
-    """What this process knows of the study does not fit its log. Nothing was recorded; try again."""
-
-
 class DamagedLog(StudyError):
     """A row of the log is not what was written. Nothing is computed from such a log."""
 

@@ -17,15 +17,15 @@ from driftopt.study.spec import Spec
 from driftopt.study.trial import Trial
 
 SUFFIXES = (".csv", ".json", ".parquet")
-_PLAIN = ("id", "kind", "state", "iteration", "draw", "point", "sample", "holder")
+_PLAIN = ("id", "kind", "state", "iteration", "point", "sample", "holder")
 _ANSWER = ("asked_at", "expires_at", "answered_at", "value", "sem", "reason", "story")
 
 
 def rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
     """One flat row a trial; coordinates are columns x:name, and deployed:name where another was deployed.
 
-    What was told beside a value is a column too, covariate:name, metric:name, control and n, where there is
-    any.
+    What was told beside a value is a column too, covariate:name, metric:name,
+    output:name, context:name, control and n, where there is any.
     """
     table: list[dict[str, Any]] = []
     for trial in trials:
@@ -36,6 +36,8 @@ def rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
         row |= {f"deployed:{name}": value for name, value in zip(trial.names, where, strict=True)}
         row |= {f"covariate:{name}": value for name, value in trial.covariates.items()}
         row |= {f"metric:{name}": value for name, value in trial.metrics.items()}
+        row |= {f"output:{name}": value for name, value in trial.outputs.items()}
+        row |= {f"context:{name}": value for name, value in trial.context.items()}
         row |= {"n": trial.n, "control": trial.control}
         table.append(row)
     return table
@@ -91,6 +93,8 @@ def _columns(spec: Spec, table: list[dict[str, Any]]) -> list[str]:
     there = [f"deployed:{name}" for name in spec.names]
     beside = [f"covariate:{name}" for name in spec.covariates]
     beside += [f"metric:{name}" for name in spec.limits]
+    beside += [f"output:{name}" for name in spec.outputs]
+    beside += [f"context:{name}" for name in spec.contexts]
     beside += ["control"] if spec.relative_to_control else []
     beside += ["n"] if any(row["n"] is not None for row in table) else []
     return [*_PLAIN, *here, *_ANSWER, *there, *beside]
@@ -102,10 +106,12 @@ def _parquet(table: list[dict[str, Any]], spec: Spec) -> bytes:
     except ImportError:
         raise ValueError("Parquet needs polars: pip install 'driftopt[report]', or export .csv") from None
     words = {"kind", "state", "holder", "reason", "story"}
-    whole = {"id", "iteration", "draw", "point", "sample"}
+    whole = {"id", "iteration", "point", "sample"}
 
     def kind(column: str) -> Any:
-        return pl.String if column in words else pl.Int64 if column in whole else pl.Float64
+        if column in words or column.startswith("context:"):
+            return pl.String
+        return pl.Int64 if column in whole else pl.Float64
 
     file, columns = io.BytesIO(), _columns(spec, table)
     whole_rows = [{column: row.get(column) for column in columns} for row in table]

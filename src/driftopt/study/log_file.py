@@ -16,6 +16,7 @@ from driftopt.plugins import OWN
 from driftopt.report.escaping import one_line
 from driftopt.space import Space
 from driftopt.space.space import STEPS
+from driftopt.study.creation import checked_contexts, checked_objective
 from driftopt.study.errors import StudyError
 from driftopt.study.log import (
     Asked,
@@ -29,10 +30,9 @@ from driftopt.study.log import (
     vector_as_json,
     vector_from_json,
 )
-from driftopt.study.progress import Progress
 from driftopt.study.spec import Spec, check_size
 from driftopt.study.telling import LONGEST_REASON
-from driftopt.study.trial import AMENDMENTS, ANSWERS, KINDS
+from driftopt.study.trial import AMENDMENTS, ANSWERS, EVALUATIONS, KINDS
 
 _KINDS: dict[str, Any] = {"opened": Opened, "asked": Asked, "happened": Happened}
 _WRONG = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
@@ -106,9 +106,6 @@ def _check_time(name: str, at: Any) -> None:
 
 def _check_spec(spec: Spec) -> None:
     """Every field as `Study.create` would have written it."""
-    from driftopt import methods  # JAX: only here
-    from driftopt.rng.seeds import as_seed
-
     if unknown := sorted(set(checks.table("steps", spec.steps)) - {step.name for step in STEPS}):
         raise ValueError(f"steps has {', '.join(unknown)}, which is no rule for decisions")
     space = Space.build(spec.x0, names=spec.names, bounds=spec.bounds, **spec.steps)
@@ -120,7 +117,9 @@ def _check_spec(spec: Spec) -> None:
         elif number is not None:
             checks.finite(f"params[{name!r}]", checks.number(f"params[{name!r}]", number))
     points, repeats = checks.one_count("points", spec.points), checks.one_count("repeats", spec.repeats)
-    if provider == OWN:
+    if provider == OWN and not spec.uses_model:
+        from driftopt import methods
+
         built: Any = methods.get(spec.method, **spec.params)
         if (built.points(space.dim), int(built.batch)) != (points, repeats):
             raise ValueError(f"points and repeats are not those of {spec.method}: {points} and {repeats}")
@@ -135,28 +134,34 @@ def _check_spec(spec: Spec) -> None:
         x0=space.start.tolist(),
         names=list(space.names),
         method=str(checks.text("method", spec.method)),
-        budget=checks.one_count("budget", spec.budget),
+        budget=maybe(checks.one_count, "budget"),
         direction=checks.choice("direction", spec.direction, DIRECTIONS),
-        seed=as_seed(checks.seed("seed", spec.seed)),
+        seed=checks.seed("seed", spec.seed),
         parallel=checks.one_count("parallel", spec.parallel),
         lease=maybe(checks.one_positive, "lease"),
         max_failures=checks.one_count("max_failures", spec.max_failures),
-        tolerance=checks.one_positive("tolerance", spec.tolerance),
+        tolerance=maybe(checks.one_positive, "tolerance"),
         max_change=maybe(checks.one_positive, "max_change"),
+        max_loss=maybe(checks.one_positive, "max_loss"),
+        max_loss_total=maybe(checks.one_positive, "max_loss_total"),
         control_every=maybe(checks.one_count, "control_every"),
         reserve=checks.whole("reserve", spec.reserve),
-        radius=checks.one_positive("radius", spec.radius),
-        reach=maybe(checks.one_positive, "reach"),
+        units=checks.positive("units", checks.vector("units", spec.units, space.dim)).tolist(),
         points=points,
         repeats=repeats,
         provider=provider,
-        guard=maybe(checks.one_positive, "guard"),
         begun=None if spec.begun is None else checks.vector("begun", spec.begun, space.dim).tolist(),
         settle=checks.one_count("settle", spec.settle),
+        outliers=checks.flag("outliers", spec.outliers),
         covariates=list(beside.names("covariates", spec.covariates)),
         limits=limits.checked(spec.limits),
         relative_to_control=checks.flag("relative_to_control", spec.relative_to_control),
+        outputs=list(beside.names("outputs", spec.outputs)),
+        objective=checked_objective(spec.objective, spec.outputs, space.dim),
+        contexts=checked_contexts(spec.contexts),
     )
+    if spec.budget is None and not spec.uses_model:
+        raise ValueError(f"{spec.method} has no budget")
     if checked.as_json() != spec.as_json():
         raise ValueError("its specification is not written as driftopt writes it")
 
@@ -189,17 +194,13 @@ def _check_rows(spec: Spec, rows: Sequence[Row]) -> None:
             raise ValueError(
                 f"row {number}: {error!r:.80}" if isinstance(error, LookupError) else f"row {number}: {error}"
             ) from None
-    Progress(spec, Mark(0, "")).of(rows)
-    if len(trials) > budget:
+    if budget is not None and len(trials) > budget:
         raise ValueError(f"{len(trials)} deployments were handed out, and the budget is {budget}")
 
 
 def _check_opened(spec: Spec, row: Opened, last: Opened | None) -> None:
-    where = _whole("iteration", row.iteration), _whole("draw", row.draw)
-    if where not in (
-        [(0, 0)] if last is None else [(last.iteration + 1, 0), (last.iteration, last.draw + 1)]
-    ):
-        raise ValueError(f"iteration {row.iteration}, draw {row.draw} does not come next")
+    if spec.uses_model or _whole("iteration", row.iteration) != (0 if last is None else last.iteration + 1):
+        raise ValueError(f"iteration {row.iteration} does not come next")
     if (_whole("count", row.count), _whole("repeats", row.repeats)) != (spec.points, spec.repeats):
         raise ValueError("its points are not as many as the specification says")
     _check_vector("points", row.points, (spec.points, spec.dim))
@@ -209,22 +210,28 @@ def _check_opened(spec: Spec, row: Opened, last: Opened | None) -> None:
 def _check_asked(spec: Spec, row: Asked, last: Opened | None) -> None:
     _id("id", row.id)
     kind = checks.choice("kind", row.kind, KINDS)
-    place = [_whole(name, getattr(row, name)) for name in ("iteration", "draw", "point", "sample")]
-    if kind == "method":
-        if last is None or place[:2] != [last.iteration, last.draw]:
-            raise ValueError(f"iteration {row.iteration}, draw {row.draw} is not open")
+    place = [_whole(name, getattr(row, name)) for name in ("iteration", "point", "sample")]
+    if kind == "method" and not spec.uses_model:
+        if last is None or row.iteration != last.iteration:
+            raise ValueError(f"iteration {row.iteration} is not open")
         if row.point >= spec.points or row.sample >= spec.repeats:
             raise ValueError(f"point {row.point}, sample {row.sample} is none of the iteration's")
-    elif row.sample > 1:
-        raise ValueError(f"sample must be 0 or 1, got {row.sample}")
+    elif kind not in EVALUATIONS and any(place):
+        raise ValueError(f"{kind} has no iteration, point or sample")
+    elif row.iteration or row.sample > 1:
+        raise ValueError(f"iteration must be 0 and sample 0 or 1, got {row.iteration} and {row.sample}")
     _check_vector("x", row.x, (spec.dim,))
+    context = {} if row.context is None else checks.table("context", json.loads(row.context))
+    named = all(context.get(name) in known for name, known in spec.contexts.items())
+    if list(context) != list(spec.contexts) or not named or (context and json.dumps(context) != row.context):
+        raise ValueError(f"context is none of the study's: {checks.brief(row.context)}")
     checks.text("holder", row.holder)
     _check_time("asked_at", row.asked_at)
     if row.expires_at is not None:
         _check_time("expires_at", row.expires_at)
 
 
-def _check_of_study(row: Happened, budget: int) -> int:
+def _check_of_study(row: Happened, budget: int | None) -> int | None:
     """Returns the budget from there on."""
     checks.choice("kind", row.kind, ("extended", "stopped", "resumed"))
     _check_words(row)
@@ -235,19 +242,21 @@ def _check_of_study(row: Happened, budget: int) -> int:
             raise ValueError(f"{row.kind} has no value")
         return budget
     _check_real("value", row.value)
-    if (more := checks.one_count("value", row.value)) <= budget:
+    more = checks.one_count("value", row.value)
+    if budget is None or more <= budget:
         raise ValueError(f"the study is extended to {more}, and has {budget} already")
     return more
 
 
 def _check_happened(spec: Spec, row: Happened, asked: Asked, before: Sequence[str]) -> None:
-    checks.choice("kind", row.kind, (*ANSWERS, *AMENDMENTS, "expired", "superseded"))
+    checks.choice("kind", row.kind, (*ANSWERS, *AMENDMENTS))
     _check_words(row)
     answered = any(kind in ANSWERS for kind in before)
     if answered if row.kind in ANSWERS else row.kind in AMENDMENTS and not answered:
         raise ValueError(f"trial {asked.id} cannot be {row.kind} after {', '.join(before) or 'nothing'}")
     _check_parts(spec, row)
-    if row.value is None and row.kind in ("complete", "late", "held", "corrected", "accepted", "doubted"):
+    outputs = row.beside is not None and "outputs" in json.loads(row.beside)
+    if row.value is None and not outputs and row.kind not in ("failed", "voided"):
         raise ValueError(f"{row.kind} needs a value")
     if row.value is not None and row.kind in ("complete", "corrected", "accepted"):
         deployed = None if row.x_deployed is None else vector_from_json(row.x_deployed)

@@ -13,10 +13,10 @@ from driftopt.study.trial import Trial
 _LATE, _FEWEST = 8, 4  # the last eighth of the answers, four at the least
 
 
-def estimates(spec: Spec, closed: int, trials: Sequence[Trial]) -> tuple[Metric, ...]:
+def estimates(spec: Spec, x: np.ndarray, trials: Sequence[Trial]) -> tuple[Metric, ...]:
     """From deployments of the recommendation itself, if there are two; else from the last trials."""
     told = [trial for trial in trials if trial.state == "complete"]
-    there = [t for t in told if t.kind == "confirm" and t.sample == 1 and t.iteration == closed]
+    there = [t for t in told if t.kind == "confirm" and t.sample == 1 and np.array_equal(t.x, x)]
     around = [t for t in told if t.kind == "method"]
     late = around[-max(len(around) // _LATE, _FEWEST) :]
 

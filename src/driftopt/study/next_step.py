@@ -1,15 +1,16 @@
 """What to do now, in a sentence and the commands for it."""
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from driftopt.study import approach
-from driftopt.study.progress import Progress
-from driftopt.study.recommendation import improvement, still_to_ask
+from driftopt.study.asking import left_of
+from driftopt.study.iterations import free, open_one
+from driftopt.study.recommendation import confirming, improvement, still_to_ask
 from driftopt.study.spec import Spec
+from driftopt.study.state import State
 from driftopt.study.trial import Trial
 
 
@@ -33,90 +34,70 @@ class NextStep:
 
 
 def next_step(
-    url: str,
-    name: str,
-    spec: Spec,
-    progress: Progress,
-    held: Sequence[int],
-    trials: Sequence[Trial],
-    now: float,
+    url: str, name: str, spec: Spec, state: State, x: np.ndarray, trials: Sequence[Trial], now: float
 ) -> NextStep:
-    """The most urgent first: answers that are held, a halt, answers owed, the next question, the result.
+    """The most urgent: results that are held, a halt, results owed, the next question, the recommendation.
 
-    Under `max_change` a way is counted as one to the method's last deployment: the next is near it, but `ask`
-    knows where, and has the last word.
+    Args:
+        url: what commands call the database.
+        name: the study's name.
+        spec: the study's plan.
+        state: what its log says.
+        x: its recommendation.
+        trials: all of them.
+        now: seconds since the epoch.
     """
 
     def command(verb: str, *words: str) -> str:
         return full_command(url, name, verb, *words)
 
+    held = [trial.id for trial in trials if trial.state == "held"]
     if held:
         rest = f" ({len(held) - 1} more are held)" if len(held) > 1 else ""
-        what = f"accept the answer of trial {held[0]} if it is true, else correct it{rest}"
+        what = f"accept the result of trial {held[0]} if it is true, else correct it{rest}"
         id = str(held[0])
         return NextStep(what, (command("accept", id), command("correct", id, "VALUE")))
-    if progress.halted is not None:
+    if state.halted is not None:
         what = "deploy the start again: a hard limit was broken twice in a row. When that is mended, resume"
         return NextStep(what, (command("resume"),))
-    out = [trial for trial in trials if trial.state == "pending"]
-    if out:
-        first = out[0]
-        over = first.expires_at is not None and first.expires_at <= now
-        what = f"tell what trial {first.id} gave" + (", which is overdue" if over else "")
-        more = _can_ask(spec, progress, trials)
+    more, last = _can_ask(spec, state, now), trials[-1].asked_at if trials else 0.0
+    awaited = [trial for trial in trials if trial.state in ("pending", "expired")]
+    awaited = [trial for trial in awaited if trial.expires_at is None or trial.expires_at > last]
+    if awaited:
+        first = awaited[0]
+        what = f"tell what trial {first.id} gave" + (", which is overdue" if first.state == "expired" else "")
         what += ", or ask for another meanwhile" if more else ", or say that it failed"
         other = command("ask --new") if more else command("fail", str(first.id), "REASON")
         return NextStep(what, (command("tell", str(first.id), "VALUE"), other))
-    if _can_ask(spec, progress, trials):
+    if more:
         return NextStep("ask for the next deployment", (command("ask"),))
-    return _end(spec, progress, _pair(spec, progress, trials), command)
-
-
-def _last(spec: Spec, trials: Sequence[Trial]) -> np.ndarray:
-    """Where the method stands, but for a step."""
-    return next((trial.x for trial in reversed(trials) if trial.kind == "method"), spec.start)
-
-
-def _pair(spec: Spec, progress: Progress, trials: Sequence[Trial]) -> int:
-    """What it costs to deploy the start and then the recommendation, ways and settling included."""
-    between = approach.ways(spec, spec.start, _last(spec, trials), progress.budget)
-    return approach.price(spec, progress, spec.start) + between + spec.settle
-
-
-def _end(spec: Spec, progress: Progress, price: int, command: Callable[..., str]) -> NextStep:
-    left = progress.budget - progress.spent
-    count = f"{left} deployment{'s' * (left != 1)}"
-    if progress.stopped is not None:
-        why = f"the study is stopped, {count} left"
+    left = left_of(state)
+    count = "more deployments" if left is None else f"{left} deployment{'s' * (left != 1)}"
+    if state.stopped is not None:
+        why = "the study is stopped" + ("" if left is None else f", {count} left")
     else:
-        why = "the budget is spent" + (f" but for {count}" if left > 0 else "")
-    missing = still_to_ask(progress.evaluations("confirm")[0])
-    if left >= price and missing > 0:
-        few = ", and tell each value with its sem: too few are left to go without"
-        what = f"{why}: measure what the recommendation is worth{few if left < missing * spec.settle else ''}"
+        why = "the budget is spent" + (f" except for {count}" if left else "")
+    missing = still_to_ask(confirming(x, trials))
+    if missing and (left is None or left >= 2 * spec.settle):
+        few = left is not None and left < missing * spec.settle
+        rest = ", and tell each value with its sem: too few are left to go without" if few else ""
+        what = f"{why}: measure what the recommendation is worth{rest}"
         return NextStep(what, (command("ask --purpose confirm"), command("recommend")))
-    gain = improvement(spec, progress.closed, progress.confirming) if progress.closed else None
+    gain = improvement(spec, x, trials) if state.standing else None
     if gain is not None and gain.warning is not None:
         return NextStep(f"{why}: keep the start, which was measured to be better", (command("recommend"),))
     return NextStep(f"{why}: ask for the recommendation", (command("recommend"),))
 
 
-def _can_ask(spec: Spec, progress: Progress, trials: Sequence[Trial]) -> bool:
+def _can_ask(spec: Spec, state: State, now: float) -> bool:
     """Whether `ask` has something to hand out, and can pay for the iteration that it belongs to."""
-    if progress.stopped is not None or progress.halted is not None:
+    out = [entry for entry in state.entries.values() if entry.out(now)]
+    left = left_of(state, spec.reserve)
+    if state.stopped is not None or state.halted is not None or (spec.settle > 1 and out):
         return False
-    last = _last(spec, trials)
-    kept = approach.kept(spec, last, progress.closed + 1, progress.budget)
-    left = progress.budget - progress.spent - kept - approach.way(spec, progress, last)
-    open = progress.open
-    if open is None:
-        return left >= spec.size * spec.settle and (spec.settle == 1 or not progress.pending)
-    free = open.free()
-    if spec.settle > 1 and progress.pending:
-        return False
-    if any(len(open.lost[slot]) >= spec.max_failures for slot in free):  # all of it is drawn anew
-        return left >= spec.size * spec.settle
-    # Periods for which the decision of the next slot was held already are paid.
-    begun = trials[-1].x if trials and trials[-1].kind == "settle" else None
-    paid = 0 if begun is None else min(progress.deployed.held(begun), spec.settle - 1)
-    return bool(free) and left >= len(free) * spec.settle - paid
+    if spec.uses_model:
+        return left is None or left >= 1
+    opened = open_one(state, now)
+    if opened is None:
+        return left is None or left >= spec.size * spec.settle
+    return free(state, opened, now) is not None and (left is None or left >= 1)

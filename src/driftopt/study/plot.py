@@ -12,8 +12,7 @@ from driftopt.report.picture import write_picture
 from driftopt.study import words
 from driftopt.study.drift_band import drift_band
 from driftopt.study.spec import Spec
-from driftopt.study.summary import at_start
-from driftopt.study.trial import ANSWERS, Trial
+from driftopt.study.trial import ANSWERS, Trial, at_start
 
 _COLOURS = {"method": "#9aa5b1", "confirm": "#1b7f4b", "stationarity": "#7a4fa3"}
 _CONTROL, _WRONG, _HELD, _ASKED, _BOUND = "#2266aa", "#c0392b", "#d98e00", "#9aa5b1", "#777777"
@@ -34,13 +33,13 @@ def plot(
     spec: Spec,
     trials: Sequence[Trial],
     x: np.ndarray,
-    budget: int,
+    budget: int | None,
 ) -> Path:
     """Write the picture; `x` is the present recommendation, `budget` all deployments that may be made."""
     return write_picture(draw(name, spec, trials, x, budget), path, dpi=120)
 
 
-def draw(name: str, spec: Spec, trials: Sequence[Trial], x: np.ndarray, budget: int) -> Any:
+def draw(name: str, spec: Spec, trials: Sequence[Trial], x: np.ndarray, budget: int | None) -> Any:
     """The picture as matplotlib's Figure."""
     try:
         from matplotlib.figure import Figure
@@ -52,7 +51,7 @@ def draw(name: str, spec: Spec, trials: Sequence[Trial], x: np.ndarray, budget: 
     figure = Figure(figsize=(10, 4.2 + 1.9 * lines), layout="constrained")
     grid = figure.add_gridspec(lines + 1, across, height_ratios=[2.2, *[1.0] * lines])
     top = figure.add_subplot(grid[0, :])
-    spent = f"{len(trials)} of {budget} deployments"
+    spent = words.of_budget(len(trials), budget)
     # On a line of its own: a name written from right to left would turn what follows.
     plan = f"{spec.method}, {spec.direction}, {spent}, dates in UTC"
     top.set_title(f"{as_written(words.short(name, 60))}\n{plan}", size=11)
@@ -106,7 +105,11 @@ def _calendar(axes: Any) -> None:
 
 def _values(axes: Any, trials: Sequence[Trial]) -> None:
     for kind, colour in _COLOURS.items():
-        told = [t for t in trials if t.kind == kind and t.state == "complete" and not at_start(t)]
+        told = [
+            t
+            for t in trials
+            if t.kind == kind and t.state == "complete" and t.value is not None and not at_start(t)
+        ]
         if told:
             values = [t.value for t in told]
             errors = [t.sem or 0.0 for t in told]
@@ -143,7 +146,7 @@ def _legend(axes: Any, spec: Spec) -> None:
 
 def _control(axes: Any, trials: Sequence[Trial]) -> None:
     """Values at the start, the line through them, and two standard errors of the line to either side."""
-    told = [t for t in trials if at_start(t) and t.state == "complete"]
+    told = [t for t in trials if at_start(t) and t.state == "complete" and t.value is not None]
     if not told:
         return
     axes.plot(_dates(told), [t.value for t in told], "s", ms=4.5, color=_CONTROL, label="at the start")
@@ -184,8 +187,7 @@ def _held(axes: Any, trials: Sequence[Trial], limits: tuple[float, float] | None
 
 def _coordinate(axes: Any, spec: Spec, trials: Sequence[Trial], recommended: float, i: int) -> None:
     """One coordinate: what was asked, its bounds, the start and the recommendation."""
-    asked = [t for t in trials if t.state != "superseded"]
-    axes.plot(_dates(asked), [float(t.x[i]) for t in asked], "o", ms=2.5, color=_ASKED)
+    axes.plot(_dates(trials), [float(t.x[i]) for t in trials], "o", ms=2.5, color=_ASKED)
     axes.axhline(spec.x0[i], color=_CONTROL, lw=0.8, ls="--")
     axes.axhline(recommended, color=_COLOURS["confirm"], lw=1.4)
     near = axes.get_ylim()

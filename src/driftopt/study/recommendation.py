@@ -10,7 +10,7 @@ import numpy as np
 from driftopt import averages
 from driftopt.study import display
 from driftopt.study.spec import Spec
-from driftopt.study.trial import Trial
+from driftopt.study.trial import EVALUATIONS, FOR_ANOTHER, Trial
 
 PAIRS = 2  # that confirm: their differences show the error of their mean
 
@@ -67,18 +67,34 @@ class Metric:
         return f"{self.name}: {self.mean:.4g}{error}, from {self.n} {self.basis}; {self.limit}"
 
 
+@dataclass(frozen=True)
+class Gain:
+    """What the model expects of the recommendation over the start: positive is better."""
+
+    mean: float
+    sem: float
+
+    @property
+    def words(self) -> str:
+        """In words."""
+        return f"the model expects a gain of {self.mean:.4g} ± {self.sem:.2g}"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Recommendation:
     """What to deploy when the study is over, or now."""
 
     x: np.ndarray  # (d,), the decision
     names: tuple[str, ...]  # one for each coordinate
-    iterations: int  # how many are complete
+    results: int  # how many stand
     spent: int  # deployments that count against the budget
-    # Over the start, positive is better: mean, sem, and what they rest on; None: not known.
+    # Measured over the start, positive is better: mean, sem, and their basis; None: not known.
     improvement: Improvement | None
     note: str  # what the improvement rests on, or why none is known
     metrics: tuple[Metric, ...] = ()  # what else was measured there, where there are limits
+    gain: Gain | None = (
+        None  # over the start, as the model has it; None without results, or without the model
+    )
 
     @property
     def as_dict(self) -> dict[str, float]:
@@ -88,14 +104,14 @@ class Recommendation:
     @property
     def warning(self) -> str | None:
         """That it was measured to be worse than the start, where it was."""
-        return None if self.improvement is None or self.iterations == 0 else self.improvement.warning
+        return None if self.improvement is None or self.results == 0 else self.improvement.warning
 
     @property
     def known(self) -> str:
         """What is known of the improvement, in words."""
         gain = self.improvement
         if gain is None:
-            return self.note
+            return self.note if self.gain is None else f"{self.gain.words}; {self.note}"
         rest = "" if self.warning is None else ": the start is better kept"
         return f"improvement {gain.mean:.4g} ± {gain.sem:.2g} (standard error){rest}"
 
@@ -104,7 +120,7 @@ class Recommendation:
 
     def _repr_html_(self) -> str:
         lines = [(name, display.number(value)) for name, value in self.as_dict.items()]
-        return display.html(f"Recommendation after {self.iterations} iterations", lines, self.known)
+        return display.html(f"Recommendation from {self.results} results", lines, self.known)
 
 
 def mean_of(trials: Sequence[Trial]) -> Mean | None:
@@ -119,18 +135,26 @@ def mean_of(trials: Sequence[Trial]) -> Mean | None:
 
 
 def recommend(
-    spec: Spec, x: np.ndarray, iterations: int, spent: int, left: int, others: Sequence[Trial]
+    spec: Spec, x: np.ndarray, results: int, spent: int, left: int | None, trials: Sequence[Trial]
 ) -> Recommendation:
-    """`others` are the study's control and confirm trials, `left` the deployments that may still be made."""
-    gain = improvement(spec, iterations, others)
-    if iterations == 0:
-        note = "no iteration is complete: this is the start"
+    """The recommendation of x; `left` are the deployments that may still be made, None without end."""
+    gain = improvement(spec, x, trials)
+    if results == 0:
+        note = "no result is known: this is the start"
     elif gain is None:
-        confirming = [t for t in others if t.kind == "confirm" and t.iteration == iterations]
-        note = f"improvement over the start is unknown: {_to_measure(spec, confirming, left)}"
+        note = f"improvement over the start is not measured: {_to_measure(spec, confirming(x, trials), left)}"
     else:
         note = f"improvement over the start, from {gain.basis}"
-    return Recommendation(x, tuple(spec.names), iterations, spent, gain, note)
+    return Recommendation(x, tuple(spec.names), results, spent, gain, note)
+
+
+def confirming(x: np.ndarray, trials: Sequence[Trial]) -> list[Trial]:
+    """The pairs of start and recommendation that belong to the present one, x."""
+    pairs = [trial for trial in trials if trial.kind == "confirm"]
+    others = {t.point for t in pairs if t.sample == 1 and not np.array_equal(t.x, x)}
+    here = {t.point for t in pairs if t.sample == 1}
+    last = max((t.id for t in trials if t.kind not in (*EVALUATIONS, *FOR_ANOTHER)), default=0)
+    return [t for t in pairs if t.point not in others and (t.point in here or t.id > last)]
 
 
 def still_to_ask(confirming: Sequence[Trial]) -> int:
@@ -140,12 +164,12 @@ def still_to_ask(confirming: Sequence[Trial]) -> int:
     return 2 * PAIRS - sum(count for _, count in sides.most_common(PAIRS))
 
 
-def _to_measure(spec: Spec, confirming: Sequence[Trial], left: int) -> str:
+def _to_measure(spec: Spec, pairs: Sequence[Trial], left: int | None) -> str:
     """What makes the improvement known, as far as the budget goes."""
-    missing = still_to_ask(confirming)
+    missing = still_to_ask(pairs)
     if missing == 0:
-        return "answers for the purpose confirm are awaited"
-    if missing * spec.settle <= left:
+        return "results for the purpose confirm are awaited"
+    if left is None or missing * spec.settle <= left:
         times = "" if missing == 2 * PAIRS else f", {missing} time{'s' * (missing > 1)} more"
         return f"ask for the purpose confirm to measure it{times}"
     one = missing <= PAIRS or 2 * spec.settle <= left
@@ -155,14 +179,14 @@ def _to_measure(spec: Spec, confirming: Sequence[Trial], left: int) -> str:
     return f"to measure it takes {more} more for the purpose confirm, and {is_left}{rest}"
 
 
-def improvement(spec: Spec, iterations: int, others: Sequence[Trial]) -> Improvement | None:
-    """What is known of it: fresh values at the recommendation against values at the start.
+def improvement(spec: Spec, x: np.ndarray, trials: Sequence[Trial]) -> Improvement | None:
+    """What is measured of it: fresh values at the recommendation against values at the start.
 
     Two values of a pair saw the same weeks, so that the error is that of the differences, sd(d_i)/√n: what
     moves both sides alike takes no part in it. Controls from the whole study stand in where there is no pair.
     """
-    sign = 1.0 if spec.direction == "minimize" else -1.0
-    told = [t for t in others if t.kind == "confirm" and t.iteration == iterations and t.state == "complete"]
+    sign = spec.sign
+    told = [t for t in confirming(x, trials) if t.state == "complete" and t.value is not None]
     sides = [{t.point: t for t in told if t.sample == side} for side in (0, 1)]
     both = sorted(sides[0].keys() & sides[1].keys())
     paired, here = (mean_of([side[pair] for pair in both]) for side in sides)
@@ -172,7 +196,7 @@ def improvement(spec: Spec, iterations: int, others: Sequence[Trial]) -> Improve
         error = averages.standard_error(less)
         return Improvement(float(averages.mean(less)), error, here, paired, "confirming pairs")
     here = mean_of(list(sides[1].values()))
-    controls = mean_of([trial for trial in others if trial.kind == "control"])
+    controls = mean_of([trial for trial in trials if trial.kind == "control"])
     for start, basis in ((paired, "confirming pairs"), (controls, "confirming and control deployments")):
         if here is not None and start is not None and here.sem is not None and start.sem is not None:
             gain = sign * float(_difference(start.mean, here.mean))

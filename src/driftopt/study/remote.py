@@ -11,7 +11,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -19,10 +19,9 @@ from driftopt import checks
 from driftopt.runtime.files import write_whole
 from driftopt.runtime.process_name import this_process
 from driftopt.space import Space
-from driftopt.stationarity import Stationarity
 from driftopt.study.errors import StudyError
 from driftopt.study.export import SUFFIXES
-from driftopt.study.recommendation import Improvement, Metric, Recommendation
+from driftopt.study.recommendation import Gain, Improvement, Metric, Recommendation
 from driftopt.study.service_client import ServiceClient, encoded
 from driftopt.study.spec import Spec
 from driftopt.study.status import Status
@@ -30,6 +29,9 @@ from driftopt.study.summary import Summary
 from driftopt.study.telling import trial_number
 from driftopt.study.trial import Event, Trial
 from driftopt.study.watching import Change, Watch
+
+if TYPE_CHECKING:
+    from driftopt.stationarity import Stationarity
 
 T = TypeVar("T")
 _PAGE = 1000
@@ -61,7 +63,6 @@ class Remote:
         self._client = client
         self._clock = clock
         self._at = f"/v1/studies/{encoded(name)}"
-        self._doubted: dict[int, list[int]] = {}  # as a `Session` has them
 
     @classmethod
     def connect(cls, url: str, name: str, token: str | None, clock: Callable[[], float]) -> Any:
@@ -111,11 +112,14 @@ class Remote:
         holder: str | None = None,
         new: bool = False,
         key: str | None = None,
+        *,
+        context: Mapping[str, str] | None = None,
     ) -> list[Trial]:
         checks.choice("purpose", purpose, ("method", "confirm", "stationarity"))
         owner = checks.text("holder", this_process() if holder is None else holder)
         body = {"count": checks.one_count("k", k), "purpose": purpose, "holder": owner}
         body |= {"new": checks.flag("new", new) or holder is None}
+        body |= {} if context is None else {"context": checks.table("context", context)}
         found = self._client.post(f"{self._at}/trials:ask", body, key=key, keyed=True)
         return [as_trial(one) for one in found["trials"]]
 
@@ -131,7 +135,7 @@ class Remote:
     def tell(
         self,
         id: int,
-        value: Any,
+        value: Any = None,
         sem: Any = None,
         x_deployed: Any = None,
         *,
@@ -139,30 +143,15 @@ class Remote:
         **more: Any,
     ) -> str:
         body = self._answer(value, sem, x_deployed) | self._beside(more) | _named(who)
-        self._doubted = {}
-        found = self._client.post(f"{self._at}/trials/{trial_number(id)}:tell", body)
-        return self._told([found])[0]
-
-    def _told(self, found: Sequence[Mapping[str, Any]]) -> list[str]:
-        """The states of trials that were told; which others are held since is remembered."""
-        for one in found:
-            self._doubted[one["id"]] = list(one["doubted"])
-        return [one["state"] for one in found]
-
-    @property
-    def doubted(self) -> tuple[int, ...]:
-        return tuple(id for ids in self._doubted.values() for id in ids)
-
-    def doubted_by(self, id: int) -> tuple[int, ...]:
-        return tuple(self._doubted.get(id, ()))
+        return self._client.post(f"{self._at}/trials/{trial_number(id)}:tell", body)["state"]
 
     def tell_many(self, answers: Sequence[Mapping[str, Any]]) -> list[str]:
         given = [checks.table("each answer", one) for one in checks.several("answers", answers)]
-        sent = [one | ({"value": _number(one["value"])} if "value" in one else {}) for one in given]
-        self._doubted = {}
+        sent = [one | ({} if one.get("value") is None else {"value": _number(one["value"])}) for one in given]
         if not sent:
             return []
-        return self._told(self._client.post(f"{self._at}/trials:tell", {"answers": sent})["states"])
+        told = self._client.post(f"{self._at}/trials:tell", {"answers": sent})
+        return [one["state"] for one in told["states"]]
 
     def _beside(self, more: Mapping[str, Any]) -> dict[str, Any]:
         """What is told beside a value, checked here as the server checks it."""
@@ -170,7 +159,7 @@ class Remote:
         return {name: said[name] for name, given in more.items() if given is not None}
 
     def _answer(self, value: Any, sem: Any, x_deployed: Any) -> dict[str, Any]:
-        body: dict[str, Any] = {"value": _number(value)}
+        body: dict[str, Any] = {} if value is None else {"value": _number(value)}
         if sem is not None:
             body["sem"] = checks.number("sem", sem)
         if x_deployed is not None:
@@ -183,14 +172,15 @@ class Remote:
     def correct(
         self,
         id: int,
-        value: Any,
+        value: Any = None,
         reason: str = "",
         *,
         sem: Any = None,
         who: str | None = None,
         **more: Any,
     ) -> str:
-        body = {"value": _number(value), "reason": reason, "who": _by(who)}
+        body: dict[str, Any] = {"reason": reason, "who": _by(who)}
+        body |= {} if value is None else {"value": _number(value)}
         # None would leave what was told as it is.
         body |= {name: "NaN" if said is None else said for name, said in self._beside(more).items()}
         return self._say(id, "correct", **body, **({} if sem is None else {"sem": _number(sem, "sem")}))
@@ -237,17 +227,19 @@ class Remote:
         plan = self.request("")
         return Status(**{name: plan[name] for name in Status._fields})
 
-    def recommend(self) -> Recommendation:
-        found = self.request("recommendation")
+    def recommend(self, *, context: Mapping[str, str] | None = None) -> Recommendation:
+        query = {} if context is None else {"context": json.dumps(checks.table("context", context))}
+        found = self.request("recommendation", **query)
         x, gain = found["x"], decoded(Improvement | None, found["improvement"])
         return Recommendation(
             np.array(list(x.values())),
             tuple(x),
-            found["iterations"],
+            found["results"],
             found["spent"],
             gain,
             found["note"],
             tuple(Metric(**one) for one in found["metrics"]),
+            decoded(Gain | None, found["gain"]),
         )
 
     def summary(self, place: str | None = None) -> Summary:
@@ -255,8 +247,10 @@ class Remote:
 
     def stationarity(
         self, confidence: float = 0.95, value_range: tuple[float, float] | None = None
-    ) -> Stationarity:
+    ) -> "Stationarity":
         low, high = (None, None) if value_range is None else value_range
+        from driftopt.stationarity import Stationarity
+
         return decoded(Stationarity, self.request("stationarity", confidence=confidence, low=low, high=high))
 
     def verify(self) -> int:

@@ -1,18 +1,19 @@
-"""One process's view of one study: the log, what it tells so far, and the method's state."""
+"""One process's view of one study: its log, and the state that it says."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from driftopt.study.errors import DamagedLog, ImpossiblePlace, ReplayError
-from driftopt.study.log import Asked, Log, Reader, Writer
-from driftopt.study.progress import Progress
+from driftopt.study.log import Log, Reader, Writer
 from driftopt.study.spec import Spec
+from driftopt.study.state import State
 
 if TYPE_CHECKING:
-    from driftopt.study.method_state import MethodState
+    from driftopt.model import Estimate
+    from driftopt.study.model_rule import ModelRule
+    from driftopt.study.sequential_rule import SequentialRule
 
 T = TypeVar("T")
 
@@ -24,115 +25,102 @@ class Session:
         self.log = log
         self.spec = spec
         self.clock = clock
-        self.progress = Progress(spec, log.begin)
         self.lock = threading.RLock()
-        # Trials that are held since the last answers told here, by the trial whose answer has shown it.
-        self.doubted: dict[int, list[int]] = {}
-        self._points: tuple[tuple[int, int], np.ndarray] | None = None
-        self._uncommitted = False  # whether `progress` may know rows of a transaction that came to nothing
-        # The method's state, and the restarts of `progress` when it was begun. None while it is computed.
-        self._state: tuple[int, MethodState] | None = None
+        self.state = State(spec, log.begin)
+        self._model: ModelRule | None = None
+        self._sequential: SequentialRule | None = None
+        self._uncommitted = False  # whether `state` may know rows of a transaction that came to nothing
 
-    def read(self, work: Callable[[Reader], T]) -> T:
-        """Look at the log, with `progress` at the same moment."""
+    @property
+    def model(self) -> "ModelRule":
+        """The model, which needs SciPy."""
+        if self._model is None:
+            from driftopt.study.model_rule import ModelRule
 
-        def looked(log: Reader) -> T:
-            self._forget_uncommitted()
-            self.catch_up(log)
-            return work(log)
+            self._model = ModelRule(self.spec)
+        return self._model
+
+    @property
+    def sequential(self) -> "SequentialRule":
+        """The sequential method, which needs JAX."""
+        if self._sequential is None:
+            from driftopt.study.sequential_rule import SequentialRule
+
+            self._sequential = SequentialRule(self.spec)
+        return self._sequential
+
+    def read(self, work: Callable[[State], T]) -> T:
+        """Look at the present state."""
+
+        def looked(log: Reader) -> None:
+            self._begin(log)
 
         with self.lock:
-            return self.log.read(looked)
-
-    def follow(self) -> None:
-        """Bring `progress` to the log's present end."""
-        self.read(lambda log: None)
-
-    def catch_up(self, log: Reader) -> None:
-        """Take in the rows since the last look."""
-        if log.appended:
-            self._uncommitted = True
-        self.progress.follow(log)
-
-    def is_over(self, log: Reader, asked: Asked) -> bool:
-        """Whether the method's iteration that a trial belongs to has all its answers."""
-        self.catch_up(log)
-        return asked.kind == "method" and asked.iteration < self.progress.closed
-
-    def points(self, log: Reader, iteration: int, draw: int) -> np.ndarray:
-        """The decisions of a draw; those of the last one asked for are remembered."""
-        if self._points is None or self._points[0] != (iteration, draw):
-            found = log.points(iteration, draw)
-            if found is None:
-                raise DamagedLog(f"the log has no points for iteration {iteration}, draw {draw}")
-            self._points = (iteration, draw), found
-        return self._points[1]
-
-    def _forget_uncommitted(self) -> None:
-        """At the beginning of a transaction: what an earlier one read of its own rows, and then lost."""
-        if self._uncommitted:
-            self._points = None
-            self.progress.begin_anew()
-            self._uncommitted = False
+            self.log.read(looked)
+            return work(self.state)
 
     def write(self, work: Callable[[Writer], T], *, again: bool = False) -> T:
-        """Append to the log; what is committed is known here without reading it again."""
+        """Append to the log, as the only writer, with `state` at its present end."""
 
         def attempt(log: Writer) -> T:
-            self._forget_uncommitted()
+            self._begin(log)
             return work(log)
 
         with self.lock:
-            try:
-                result, written = self.log.write(attempt, again=again)
-            except ImpossiblePlace:
-                self._uncommitted = True  # whatever led there is forgotten
-                raise
+            result, written = self.log.write(attempt, again=again)
             self._uncommitted = False
-            self.progress.take(written)
+            self.state.take(written)
             return result
 
-    def state(self) -> "MethodState":
-        """The method's state after all that `progress` knows. This alone needs JAX."""
-        from driftopt.runtime.forks import refuse_after_fork
+    def _begin(self, log: Reader) -> None:
+        """At the beginning of a transaction: forget what an earlier one read of its own rows, and lost."""
+        if self._uncommitted or not self.state.whole:
+            self.state = State(self.spec, self.log.begin)
+            self._uncommitted = False
+        self.state.follow(log)
 
-        refuse_after_fork()
-        known, self._state = self._state, None  # an interruption leaves none, and the next call replays all
-        restarts = self.progress.restarts
-        state = known[1] if known is not None and known[0] == restarts else self._replay(self.progress)
-        state.follow(self.progress.steps)
-        self._state = restarts, state
-        return state
+    def follow(self, log: Reader) -> None:
+        """Take in the rows that this transaction has appended."""
+        if log.appended:
+            self._uncommitted = True
+        self.state.follow(log)
 
-    def _replay(self, progress: Progress) -> "MethodState":
-        """A state from the beginning, checked against the points that were asked."""
-        from driftopt.study.method_state import MethodState
+    def recommendation(self, context: Mapping[str, str]) -> "tuple[np.ndarray, Estimate | None]":
+        """The recommended decision, and its gain over the start as the model has it."""
+        if self.spec.uses_model:
+            return self.model.recommend(self.state, context)
+        return self.sequential.recommend(self.state, self.clock()), None
 
-        state = MethodState(self.spec)
-        state.follow(progress.steps)
-        if state.before is not None and progress.unlike_at < progress.opened_at:
-            self._verify(progress, state.before)
-        elif progress.unlike_at > 0:
-            # The last points were asked before an answer was amended: they follow from what stood then.
-            rows, _ = self.log.read(lambda log: log.since(self.log.begin))
-            self._replay(progress.of(rows[: progress.unlike_at - 1]))
-        return state
+    def context(self, given: Mapping[str, str] | None) -> dict[str, str]:
+        """A context, checked; where none is given, that of the last trial, else the first categories.
 
-    def _verify(self, progress: Progress, replayed: np.ndarray) -> None:
-        """The replay must lead to the points that were asked, up to the rounding of other machines.
-
-        Rounding adds up over a long study to far less than the radius; another method is a radius away.
+        Raises:
+            ValueError: there is no such context or category.
         """
-        closed = progress.closed
-        asked = self.log.read(lambda log: log.points(closed - 1))
-        if asked is None:
-            raise DamagedLog(f"the log has no points for iteration {closed - 1}")
-        space = self.spec.space
-        away = max(space.distance(one, other) for one, other in zip(asked, replayed, strict=True))
-        farthest = max(space.distance(one, np.zeros(space.dim)) for one in asked)
-        # On a grid, a rounding that falls otherwise is a step.
-        if not away <= 1e-3 * self.spec.radius + 1e-9 * farthest + space.slack:
-            raise ReplayError(
-                f"replaying {closed} iterations leads {away:.3g} away from the log: "
-                "the method is not the one that asked; use the version of driftopt that created the study"
+        known = self.spec.contexts
+        if given is None:
+            last = next(self.state.latest, None)
+            return (
+                dict(last.context) if last is not None else {name: found[0] for name, found in known.items()}
             )
+        if set(given) != set(known):
+            wanted = (
+                f"it is {', '.join(known)}"
+                if known
+                else "this study has none: give contexts at the beginning"
+            )
+            raise ValueError(f"context has {', '.join(map(str, given)) or 'nothing'}; {wanted}")
+        for name, category in given.items():
+            if category not in known[name]:
+                raise ValueError(f"context {name} must be one of {', '.join(known[name])}; got {category!r}")
+        return {name: given[name] for name in known}
+
+
+def checked_again(session: Session) -> int:
+    """Read the whole log from its beginning and replay it; returns the number of rows."""
+    fresh = Session(session.log, session.spec, session.clock)
+    state = fresh.read(lambda state: state)
+    session.log.database.check()
+    if not session.spec.uses_model:
+        fresh.sequential.verify(state, session.clock())
+    return state.seen.rows

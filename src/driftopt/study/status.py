@@ -8,7 +8,7 @@ class Status(NamedTuple):
 
     name: str  # by which it is opened
     created_at: float  # seconds since the epoch
-    budget: int  # deployments, as last extended
+    budget: int | None  # deployments, as last extended; None: without end
     spent: int  # deployments that count against the budget
     stopped: str | None  # why it was ended before its budget
     rows: int  # how many its log has

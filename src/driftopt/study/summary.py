@@ -15,10 +15,9 @@ from driftopt.study import display, words
 from driftopt.study.change_point import ChangePoint, change
 from driftopt.study.errors import Holding
 from driftopt.study.next_step import NextStep, next_step
-from driftopt.study.progress import Progress
-from driftopt.study.recommendation import improvement
-from driftopt.study.spec import Spec
-from driftopt.study.trial import STATES, Place, Trial
+from driftopt.study.recommendation import Gain, improvement
+from driftopt.study.session import Session
+from driftopt.study.trial import STATES, Trial, at_start
 
 DAY = words.DAY
 _BARS = 48  # means in which the values are told
@@ -63,7 +62,7 @@ class Doubtful:
     id: int
     value: float | None
     sem: float | None
-    waits: bool  # whether its answer may still count: no other trial answered its point
+    reason: str | None
 
 
 @dataclass(frozen=True)
@@ -86,12 +85,10 @@ class Summary:
     method: str  # by its name
     direction: str  # "minimize" or "maximize"
     dim: int  # numbers in a decision
-    budget: int  # deployments, as last extended
+    budget: int | None  # deployments, as last extended; None: without end
     spent: int  # deployments that count against the budget
     reserve: int  # deployments kept for confirming the recommendation
-    iterations: int  # how many are complete
-    answered: int  # deployments of the open iteration that have an answer
-    size: int  # deployments in one iteration
+    results: int  # how many stand
     states: dict[str, int]  # how many trials are pending, complete, failed, …
     kinds: dict[str, int]  # how many trials there are of each kind: method, control, confirm, …
     out: tuple[Out, ...]  # deployments without an answer yet: id, holder, x, and how long they may take
@@ -100,7 +97,7 @@ class Summary:
     values: Values | None
     first_answer: float | None  # seconds since the epoch
     last_answer: float | None  # seconds since the epoch
-    held: tuple[Doubtful, ...]  # answers that are far from all others and do not count: id, value, sem, waits
+    held: tuple[Doubtful, ...]  # results that are implausible and do not count: id, value, sem, reason
     failures: tuple[Lost, ...]  # the last that failed or expired: id, state, reason, at
     next: NextStep  # what to do now: what, in a sentence, and commands
     stopped: str | None = None  # why the study was ended before its budget
@@ -111,6 +108,7 @@ class Summary:
     # Of the world, as control shows it: began, noticed, higher, before, after.
     change: ChangePoint | None = None
     warnings: tuple[str, ...] = ()  # what to look at, in sentences
+    gain: Gain | None = None  # of the recommendation over the start, as the model has it: mean, sem
 
     @property
     def as_dict(self) -> dict[str, Any]:
@@ -120,15 +118,16 @@ class Summary:
     def __repr__(self) -> str:
         states = ", ".join(f"{count} {state}" for state, count in self.states.items() if count)
         return (
-            f"<Summary of {self.name!r}: {self.method}, {self.direction}, {self.spent} of {self.budget} "
-            f"deployments ({states or 'none asked yet'}), {self.iterations} iterations complete>"
+            f"<Summary of {self.name!r}: {self.method}, {self.direction}, "
+            f"{words.of_budget(self.spent, self.budget)} ({states or 'none asked yet'}), "
+            f"{self.results} results>"
         )
 
     def _repr_html_(self) -> str:
         lines = [
             ("method", f"{self.method}, {self.direction}"),
-            ("deployments", f"{self.spent} of {self.budget}"),
-            ("iterations", f"{self.iterations} complete"),
+            ("deployments", words.of_budget(self.spent, self.budget)),
+            ("results", str(self.results)),
             *((state, str(count)) for state, count in self.states.items() if count),
         ]
         return display.html(f"Study {self.name}", lines)
@@ -141,7 +140,7 @@ def drift(trials: Sequence[Trial]) -> Drift | None:
 
     Huge values are measured in units of the largest, so that no sum or square overflows.
     """
-    told = [t for t in trials if t.state == "complete" and at_start(t)]
+    told = [t for t in trials if t.state == "complete" and t.value is not None and at_start(t)]
     if not told:
         return None
     days = np.array([t.asked_at for t in told]) / DAY
@@ -161,10 +160,6 @@ def drift(trials: Sequence[Trial]) -> Drift | None:
         return Drift(len(told), mean, *(float(averages.within_range(unit * b)) for b in (slope, error)))
 
 
-def at_start(trial: Trial) -> bool:
-    return trial.kind == "control" or (trial.kind == "confirm" and trial.sample == 0)
-
-
 def values(trials: Sequence[Trial]) -> Values | None:
     """The values told for the method's own points that stand, in the order asked."""
     told = [t.value for t in trials if t.kind == "method" and t.state == "complete" and t.value is not None]
@@ -173,57 +168,65 @@ def values(trials: Sequence[Trial]) -> Values | None:
     return Values(len(told), told[0], told[-1], min(told), max(told), tuple(words.fold(told, _BARS)))
 
 
-def summarize(
-    name: str, spec: Spec, progress: Progress, trials: Sequence[Trial], url: str, now: float
-) -> Summary:
-    """From the study's trials and its progress; `url` is what commands are to be given."""
+def summarize(name: str, session: Session, url: str) -> Summary:
+    """From the study's present state; `url` is what commands are to be given."""
+    spec, state, now = session.spec, session.state, session.clock()
+    trials = state.trials(now)
+    x, gain = session.recommendation(session.context(None))
     counted = Counter(trial.state for trial in trials)
-    open = progress.open
-    held = _doubtful(trials)
     answered = [t.answered_at for t in trials if t.answered_at is not None and t.state in _ANSWERED]
     return Summary(
         name=name,
         method=spec.method,
         direction=spec.direction,
         dim=spec.dim,
-        budget=progress.budget,
-        spent=progress.spent,
+        budget=state.budget,
+        spent=state.spent,
         reserve=spec.reserve,
-        iterations=progress.closed,
-        answered=0 if open is None else spec.size - open.missing,
-        size=spec.size,
+        results=len(state.standing),
         states={state: counted.get(state, 0) for state in STATES},
         kinds=dict(Counter(trial.kind for trial in trials)),
-        out=tuple(_out(trial, now) for trial in trials if trial.state == "pending"),
+        out=tuple(_out(trial, now) for trial in trials if trial.state in ("pending", "expired")),
         drift=drift(trials),
         values=values(trials),
         first_answer=min(answered, default=None),
         last_answer=max(answered, default=None),
-        held=held,
-        failures=tuple(_lost(t) for t in trials if t.state in ("failed", "expired"))[-_FAILURES:],
-        next=next_step(url, name, spec, progress, [one.id for one in held if one.waits], trials, now),
-        stopped=progress.stopped,
-        **_side(spec, progress, trials),
+        held=tuple(Doubtful(t.id, t.value, t.sem, t.reason) for t in trials if t.state == "held"),
+        failures=tuple(_lost(t) for t in trials if t.state == "failed")[-_FAILURES:],
+        next=next_step(url, name, spec, state, x, trials, now),
+        stopped=state.stopped,
+        gain=None if gain is None else Gain(*map(float, gain)),
+        **_side(session, x, trials),
     )
 
 
-def _side(spec: Spec, progress: Progress, trials: Sequence[Trial]) -> dict[str, Any]:
-    """What is known beside values, and what to be wary of there."""
+def _side(session: Session, x: np.ndarray, trials: Sequence[Trial]) -> dict[str, Any]:
+    """What is known in addition to values, and what to be wary of there."""
+    spec, state = session.spec, session.state
     told = [t for t in trials if t.state == "complete"]
     deployed = [t.value for t in told if t.kind == "control" and t.value is not None]
-    # A second store has a level of its own: what was told beside is a series by itself.
+    # A second store has a level of its own: what was told as control is a series by itself.
     changed = change(deployed) or change([t.control for t in told if t.control is not None])
-    said: dict[str, Any] = {"halted": progress.halted, "change": changed}
+    said: dict[str, Any] = {"halted": state.halted, "change": changed}
     warnings = [] if changed is None else [changed.words]
-    gain = improvement(spec, progress.closed, progress.confirming) if progress.closed else None
+    gain = improvement(spec, x, trials) if state.standing else None
     warnings += [] if gain is None or gain.warning is None else [gain.warning]
-    if spec.covariates:
-        effects = tuple(found(spec.answers, progress.memory, of_trials(spec.covariates, trials)).values())
-        learnt = spec.answers.memory_of(progress.memory, Covariates)
-        said |= {"covariates": effects, "noise_left": noise_left(learnt)}
-        warnings += [one.warning for one in effects if one.moves_with_the_decision]
-    if spec.relative_to_control:
-        said["control"] = report(spec.answers.memory_of(progress.memory, RelativeToControl))
+    if spec.uses_model and spec.covariates:
+        from driftopt.study.model_rule import effects
+
+        said["covariates"] = effects(state)
+        warnings += [one.warning for one in said["covariates"] if one.moves_with_the_decision]
+    if not spec.uses_model and (spec.covariates or spec.relative_to_control):
+        memory = session.sequential.memory(state, session.clock())
+        if spec.covariates:
+            learnt = tuple(found(spec.answers, memory, of_trials(spec.covariates, trials)).values())
+            said |= {
+                "covariates": learnt,
+                "noise_left": noise_left(spec.answers.memory_of(memory, Covariates)),
+            }
+            warnings += [one.warning for one in learnt if one.moves_with_the_decision]
+        if spec.relative_to_control:
+            said["control"] = report(spec.answers.memory_of(memory, RelativeToControl))
     return said | {"warnings": tuple(warnings)}
 
 
@@ -235,18 +238,3 @@ def _out(trial: Trial, now: float) -> Out:
 def _lost(trial: Trial) -> Lost:
     last = trial.history[-1]
     return Lost(trial.id, trial.state, trial.reason or last.reason or "", last.at)
-
-
-def _doubtful(trials: Sequence[Trial]) -> tuple[Doubtful, ...]:
-    answered = {_place(t) for t in trials if t.state == "complete"}
-    drawn = {(t.iteration, t.draw) for t in trials if t.kind == "method"}
-
-    def waits(trial: Trial) -> bool:
-        redrawn = trial.kind == "method" and (trial.iteration, trial.draw + 1) in drawn
-        return _place(trial) not in answered and not redrawn
-
-    return tuple(Doubtful(t.id, t.value, t.sem, waits(t)) for t in trials if t.state == "held")
-
-
-def _place(trial: Trial) -> Place:
-    return Place(trial.kind, trial.iteration, trial.draw, trial.point, trial.sample)

@@ -1,46 +1,28 @@
-"""What an answer does to the log. Needs few rows beside the trial's own: it is quick however long the study.
-
-Whether an answer counts is for the steps of `answers` to say. Here they are given what to compare it with:
-only the log knows which deployments are of the same kind.
-
-A little longer than 300 lines: one answer's way, from what was given to the rows that are appended.
-"""
+"""What reports do to the log: results, failures, corrections, and what holds for the study as a whole."""
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from driftopt import checks
-from driftopt.answers import Answer, Beside, Peers, Verdict
-from driftopt.answers.guard import ENOUGH, RECENT
-from driftopt.study.errors import Conflict, UnknownTrial
-from driftopt.study.log import (
-    Answered,
-    Asked,
-    Happened,
-    KnownTrial,
-    Writer,
-    stored,
-    vector_as_json,
-    vector_from_json,
-)
+from driftopt.answers import Answer, Beside
+from driftopt.study.errors import Conflict, Implausible, UnknownTrial
+from driftopt.study.log import Happened, Writer, stored, vector_as_json
 from driftopt.study.session import Session
-from driftopt.study.spec import Spec
-from driftopt.study.standing import advice, last_said
-from driftopt.study.trial import FOR_ANOTHER, state_of
+from driftopt.study.state import Entry
+from driftopt.study.trial import FOR_ANOTHER
 
 LONGEST_REASON = 2000
-PARTS = ("id", "value", "sem", "x_deployed", "covariates", "metrics", "n", "control", "who")  # of an answer
-_MANY = ("method", "control")  # the kinds of deployments of which there are many
+NO_REASON = "no reason given"
+BESIDE = ("covariates", "metrics", "n", "control", "outputs")
+PARTS = ("id", "value", "sem", "x_deployed", *BESIDE, "who")  # of a result
 
 
 @dataclass(frozen=True)
 class Said:
-    """What the caller said about a trial: a value, which may be held, or a failure with its reason."""
+    """What the caller said about a trial, checked."""
 
     kind: str  # complete, held or failed
     value: float | None = None
@@ -48,103 +30,165 @@ class Said:
     x_deployed: str | None = None
     reason: str | None = None
     beside: str | None = None
-    who: str | None = None
 
-    def same(self, before: Happened) -> bool:
-        """Is this what was said before, whoever says it? Two failures are the same whatever the words."""
-        if self.kind == before.kind == "failed" and self.value is None:
+    def same(self, entry: Entry, before: Happened) -> bool:
+        """Is this what was said before, or what stands since? Two failures are the same in any words."""
+        if self.kind == before.kind == "failed" and self.value is None and self.beside is None:
             return True
         told = (before.kind == "failed", before.value, before.sem, before.x_deployed, before.beside)
-        return (self.kind == "failed", self.value, self.sem, self.x_deployed, self.beside) == told
-
-    def stands(self, trial: KnownTrial) -> bool:
-        """Is this what stands now, after what was said before was amended?
-
-        A correction says nothing of where: what was deployed may be told with it as before, or left out.
-        """
-        now, first = last_said(trial), trial.told
-        if self.value is None or now is None or first is None:
-            return self.value is None and state_of([row.kind for row in trial.happened]) == "voided"
-        if now.kind == "failed":  # a value of another point, which says nothing of this one
+        if (self.kind == "failed", self.value, self.sem, self.x_deployed, self.beside) == told:
+            return True
+        if self.value is None and self.beside is None:
+            return entry.state == "voided"
+        now, where = entry.last_said, self.x_deployed in (None, before.x_deployed)
+        if now is None or now.kind == "failed":
             return False
-        where = self.x_deployed is None or self.x_deployed == first.x_deployed
         return where and (self.value, self.sem, self.beside) == (now.value, now.sem, now.beside)
+
+    @property
+    def words(self) -> str:
+        if self.kind == "failed" and self.reason is not None:
+            return f"failed ({self.reason})"
+        error = "" if self.sem is None else f" with sem {self.sem!r}"
+        where = "" if self.x_deployed is None else f" at {self.x_deployed}"
+        return f"{self.value!r}{error}{where}" + ("" if self.beside is None else f" with {self.beside}")
+
+    @classmethod
+    def of(cls, row: Happened) -> "Said":
+        """What a row says."""
+        return cls(row.kind, row.value, row.sem, row.x_deployed, row.reason, row.beside)
+
+
+class _Report:
+    """The arguments of `tell`, checked before the database is touched."""
+
+    def __init__(self, session: Session, id: Any, value: Any = None, **more: Any):
+        spec = session.spec
+        self.id = trial_number(id)
+        self._who = None if more.get("who") is None else str(checks.text("who", more["who"]))
+        self._beside = spec.beside({name: more.get(name) for name in BESIDE})
+        if value is None and not self._beside.outputs:
+            raise ValueError("value is needed" + (", or outputs" if spec.outputs else ""))
+        self._value = None if value is None else stored(checks.number("value", value))
+        sem, where = more.get("sem"), more.get("x_deployed")
+        self._sem = None if sem is None else stored(checks.number("sem", sem))
+        if self._sem is not None and not (math.isfinite(self._sem) and self._sem >= 0):
+            raise ValueError(f"sem must be finite and >= 0, or None; got {checks.brief(sem)}")
+        self._deployed = None if where is None else checks.vector("x_deployed", where, spec.dim)
+
+    def record(self, session: Session, log: Writer) -> str:
+        """Append it; returns the trial's state. The same again appends nothing."""
+        state, now = session.state, session.clock()
+        entry = state.entry(self.id)
+        text = None if self._deployed is None else vector_as_json(self._deployed)
+        verdict = None
+        if self._value is not None:
+            verdict = session.spec.answers.judge(Answer(self._value, self._sem, entry.x, self._deployed))
+        beside = self._beside.as_json()
+        if verdict is None:
+            said = Said("complete", self._value, self._sem, text, None, beside)
+        elif self._value is None or not math.isfinite(self._value):  # no database keeps these
+            said = Said("failed", None, None, text, verdict.reason, beside)
+        else:
+            said = Said("failed", self._value, self._sem, text, verdict.reason, beside)
+        if (before := entry.told) is not None:
+            return _again(entry, before, said)
+        if said.kind == "complete":
+            told = (said.value, said.sem, said.x_deployed, None, self._who, now, said.beside)
+            row = Happened(0, self.id, said.kind, *told)
+            if why := _outlier(session, entry, row):
+                said = Said("held", said.value, said.sem, said.x_deployed, why, said.beside)
+        _append(session, log, self.id, said, self._who)
+        return said.kind
+
+
+def _outlier(session: Session, entry: Entry, row: Happened) -> str | None:
+    """Why a result is implausible; None: it is not, or nobody asks."""
+    if not session.spec.outliers or entry.asked.kind in FOR_ANOTHER:
+        return None
+    from driftopt.study.model_rule import outlier  # SciPy
+
+    return outlier(session.state, entry, row)
+
+
+def _append(session: Session, log: Writer, id: int, said: Said, who: str | None) -> None:
+    told: dict[str, Any] = {"value": said.value, "sem": said.sem, "x_deployed": said.x_deployed}
+    log.say(id, said.kind, session.clock(), reason=said.reason, who=who, beside=said.beside, **told)
+    session.follow(log)
+
+
+def _again(entry: Entry, before: Happened, said: Said) -> str:
+    """The trial's state, where this is what was said before; Conflict where it is something else."""
+    if said.same(entry, before):
+        return entry.state
+    now, words = entry.last_said, Said.of(before).words
+    since = "" if now in (None, before) else f", then {now.kind} {Said.of(now).words}"
+    works = "`void` takes a result back" if said.value is None else "`correct` replaces a result"
+    raise Conflict(
+        f"trial {entry.asked.id} was already told {words}{since}; it cannot also be {said.words}. Nothing "
+        f"was changed; {works}"
+    )
 
 
 def tell(session: Session, **said: Any) -> str:
-    """A value at the point asked; else a failure: not a number, or a value that belongs to another point."""
-    answer = _Answer(session, **said)
-    state = session.write(answer.record, again=True)
-    _after(session, [answer])
-    return state
+    """Record a result; returns the trial's state."""
+    report = _Report(session, **said)
+    return session.write(lambda log: report.record(session, log), again=True)
 
 
-def tell_many(session: Session, answers: Sequence[Mapping[str, Any]]) -> list[str]:
+def tell_many(session: Session, results: Sequence[Mapping[str, Any]]) -> list[str]:
     """All of them or none; an error says which one it was."""
-    where, checked = "", list[_Answer]()
-    answers = checks.several("answers", answers)
-    try:
-        for index, one in enumerate(answers, start=1):
-            where = f"answer {index} of {len(answers)}"
-            checked.append(_Answer(session, **_arguments(one)))
+    where, results = "", checks.several("answers", results)
 
-        def work(log: Writer) -> list[str]:
-            nonlocal where
-            states, new = list[str](), set[int]()
-            for index, answer in enumerate(checked, start=1):
-                where = f"answer {index} of {len(answers)}, for trial {answer.id}"
-                rows = log.appended
-                try:
-                    states.append(answer.record(log))
-                except Conflict:
-                    if answer.id in new:  # none of it is recorded, so that there is nothing to correct
-                        raise Conflict("it is told twice here, differently") from None
-                    raise
-                if log.appended != rows:
-                    new.add(answer.id)
-            return states
-
-        states = session.write(work, again=True)
-        _after(session, checked)
+    def work(log: Writer) -> list[str]:
+        nonlocal where
+        states, new = list[str](), set[int]()
+        for index, report in enumerate(reports, start=1):
+            where = f"answer {index} of {len(results)}, for trial {report.id}"
+            before = log.appended
+            try:
+                states.append(report.record(session, log))
+            except Conflict:
+                if report.id in new:  # none of it is recorded, so that there is nothing to correct
+                    raise Conflict("it is told twice here, differently") from None
+                raise
+            if log.appended != before:
+                new.add(report.id)
         return states
+
+    try:
+        reports: list[_Report] = []
+        for index, one in enumerate(results, start=1):
+            where = f"answer {index} of {len(results)}"
+            reports.append(_Report(session, **_arguments(one)))
+        return session.write(work, again=True)
     except (Conflict, UnknownTrial, ValueError) as error:
-        raise type(error)(f"{where}: {error}. None of the {len(answers)} answers was recorded") from None
-
-
-def _after(session: Session, answers: Sequence["_Answer"]) -> None:
-    """Remember which answers are held since these came in, and warn of values without their control."""
-    doubted: dict[int, list[int]] = {}
-    for answer in answers:
-        doubted.setdefault(answer.id, []).extend(answer.doubted)
-    session.doubted = doubted
-    if without := [str(answer.id) for answer in answers if answer.without_control]:
-        warnings.warn(
-            f"trial {', '.join(without)}: values are relative to control here, and none was told. Tell "
-            "control=… with each value, NaN where it is not known, or create the study with control_every; "
-            "until then a value counts as it is, or less the mean of the controls told so far",
-            stacklevel=4,
-        )
+        raise type(error)(f"{where}: {error}. None of the {len(results)} answers was recorded") from None
 
 
 def _arguments(one: Any) -> dict[str, Any]:
     given = checks.table("each answer", one)
     if unknown := sorted(set(given) - set(PARTS)):
         raise ValueError(f"an answer has no {', '.join(unknown)}; it has {', '.join(PARTS)}")
-    if missing := [name for name in ("id", "value") if name not in given]:
-        raise ValueError(f"an answer needs {' and '.join(missing)}")
+    if "id" not in given:
+        raise ValueError("an answer needs id")
     return given
 
 
 def fail(session: Session, id: Any, reason: Any, who: Any = None) -> str:
-    """No value came."""
+    """No result came."""
     number = trial_number(id)
-    given = "no reason given" if reason is None or (isinstance(reason, str) and not reason) else reason
-    said = Said("failed", reason=checks.text("reason", given, LONGEST_REASON), who=_who(who))
-    return session.write(lambda log: _record(session, log, log.trial(number), said), again=True)
+    by = None if who is None else str(checks.text("who", who))
+    said = Said("failed", reason=_reason(reason))
 
+    def work(log: Writer) -> str:
+        entry = session.state.entry(number)
+        if (before := entry.told) is not None:
+            return _again(entry, before, said)
+        _append(session, log, number, said, by)
+        return "failed"
 
-def _who(who: Any) -> str | None:
-    return None if who is None else str(checks.text("who", who))
+    return session.write(work, again=True)
 
 
 def trial_number(id: Any) -> int:
@@ -152,185 +196,150 @@ def trial_number(id: Any) -> int:
     return checks.one_count("id", id)
 
 
-class _Answer:
-    """A value told, checked before the database is touched."""
+def _reason(reason: Any) -> str:
+    given = NO_REASON if reason is None or (isinstance(reason, str) and not reason) else reason
+    return checks.text("reason", given, LONGEST_REASON)
 
-    def __init__(
-        self,
-        session: Session,
-        id: Any,
-        value: Any,
-        sem: Any = None,
-        x_deployed: Any = None,
-        who: Any = None,
-        **more: Any,
-    ):
-        self._session = session
-        self._who = _who(who)
-        told_beside = session.spec.beside(more)
-        self._control_said = more.get("control") is not None
-        self._beside, self._control = told_beside.as_json(), told_beside.control
-        self.id = trial_number(id)
-        self._value = stored(checks.number("value", value))
-        self._sem = None if sem is None else stored(checks.number("sem", sem))
-        if self._sem is not None and not (math.isfinite(self._sem) and self._sem >= 0):
-            raise ValueError(f"sem must be finite and >= 0, or None; got {checks.brief(sem)}")
-        dim = session.spec.dim
-        self._deployed = None if x_deployed is None else checks.vector("x_deployed", x_deployed, dim)
-        self.doubted: list[int] = []  # answers before it that are held since it came in
-        self.without_control = False  # whether nobody will ever know what it should be compared with
 
-    def record(self, log: Writer) -> str:
-        """Append it; returns the trial's state."""
-        spec, self.doubted = self._session.spec, []
-        trial, now = log.trial(self.id), self._session.clock()
-        # Looked at before anything is appended: what is not committed yet must not be taken in.
-        gone_on = trial.told is None and trial.tried_again and self._session.is_over(log, trial.asked)
-        missing = spec.relative_to_control and spec.control_every is None and not self._control_said
-        new = trial.told is None and trial.asked.kind == "method" and math.isfinite(self._value)
-        self.without_control = missing and new
-        compared = peers(spec, log, trial) if trial.told is None else None
-        said = self._judged(trial.asked, compared)
-        if compared is not None and said.kind != "failed" and _new(compared):
-            said = self._reviewed(log, trial.asked, said, now)
-        return _record(self._session, log, trial, replace(said, who=self._who), gone_on)
+# What was reported is put right
 
-    def _judged(self, asked: Asked, compared: Peers | None) -> Said:
-        """What the answer is by itself, and beside those before it."""
-        text = None if self._deployed is None else vector_as_json(self._deployed)
-        where = vector_from_json(asked.x), self._deployed
-        against = self._session.spec.answers.judge(
-            Answer(self._value, self._sem, *where, compared, self._control)
+
+def correct(
+    session: Session, id: Any, value: Any, sem: Any, reason: Any, who: Any, more: Mapping[str, Any]
+) -> str:
+    """Another result in the place of what was reported."""
+    number, why, by = trial_number(id), _reason(reason), str(checks.text("who", who))
+    new = None if value is None else stored(checks.number("value", value))
+    given = None if sem is None else stored(checks.number("sem", sem))
+    none = given is not None and math.isnan(given)
+    if given is not None and not none and not (math.isfinite(given) and given >= 0):
+        raise ValueError(f"sem must be finite and >= 0, NaN where there is none, or None; got {sem!r}")
+    beside = session.spec.beside(more)
+    if new is None and not beside.outputs:
+        raise ValueError("value is needed" + (", or outputs" if session.spec.outputs else ""))
+    doubts: list[str] = []
+
+    def work(log: Writer) -> str:
+        doubts.clear()
+        entry = session.state.entry(number)
+        before = entry.last_said
+        if before is None:
+            raise ValueError(f"trial {number} is {entry.state}: tell it, or say that it failed")
+        stays = Beside.from_json(before.beside)
+        now = stays._replace(
+            **{name: getattr(beside, name) for name, said in more.items() if said is not None}
         )
-        if against is None:
-            return Said("complete", self._value, self._sem, text, beside=self._beside)
-        if not math.isfinite(self._value):  # no database keeps these
-            return Said(against.state, x_deployed=text, reason=against.reason, beside=self._beside)
-        return Said(against.state, self._value, self._sem, text, against.reason, self._beside)
+        error = None if none else before.sem if given is None else given
+        against = None if new is None else session.spec.answers.judge(Answer(new, error, entry.x))
+        if against is not None:
+            raise ValueError(f"value cannot be a correction: {against.reason}; `void` takes a result back")
+        if entry.state == "complete" and (before.value, before.sem, before.beside) == (
+            new,
+            error,
+            now.as_json(),
+        ):
+            return "complete"
+        where = entry.told and entry.told.x_deployed
+        if entry.state == "failed" and where is not None and not session.spec.uses_model:
+            doubts.append(f"trial {number} was not deployed as asked, but at {where}")
+        at = session.clock()
+        row = Happened(0, number, "corrected", new, error, where, why, by, at, now.as_json())
+        if found := _outlier(session, entry, row):
+            doubts.append(found)
+        log.say(number, "corrected", at, value=new, sem=error, reason=why, who=by, beside=now.as_json())
+        session.follow(log)
+        return "complete"
 
-    def _reviewed(self, log: Writer, asked: Asked, said: Said, now: float) -> Said:
-        """Judge those before it once more, now that there is one more; and itself by the same rule."""
-        if asked.kind not in _MANY:
-            return said
-        alike = log.last(asked.kind, RECENT)
-        told = np.append(_values(alike), self._value)
-        beside = [*_controls(alike), np.nan if self._control is None else self._control]
-        *before, this = self._session.spec.answers.review(told, np.array(beside, np.float64))
-        self.doubted += _doubt(log, dict(zip(alike, before, strict=True)), now)
-        if asked.kind == "method" and len(told) == ENOUGH:  # now the first controls can be judged
-            self.doubted += _doubt(log, _against_controls(self._session.spec, log, told), now)
-        return said if this is None else replace(said, kind=this.state, reason=this.reason)
-
-
-def _new(compared: Peers) -> bool:
-    """Whether so few values or controls were told before that these may have to be judged once more."""
-    controls = compared.controls
-    return len(compared.alike) < ENOUGH or (controls is not None and len(controls.alike) < ENOUGH)
-
-
-def _controls(told: Mapping[int, Answered]) -> list[float]:
-    """What was told as control beside each; NaN where nothing was."""
-    said = (Beside.from_json(one.beside).control for one in told.values())
-    return [math.nan if one is None else one for one in said]
+    state = session.write(work, again=True)
+    for doubt in doubts:
+        words = f"{doubt}; it counts, because someone says so. If it is a slip, correct trial {number} again"
+        warnings.warn(words, Implausible, stacklevel=3)
+    return state
 
 
-def peers(spec: Spec, log: Writer, trial: KnownTrial) -> Peers | None:
-    """What an answer to a trial is compared with: those before it, or before what it was first told.
+def amend(session: Session, id: Any, kind: str, reason: Any, who: Any) -> str:
+    """A result is voided, accepted or doubted; what is so already stays as it is."""
+    number, why, by = trial_number(id), _reason(reason), str(checks.text("who", who))
+    after, allowed, what = {
+        "voided": ("voided", ("complete", "held"), "there is no result to take back"),
+        "accepted": ("complete", ("held",), "only a result that is held can be accepted"),
+        "doubted": ("held", ("complete",), "only a result that counts can be held"),
+    }[kind]
 
-    None where nothing is compared, or it is deployed for another's sake: its answer moves nothing.
-    """
-    asked, before = trial.asked, None if trial.told is None else trial.told.row
-    if asked.kind in FOR_ANOTHER or not spec.answers.looks_back:
-        return None
-    many = asked.kind in _MANY
-    alike = log.last(asked.kind, RECENT, before) if many else log.evaluations(asked.place, before)
-    held = np.array([one.held for one in alike.values()], dtype=bool)
-    controls = None
-    if spec.relative_to_control and asked.kind == "method":
-        beside = np.array(_controls(alike), np.float64)
-        known = ~np.isnan(beside)
-        controls = Peers(beside[known], held=held[known])
-    if len(alike) >= ENOUGH:
-        return Peers(_values(alike), held=held, controls=controls)
-    others = [log.first("method", ENOUGH + 1)]
-    if asked.kind != "method":
-        others.append(log.last("method", RECENT, before))
-    if not many and spec.control_every is not None:
-        others.append(log.last("control", RECENT, before))
-    return Peers(_values(alike), tuple(_standing(one, asked.id) for one in others), held, controls)
+    def work(log: Writer) -> str:
+        entry = session.state.entry(number)
+        if entry.state in allowed:
+            said = entry.last_said
+            told: dict[str, Any] = {}
+            if kind != "voided" and said is not None:
+                told = {"value": said.value, "sem": said.sem, "beside": said.beside}
+            log.say(number, kind, session.clock(), reason=why, who=by, **told)
+            session.follow(log)
+        elif entry.state != after:
+            advice = what if entry.happened else "tell it, or say that it failed"
+            raise ValueError(f"trial {number} is {entry.state}: {advice}")
+        return after
 
-
-def _values(told: Mapping[int, Answered]) -> np.ndarray:
-    return np.array([one.value for one in told.values()], dtype=np.float64)
+    return session.write(work, again=True)
 
 
-def _standing(told: Mapping[int, Answered], but: int) -> np.ndarray:
-    """Those that are not held, but for one trial's."""
-    return _values({id: one for id, one in told.items() if id != but and not one.held})
+# The study as a whole
 
 
-def _against_controls(spec: Spec, log: Writer, method: np.ndarray) -> dict[int, Verdict | None]:
-    """What is to be said now against the controls so far, each beside the others and the method's answers."""
-    found = log.last("control", RECENT) if spec.control_every is not None else {}
-    rest = {id: Peers(_standing(found, id), (method,)) for id in found}
-    return {id: spec.answers.judge(Answer(one.value, peers=rest[id])) for id, one in found.items()}
+def extend(session: Session, budget: Any, reason: Any, who: Any) -> None:
+    """A larger budget from here on; the same again is nothing."""
+    total = int(checks.count("budget", budget))
+
+    def work(say: Callable[..., None]) -> None:
+        _check_not_stopped(session)
+        now = session.state.budget
+        if now is None:
+            raise ValueError("this study has no budget: it goes on without end")
+        if total < now:
+            raise ValueError(f"budget must be more than the present {now} deployments, got {total}")
+        if total > now:
+            say("extended", value=stored(total))
+
+    _of_study(session, reason, who, work)
 
 
-def _doubt(log: Writer, against: Mapping[int, Verdict | None], now: float) -> list[int]:
-    """Hold answers that counted until now, and say which; what a person has put right stays."""
-    doubted: list[int] = []
-    for id, verdict in against.items():
-        last = None if verdict is None else log.trial(id).happened[-1]
-        if verdict is not None and last is not None and last.kind == "complete":
-            told: dict[str, Any] = {"value": last.value, "sem": last.sem, "beside": last.beside}
-            log.say(id, "doubted", now, reason=verdict.reason, **told)
-            doubted.append(id)
-    return doubted
+def resume(session: Session, reason: Any, who: Any) -> None:
+    """A study that is halted goes on; one that goes on anyway is left alone."""
+
+    def work(say: Callable[..., None]) -> None:
+        if session.state.halted is not None:
+            say("resumed")
+        else:
+            _check_not_stopped(session)
+
+    _of_study(session, reason, who, work)
 
 
-def _record(session: Session, log: Writer, trial: KnownTrial, said: Said, gone_on: bool = False) -> str:
-    """Append what was said; returns the trial's state. The same again, or what stands now, appends nothing.
+def stop(session: Session, reason: Any, who: Any) -> None:
+    """Nothing more is asked for the search. Once is enough; another reason is written down as well."""
+    why = _reason(reason)
 
-    `gone_on`: whether its iteration was over without it. The answer that stood then may have been taken back
-    since; but the study went on with it, and it alone can be put right.
-    """
-    asked, happened, now = trial.asked, trial.happened, session.clock()
-    before = trial.told
-    if before is not None:
-        if not (said.same(before) or said.stands(trial)):
-            now_stands = last_said(trial)
-            moved = said.x_deployed not in (None, before.x_deployed)
-            elsewhere = moved and (said.kind == "failed" or said.value == (now_stands and now_stands.value))
-            works = advice(session, log, trial, said.value is None, elsewhere)
-            since = now_stands and {"doubted": "held"}.get(now_stands.kind, now_stands.kind)
-            amended = "" if now_stands in (None, before) else f", then {since} {_words(now_stands)}"
-            raise Conflict(
-                f"trial {asked.id} was already told {_words(before)}{amended}; it cannot also be "
-                f"{_words(said)}. Nothing was changed; {works}"
-            )
-        return state_of([row.kind for row in happened])
-    tries = log.tries(asked.place) if trial.tried_again else {}
-    others = {id: kinds for id, kinds in tries.items() if id != asked.id}
-    answered = any(state_of(kinds) == "complete" for kinds in others.values())
-    late = said.kind != "failed" and (answered or trial.redrawn or gone_on)
-    _append(log, asked.id, "late" if late else said.kind, now, said)
-    if late:
-        return "superseded"
-    if said.kind == "complete":
-        # The same point was asked again while this answer was on its way: the other one is not needed now.
-        for id in sorted(id for id, kinds in others.items() if not kinds):
-            log.say(id, "superseded", now, reason=f"trial {asked.id} answered first")
-    return said.kind
+    def work(say: Callable[..., None]) -> None:
+        before = session.state.stopped
+        if before is None or (why != NO_REASON and f"; {why}; " not in f"; {before}; "):
+            say("stopped")
+
+    _of_study(session, reason, who, work)
 
 
-def _append(log: Writer, id: int, kind: str, now: float, said: Said) -> None:
-    told: dict[str, Any] = {"value": said.value, "sem": said.sem, "x_deployed": said.x_deployed}
-    log.say(id, kind, now, reason=said.reason, who=said.who, beside=said.beside, **told)
+def _of_study(session: Session, reason: Any, who: Any, work: Callable[[Callable[..., None]], None]) -> None:
+    why, by = _reason(reason), str(checks.text("who", who))
+
+    def written(log: Writer) -> None:
+        def say(kind: str, **told: Any) -> None:
+            log.say(None, kind, session.clock(), reason=why, who=by, **told)
+            session.follow(log)
+
+        work(say)
+
+    session.write(written, again=True)
 
 
-def _words(told: Said | Happened) -> str:
-    if told.kind == "failed":
-        return f"failed ({told.reason})"
-    error = "" if told.sem is None else f" with sem {told.sem!r}"
-    where = "" if told.x_deployed is None else f" at {told.x_deployed}"
-    return f"{told.value!r}{error}{where}" + ("" if told.beside is None else f" with {told.beside}")
+def _check_not_stopped(session: Session) -> None:
+    if (stopped := session.state.stopped) is not None:
+        raise ValueError(f"the study was stopped ({stopped}): create another one from its recommendation")

@@ -55,17 +55,16 @@ def _name(text: str, *, whole: bool = False) -> Text:
 
 
 def _progress(facts: Table, summary: Summary, now: float) -> None:
-    filled = min(_BAR, round(_BAR * summary.spent / summary.budget))
-    bar = "█" * filled + "░" * (_BAR - filled)
-    kept = min(summary.reserve, summary.budget - summary.spent)
-    reserve = f", {kept} in reserve" if kept > 0 else ""
-    facts.add_row("deployments", f"{bar} {summary.spent} of {summary.budget}{reserve}")
+    if summary.budget is None:
+        facts.add_row("deployments", str(summary.spent))
+    else:
+        filled = min(_BAR, round(_BAR * summary.spent / summary.budget))
+        bar = "█" * filled + "░" * (_BAR - filled)
+        kept = min(summary.reserve, summary.budget - summary.spent)
+        reserve = f", {kept} in reserve" if kept > 0 else ""
+        facts.add_row("deployments", f"{bar} {summary.spent} of {summary.budget}{reserve}")
     states = ", ".join(f"{count} {state}" for state, count in summary.states.items() if count)
     facts.add_row("", states or "none asked yet")
-    done = f"{summary.iterations} complete"
-    if summary.answered or summary.out:
-        done += f", {summary.answered} of {summary.size} answers in for the next"
-    facts.add_row("iterations", done)
     if summary.halted is not None:
         facts.add_row("halted", Text(one_line(summary.halted)))
     if summary.stopped is not None:
@@ -141,8 +140,7 @@ def _open(facts: Table, spec: Spec, summary: Summary, now: float) -> None:
     _more(facts, len(summary.out))
     for one in summary.held[:_MOST]:
         value = "no value" if one.value is None else significant(one.value, 6)
-        rest = "`accept` or `correct` it" if one.waits else "its point was answered since"
-        facts.add_row(f"held {one.id}", f"{value}, far from the others: {rest}")
+        facts.add_row(f"held {one.id}", f"{value}, implausible: `accept` or `correct` it")
     _more(facts, len(summary.held))
     for one in summary.failures[-_MOST:]:
         why = f": {one.reason}" if one.reason else ""

@@ -8,15 +8,15 @@ import numpy as np
 
 from driftopt.study import display
 
-STATES = ("pending", "complete", "failed", "expired", "superseded", "voided", "held")
-# What happened to an answer after it was told. Held at once is none: that answer never counted.
+STATES = ("pending", "complete", "failed", "expired", "voided", "held")
+# What happened to a result after it was reported.
 AMENDMENTS = ("corrected", "voided", "doubted", "accepted")
-TAKEN_BACK = ("voided", "doubted")
-ANSWERS = ("complete", "failed", "late", "held")  # what is told
-_STATES = {"late": "superseded", "corrected": "complete", "accepted": "complete", "doubted": "held"}
-# Deployed for another's sake, on the way to it or while it settles: their answers move nothing.
+ANSWERS = ("complete", "failed", "held")  # what is reported first
+_STATES = {"corrected": "complete", "accepted": "complete", "doubted": "held"}
+# Deployed for the sake of another decision, on the way to it or while it settles.
 FOR_ANOTHER = ("way", "settle")
-KINDS = ("method", "control", "confirm", "stationarity", *FOR_ANOTHER)
+EVALUATIONS = ("confirm", "stationarity")
+KINDS = ("method", "control", *EVALUATIONS, *FOR_ANOTHER)
 
 
 class Event(NamedTuple):
@@ -30,39 +30,40 @@ class Event(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Which deployment: two trials at the same place are two tries of the same one."""
+    """What a deployment is for: two trials at the same place are two tries of the same deployment.
+
+    The model needs no places: its trials are all (method, 0, 0, 0).
+    """
 
     kind: str
-    iteration: int
-    draw: int
-    point: int  # which point of the iteration
-    sample: int  # which of the fresh samples at that point
+    iteration: int = 0  # of a sequential method
+    point: int = 0  # of the iteration, or the pair that evaluates
+    sample: int = 0  # which of the fresh samples at that point, or the side of the pair
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trial:
     """A point to deploy, and what became of it."""
 
-    id: int  # its number in the study, from 1
+    id: int  # its number in the database
     x: np.ndarray  # (d,), the decision to deploy
     names: tuple[str, ...]  # one for each coordinate
     kind: str  # for what: method, control, confirm, stationarity, or way and settle, for another's sake
-    iteration: int  # of the method, from 0
-    draw: int  # how often that iteration was drawn anew
+    iteration: int  # of a sequential method, from 0
     point: int  # which point of the iteration
     sample: int  # which of the fresh samples at that point
     holder: str  # who asked for it
     asked_at: float  # seconds since the epoch
     expires_at: float | None  # when it may be given to another; None: never
-    state: str = "pending"  # pending, complete, failed, expired, superseded, voided or held
-    value: float | None = None  # what was told; None: nothing yet
-    sem: float | None = None  # the standard error told with it
-    covariates: Mapping[str, float] = field(
-        default_factory=dict[str, float]
-    )  # what was told beside the value, and is known
+    context: Mapping[str, str] = field(default_factory=dict[str, str])  # in which it is deployed
+    state: str = "pending"  # pending, complete, failed, expired, voided or held
+    value: float | None = None  # what was reported, or what the objective makes of the outputs
+    sem: float | None = None  # the standard error reported with it
+    covariates: Mapping[str, float] = field(default_factory=dict[str, float])  # reported with the value
     metrics: Mapping[str, float] = field(default_factory=dict[str, float])  # what else was measured, by name
     n: float | None = None  # how many customers, visits, … the value is a mean of
     control: float | None = None  # the value that the start's decision gave at the same time
+    outputs: Mapping[str, float] = field(default_factory=dict[str, float])  # from which the value follows
     x_deployed: np.ndarray | None = None  # what was deployed, where it differs from x
     reason: str | None = None  # why it failed or is held
     answered_at: float | None = None  # seconds since the epoch
@@ -71,12 +72,12 @@ class Trial:
 
     @property
     def amended(self) -> bool:
-        """Whether its answer was corrected, voided, or doubted and accepted, later on."""
+        """Whether its result was corrected, voided, or doubted and accepted, later on."""
         return any(event.kind in AMENDMENTS for event in self.history)
 
     @property
     def story(self) -> str:
-        """What was said and what became of it, in words; empty where nothing was taken back."""
+        """What was reported and what became of it, in words; empty where nothing was taken back."""
         return "; ".join(_sentence(event) for event in self.history) if self.amended else ""
 
     @property
@@ -97,10 +98,8 @@ class Trial:
 
 
 def state_of(kinds: Sequence[str]) -> str:
-    """A trial's state from its events, oldest first; an answer that came too late leaves it superseded."""
-    if not kinds:
-        return "pending"
-    return _STATES.get(kinds[-1], kinds[-1])
+    """A trial's state from its events, oldest first."""
+    return _STATES.get(kinds[-1], kinds[-1]) if kinds else "pending"
 
 
 def _sentence(event: Event) -> str:
@@ -111,3 +110,8 @@ def _sentence(event: Event) -> str:
     value = "" if event.value is None else f" {event.value!r}"
     who = "" if event.who is None else f" by {event.who}"
     return f"{event.kind}{value}{who}" + (f" ({event.reason})" if event.reason else "")
+
+
+def at_start(trial: Trial) -> bool:
+    """Whether it deploys the start to know its value."""
+    return trial.kind == "control" or (trial.kind == "confirm" and trial.sample == 0)

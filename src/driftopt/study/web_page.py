@@ -63,7 +63,7 @@ def _page(
     trials: Sequence[Trial],
     picture: Picture,
 ) -> Page:
-    badges = [Badge(f"{summary.spent} of {summary.budget} deployments")]
+    badges = [Badge(words.of_budget(summary.spent, summary.budget))]
     badges += [Badge(f"{count} {state}", state == "held") for state, count in summary.states.items() if count]
     if summary.stopped is not None:
         badges.append(Badge(f"stopped: {summary.stopped}", warns=True))
@@ -125,10 +125,7 @@ def _open(spec: Spec, summary: Summary, trials: Sequence[Trial]) -> list[Table]:
         Row(f"{o.id}", cells([o.holder, o.lease, f"{o.kind}: {words.decision(spec, o.x)}"]))
         for o in summary.out
     ]
-    held = [
-        Row(f"{h.id}", cells([significant(h.value, 6), "accept or correct it" if h.waits else _SINCE]))
-        for h in summary.held
-    ]
+    held = [Row(f"{h.id}", cells([significant(h.value, 6), "accept or correct it"])) for h in summary.held]
     lost = [Row(f"{f.id}", cells([f.state, words.date(f.at), f.reason])) for f in summary.failures]
     told = [Row(f"{t.id}", cells([t.story])) for t in trials if t.story]
     beside = [Row(one.name, cells([words.effect(one.effect, one.known)])) for one in summary.covariates]
@@ -143,15 +140,17 @@ def _open(spec: Spec, summary: Summary, trials: Sequence[Trial]) -> list[Table]:
 
 
 _LOST = ("trial", "state", "date (UTC)", "reason")
-_SINCE = "its point was answered since"
 
 
 def _facts(spec: Spec, summary: Summary) -> list[tuple[str, str]]:
     facts = [
         ("Method", summary.method),
         ("Direction", summary.direction),
-        ("Deployments", f"{summary.spent} of {summary.budget}, {summary.reserve} for evaluation"),
-        ("Iterations", f"{summary.iterations} complete"),
+        (
+            "Deployments",
+            f"{words.of_budget(summary.spent, summary.budget)}, {summary.reserve} for evaluation",
+        ),
+        ("Results", f"{summary.results}"),
     ]
     if summary.control is not None:
         facts.append(("Relative to control", summary.control.advice))

@@ -57,6 +57,15 @@ def ago(at: float, now: float) -> str:
     return f"{span(at - now)} ahead of this clock" if at - now >= 1 else f"{span(max(0.0, now - at))} ago"
 
 
+def of_budget(spent: int, budget: int | None) -> str:
+    """How much of a budget is spent.
+
+    >>> of_budget(3, 60), of_budget(1, None)
+    ('3 of 60 deployments', '1 deployment')
+    """
+    return f"{spent} deployment{'s' * (spent != 1)}" if budget is None else f"{spent} of {budget} deployments"
+
+
 def date(at: float) -> str:
     """The day, in UTC, of seconds since the epoch.
 
@@ -118,13 +127,12 @@ def decimals(spec: Spec, x: Any) -> list[int]:
     of the change from the start where that is smaller, down to a tenth.
     """
     grid = next((step for step in spec.space.steps if isinstance(step, DecisionGrid)), None)
-    units = spec.steps.get("units") or [1.0] * spec.dim
     shown: list[int] = []
     for i, (value, start) in enumerate(zip(x, spec.x0, strict=True)):
         if grid is not None and grid.steps[i] > 0:
             shown.append(max(_written(grid.steps[i]), _written(grid.origin[i])))
         else:
-            trial = spec.radius * units[i] / math.sqrt(spec.dim)
+            trial = spec.units[i] / math.sqrt(spec.dim)
             size = max(min(abs(value - start) or trial, trial), trial / 10)
             shown.append(min(_MOST_DECIMALS, max(0, 1 - math.floor(math.log10(size)))) if size > 0 else 0)
     return shown
@@ -168,7 +176,7 @@ def most_changed(spec: Spec, x: Any, most: int) -> list[int]:
     """
     if spec.dim <= most:
         return list(range(spec.dim))
-    units = np.asarray(spec.steps.get("units") or [1.0] * spec.dim)
+    units = np.asarray(spec.units)
     with np.errstate(over="ignore"):
         far = np.abs(np.asarray(x) / units - np.asarray(spec.x0) / units)
     return [int(i) for i in np.argsort(-far, kind="stable")[:most]]

@@ -72,7 +72,7 @@ export function values(place, course) {
 
 // One coordinate: what was asked, the start, the recommendation, its bounds and its grid.
 export function path(place, one, asked, deployments) {
-  const kept = deployments.map((d, i) => [d, asked[i]]).filter(([d]) => d.state !== "superseded" && calendar(d.at));
+  const kept = deployments.map((d, i) => [d, asked[i]]).filter(([d]) => calendar(d.at));
   const x = kept.map(([d]) => calendar(d.at)), y = kept.map(([, value]) => value);
   const seen = [...y, one.start, one.recommended];
   const [low, high] = inPlace(Math.min(...seen), Math.max(...seen));

@@ -80,7 +80,7 @@ export async function list(place, caller, signal) {
 // What needs a person, in words.
 export function needs({ summary, error }) {
   if (error) return [error.message];
-  const held = summary.held.filter(one => one.waits).length;
+  const held = summary.held.length;
   const late = summary.out.filter(one => one.lease.endsWith("overdue")).length;
   return [
     held && `${count(held, "answer is", "answers are")} held: accept or correct`,
@@ -92,7 +92,7 @@ export function needs({ summary, error }) {
 export function state(summary) {
   if (summary.stopped !== null) return ["stopped", "over"];
   if (summary.halted) return ["halted", "warn"];
-  if (summary.held.some(one => one.waits)) return ["held", "warn"];
+  if (summary.held.length) return ["held", "warn"];
   if (summary.next.what.startsWith("the budget is spent")) return ["budget spent", "over"];
   if (summary.spent === 0) return ["not begun", "new"];
   return ["running", "on"];
@@ -101,6 +101,7 @@ export function state(summary) {
 export const badge = (text, look = "") => element("span", { className: `badge ${look}` }, text);
 
 export function bar(spent, budget, reserve = 0) {
+  if (budget === null) return element("div", { className: "budget" }, element("small", {}, count(spent, "deployment")));
   const text = `${spent.toLocaleString("en")} of ${count(budget, "deployment")}${reserve ? `, ${reserve} for evaluation` : ""}`;
   return element("div", { className: "budget" }, element("progress", { max: Math.max(budget, 1), value: Math.min(spent, budget), "aria-label": text }), element("small", {}, text));
 }

@@ -15,12 +15,12 @@ const act = (text, key, deed, look = "") => button(text, deed, { "data-focus": k
 
 export function now(seen, wants) {
   const { summary, may } = seen;
-  const ended = summary.stopped !== null || summary.spent + summary.reserve >= summary.budget;
-  const left = summary.spent < summary.budget;
+  const ended = summary.stopped !== null || (summary.budget !== null && summary.spent + summary.reserve >= summary.budget);
+  const left = summary.budget === null || summary.spent < summary.budget;
   const held = summary.held.map(one => element("li", {},
     element("div", {}, element("b", {}, `Trial ${one.id}`), ` was told ${number(one.value)}, far from all others. `,
-      one.waits ? "It does not count until somebody says whether it is true." : "Its point was answered since; nothing depends on it."),
-    may.operate && one.waits ? element("div", { className: "deeds" },
+      "It does not count until somebody says whether it is true."),
+    may.operate ? element("div", { className: "deeds" },
       act("It is true", `accept-${one.id}`, () => deeds.accept(seen, one)),
       act("Correct it", `correct-held-${one.id}`, withTrial(seen, one.id, deeds.correct))) : null));
   return section("now", "Now", element("div", { className: `card now ${wants.length ? "wants" : ""}` },
@@ -31,8 +31,8 @@ export function now(seen, wants) {
     may.operate ? element("div", { className: "deeds" },
       summary.halted && may.admin ? act("Go on", "resume", () => deeds.resume(seen), "main") : null,
       ended || summary.halted ? null : act("Ask", "ask", () => deeds.ask(seen), "main"),
-      left && summary.iterations > 0 ? act("Confirm the recommendation", "confirm", () => deeds.ask(seen, "confirm")) : null,
-      left && summary.iterations > 0 ? act("Measure the certificate", "certificate", () => deeds.ask(seen, "stationarity")) : null) : null));
+      left && summary.results > 0 ? act("Confirm the recommendation", "confirm", () => deeds.ask(seen, "confirm")) : null,
+      left && summary.results > 0 ? act("Measure the certificate", "certificate", () => deeds.ask(seen, "stationarity")) : null) : null));
 }
 
 export function out(seen) {
@@ -108,7 +108,7 @@ export function trials(seen, more) {
 
 const HAPPENED = {
   opened: "a new iteration begins", asked: "was asked for", complete: "was told", failed: "failed", held: "was told, and is held", corrected: "was corrected to",
-  voided: "was taken back", doubted: "is doubted, and held", accepted: "was accepted", superseded: "is no longer needed", expired: "expired", late: "was answered too late",
+  voided: "was taken back", doubted: "is doubted, and held", accepted: "was accepted", expired: "expired",
   halted: "the study was halted", resumed: "the study goes on", extended: "the budget was extended", stopped: "the study was stopped",
 };
 

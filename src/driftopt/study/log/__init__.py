@@ -6,18 +6,14 @@
 from driftopt.study.log import studies
 from driftopt.study.log.database import Database
 from driftopt.study.log.keys import Request
-from driftopt.study.log.log import KnownTrial, Log, Reader, Writer
+from driftopt.study.log.log import Log, Reader, Writer
 from driftopt.study.log.rows import (
-    Answered,
     Asked,
-    Deployed,
     Happened,
     Mark,
     Opened,
     Row,
     Written,
-    as_trial,
-    as_trials,
     chained,
     checksum_of,
     stored,
@@ -26,12 +22,9 @@ from driftopt.study.log.rows import (
 )
 
 __all__ = [
-    "Answered",
     "Asked",
     "Database",
-    "Deployed",
     "Happened",
-    "KnownTrial",
     "Log",
     "Mark",
     "Opened",
@@ -40,8 +33,6 @@ __all__ = [
     "Row",
     "Writer",
     "Written",
-    "as_trial",
-    "as_trials",
     "chained",
     "checksum_of",
     "stored",

@@ -4,15 +4,14 @@
 |---|---|
 | driftopt_format | the format version of the whole database |
 | driftopt_studies | a study: its name and its unchanging specification |
-| driftopt_iterations | an iteration opened (draw 0) or redrawn (draw 1, 2, …), with its points |
+| driftopt_iterations | an iteration of a sequential method opened, with its points |
 | driftopt_trials | a deployment handed out: one unit of budget, whatever becomes of it |
 | driftopt_events | what happened to a trial, or to the study |
 | driftopt_keys | what was done for a request that carried a key |
 | driftopt_heads | how many rows a study's log has, and the last one's checksum |
 
-A trial is complete, failed, late (another had answered) or held (told, but implausible); it is expired or
-superseded without an answer; an answer is later corrected, voided, doubted (it counted, but is held now) or
-accepted (held no longer). A study is extended or stopped.
+A trial is complete, failed or held (reported, but implausible); a result is later corrected, voided, doubted
+(it counted, but is held now) or accepted (held no longer). A study is extended, stopped or resumed.
 
 A study's rows are numbered 1, 2, … over its three tables (`row`), and each carries the checksum of itself and
 all rows before it: a row that is changed, lost or added by accident is noticed, whichever it is. Only a head
@@ -86,13 +85,12 @@ iterations = Table(
     _study(primary_key=True),
     Column("row", Integer, primary_key=True, autoincrement=False),
     Column("iteration", Integer, nullable=False),
-    Column("draw", Integer, nullable=False),
     Column("points", Text, nullable=False),
     Column("count", Integer, nullable=False),
     Column("repeats", Integer, nullable=False),
     Column("opened_at", Double, nullable=False),
     _checksum(),
-    UniqueConstraint("study_id", "iteration", "draw"),
+    UniqueConstraint("study_id", "iteration"),
     sqlite_with_rowid=False,
 )
 
@@ -104,10 +102,10 @@ trials = Table(
     Column("row", Integer, nullable=False),
     Column("kind", String(20), nullable=False),
     Column("iteration", Integer, nullable=False),
-    Column("draw", Integer, nullable=False),
     Column("point", Integer, nullable=False),
     Column("sample", Integer, nullable=False),
     Column("x", Text, nullable=False),
+    Column("context", Text),  # the category of each context
     Column("holder", String(200), nullable=False),
     Column("asked_at", Double, nullable=False),
     Column("expires_at", Double),
@@ -115,7 +113,7 @@ trials = Table(
     UniqueConstraint("study_id", "row"),
     sqlite_autoincrement=True,
 )
-Index("driftopt_trials_by_place", trials.c.study_id, trials.c.kind, trials.c.iteration, trials.c.draw)
+Index("driftopt_trials_by_study", trials.c.study_id)
 
 events = Table(
     "driftopt_events",

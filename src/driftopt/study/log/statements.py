@@ -7,7 +7,6 @@ import sqlalchemy as sa
 
 from driftopt.study.log.rows import Asked, Happened, Mark, Opened, Row, checksum_of
 from driftopt.study.log.schema import events, heads, iterations, studies, trials
-from driftopt.study.trial import AMENDMENTS, Place
 
 
 def _columns(table: sa.Table, row: Any) -> Any:
@@ -38,52 +37,6 @@ NEXT_ID = {
 NEXT_IDS = sa.text(  # of PostgreSQL, so many
     "SELECT nextval(pg_get_serial_sequence('driftopt_trials', 'id')) FROM generate_series(1, :more)"
 )
-_REDRAWN = sa.exists().where(
-    iterations.c.study_id == trials.c.study_id,
-    iterations.c.iteration == trials.c.iteration,
-    iterations.c.draw == trials.c.draw + 1,
-)
-_other = trials.alias()
-_TRIED_AGAIN = sa.exists().where(
-    *(_other.c[name] == trials.c[name] for name in ("study_id", *Place._fields)), _other.c.id != trials.c.id
-)
-TRIAL = (
-    _columns(trials, Asked)
-    .add_columns(_REDRAWN, _TRIED_AGAIN, *(events.c[name] for name in Happened._fields))
-    .join_from(trials, events, events.c.trial_id == trials.c.id, isouter=True)
-    .where(*_given(trials, "study_id", "id"))
-    .order_by(events.c.row)
-)
-TRIES = (
-    sa.select(trials.c.id, events.c.kind)
-    .join_from(trials, events, events.c.trial_id == trials.c.id, isouter=True)
-    .where(*_given(trials, "study_id", "kind", "iteration", "draw"))
-    .order_by(trials.c.id, events.c.row)
-)
-TRIES_AT_PLACE = TRIES.where(*_given(trials, "point", "sample"))
-POINTS = sa.select(iterations.c.points).where(*_given(iterations, "study_id", "iteration", "draw"))
-LAST_OPENED = (
-    sa.select(*(iterations.c[name] for name in ("iteration", "draw", "count", "repeats")))
-    .where(*_given(iterations, "study_id"))
-    .order_by(iterations.c.row.desc())
-    .limit(1)
-)
-LAST_POINTS = (
-    sa.select(iterations.c.points)
-    .where(*_given(iterations, "study_id", "iteration"))
-    .order_by(iterations.c.draw.desc())
-    .limit(1)
-)
-_STANDING = (
-    sa.select(events.c.row, events.c.trial_id, events.c.kind, events.c.value, events.c.beside)
-    .join_from(events, trials, events.c.trial_id == trials.c.id)
-    .where(*_given(events, "study_id"), trials.c.kind == sa.bindparam("of_kind"))
-    .where(events.c.kind.in_(("complete", "held", *AMENDMENTS)), events.c.row < sa.bindparam("before"))
-)
-LAST = _STANDING.order_by(events.c.row.desc()).limit(sa.bindparam("most"))
-FIRST = _STANDING.order_by(events.c.row).limit(sa.bindparam("most"))
-# Of one recommendation there are few: they are found by their place, however long the log.
-EVALUATIONS = _STANDING.where(*_given(trials, "study_id", "iteration", "sample"))
 
 
 def copy(connection: sa.Connection, study_id: int, begin: Mark, rows: Iterable[Row]) -> Mark:

@@ -1,7 +1,6 @@
 """Which studies a database holds: find, add, list and delete them; tables are made."""
 
 import os
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,8 +14,6 @@ from driftopt.study.log.rows import Asked, Happened, Mark, Row, chained, stored
 
 # An imported trial keeps its number if that is less than so far beyond the others, and below this.
 NEAR, LARGEST_OWN = 2**20, 2**30
-# What `telling` and `amending` write where an answer is not needed, up to the number of the other trial.
-_NAMED = re.compile(r"(?P<before>((corrected|accepted), but )?trial )(?P<number>[0-9]+)(?= (answered|was) )")
 
 
 class Found(NamedTuple):
@@ -184,17 +181,8 @@ def _with_number(row: Row, numbers: dict[int, int]) -> Row:
     if isinstance(row, Asked):
         return row._replace(id=numbers[row.id])
     if isinstance(row, Happened) and row.trial_id is not None:
-        return row._replace(trial_id=numbers[row.trial_id], reason=_with_numbers(row, numbers))
+        return row._replace(trial_id=numbers[row.trial_id])
     return row
-
-
-def _with_numbers(row: Happened, numbers: dict[int, int]) -> str | None:
-    """Why, where another trial is named by us; what people wrote stays as they wrote it."""
-    named = _NAMED.match(row.reason or "") if row.kind == "superseded" else None
-    if named is None or row.reason is None:
-        return row.reason
-    number = int(named["number"])
-    return f"{named['before']}{numbers.get(number, number)}{row.reason[named.end() :]}"
 
 
 # The tables

@@ -1,0 +1,125 @@
+"""The model in a study: the results that stand as its arrays, and its answers as the study's."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from driftopt.answers import Beside
+from driftopt.answers.effects import Effect, p_value
+from driftopt.model import Estimate, Limit, Model, Results
+from driftopt.model.belief import precision
+from driftopt.study.log import Happened
+from driftopt.study.spec import Spec
+from driftopt.study.state import Entry, State
+
+NEAREST = 200  # results with which a new one of a sequential method is compared
+WEIGHTS = 1e-3, 1e3  # of a result, in units of a usual one
+
+
+def model_of(spec: Spec, budget: int | None) -> Model:
+    """The model of a study."""
+    return Model(
+        space=spec.space,
+        units=np.array(spec.units),
+        seed=spec.seed,
+        maximize=spec.direction == "maximize",
+        objective=spec.value_of,
+        limits=[
+            Limit(column, limit.get("min", -np.inf), limit.get("max", np.inf))
+            for column, limit in enumerate(spec.limits.values())
+        ],
+        max_loss=spec.max_loss,
+        max_loss_total=spec.max_loss_total,
+        max_change=spec.max_change,
+        budget=budget,
+    )
+
+
+def results_of(spec: Spec, entries: Sequence[Entry]) -> Results:
+    """The results of trials that stand, as the model's arrays."""
+    said = [Beside.from_json(entry.stands.beside) for entry in entries if entry.stands is not None]
+    rows = [entry.stands for entry in entries if entry.stands is not None]
+    value = np.array([np.nan if row.value is None else row.value for row in rows], float)
+    if spec.relative_to_control:
+        control = np.array([np.nan if one.control is None else one.control for one in said], float)
+        known = np.isfinite(control)
+        value = value - np.where(known, control, control[known].mean() if known.any() else 0.0)
+
+    def table(tables: Sequence[Mapping[str, float]], names: Sequence[str]) -> np.ndarray:
+        listed = [[one.get(name, np.nan) for name in names] for one in tables]
+        return np.array(listed, float).reshape(len(tables), len(names))
+
+    return Results(
+        x=np.array([entry.deployed for entry in entries], float).reshape(len(entries), spec.dim),
+        number=np.array([entry.number for entry in entries], float),
+        value=value,
+        weight=np.clip(precision([row.sem for row in rows], [one.n for one in said]), *WEIGHTS),
+        covariates=table([one.covariates for one in said], spec.covariates),
+        context=np.array([numbers_of(spec, entry.context) for entry in entries], float).reshape(
+            len(entries), len(spec.contexts)
+        ),
+        outputs=table([one.outputs for one in said], spec.outputs),
+        metrics=table([one.metrics for one in said], list(spec.limits)),
+    )
+
+
+def numbers_of(spec: Spec, context: Mapping[str, str]) -> list[float]:
+    """The number of each context's category."""
+    return [float(known.index(context[name])) for name, known in spec.contexts.items()]
+
+
+class ModelRule:
+    """The next decision and the recommendation of a study that uses the model."""
+
+    def __init__(self, spec: Spec):
+        self.spec = spec
+        self._known: tuple[object, tuple[np.ndarray, Estimate | None]] | None = None
+
+    def next(self, state: State, context: Mapping[str, str]) -> np.ndarray:
+        """The decision of the next trial: a function of the results that stand, the seed and its number."""
+        results = results_of(self.spec, state.standing)
+        model = model_of(self.spec, None if state.budget is None else state.budget - self.spec.reserve)
+        here = numbers_of(self.spec, context)
+        return model.ask(results, state.spent + 1, here, deployed=state.deployed)
+
+    def recommend(self, state: State, context: Mapping[str, str]) -> tuple[np.ndarray, Estimate | None]:
+        """The recommendation and its gain over the start.
+
+        Trials that have evaluated it since the last one that searched do not move it.
+        """
+        key = (state.seen, tuple(context.items()))
+        if self._known is None or self._known[0] != key:
+            last = state.searched
+            entries = [e for e in state.standing if e.number <= last]
+            found = model_of(self.spec, state.budget).recommend(
+                results_of(self.spec, entries), last + 1, numbers_of(self.spec, context)
+            )
+            self._known = key, (found.x, found.gain if entries else None)
+        return self._known[1]
+
+
+def effects(state: State) -> tuple[Effect, ...]:
+    """What each covariate adds to the value, and whether it moves with the decision."""
+    spec, results = state.spec, results_of(state.spec, state.standing)
+    known = np.isfinite(results.value) | (spec.value_of is not None)
+    if not known.any():
+        return tuple(Effect(name, 0, 0.0, None) for name in spec.covariates)
+    each = model_of(spec, None).facts(results).effects()
+    found: list[Effect] = []
+    for name, column, size in zip(spec.covariates, results.covariates.T, each, strict=True):
+        known = np.isfinite(column)
+        spread = float(column[known].std()) if known.any() else 0.0
+        chance = p_value(results.x, column, results.number, len(spec.covariates))
+        found.append(Effect(name, int(known.sum()), float(size) / spread if spread > 0 else 0.0, chance))
+    return tuple(found)
+
+
+def outlier(state: State, entry: Entry, said: Happened) -> str | None:
+    """Why a new result is implausible, given those that stand; None: it is plausible."""
+    spec = state.spec
+    others = [one for one in state.standing if one.asked.id != entry.asked.id]
+    if not spec.uses_model:  # a window that moves in steps: its scale is not found again for every result
+        others = others[max(0, len(others) - NEAREST) // 40 * 40 :]
+    new = Entry(entry.asked, entry.number, entry.keep, [said])
+    why = model_of(spec, None).outlier(results_of(spec, others), results_of(spec, [new]))
+    return None if why is None else f"the result is {why}"

@@ -1,0 +1,220 @@
+"""A sequential method in a study: the set of results, told to it in the order of asking.
+
+An iteration has a place for each of its points and fresh samples. It is over once every place has a result
+that stands, once another iteration was opened, or once a place has failed too often: the method is told the
+means of what stands, or, where a point has nothing, only that an iteration has passed.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from driftopt import averages
+from driftopt.answers.beside import NOTHING, Beside
+from driftopt.drivers import small_program
+from driftopt.drivers.host import Host, with_precision
+from driftopt.runtime.forks import refuse_after_fork
+from driftopt.study.errors import ReplayError
+from driftopt.study.iterations import free, open_one, over, slots
+from driftopt.study.log import Writer, vector_from_json
+from driftopt.study.spec import Spec
+from driftopt.study.state import Entry, State, answered
+from driftopt.study.trial import Place
+
+Step = (
+    np.ndarray | int
+)  # the (p,) values of an iteration, or the budget that the method plans for from there on
+
+
+class SequentialRule:
+    """The next decision and the recommendation of a study that uses a sequential method."""
+
+    def __init__(self, spec: Spec):
+        self.spec = spec
+        self._told: list[
+            tuple[object, Any, np.ndarray]
+        ] = []  # of each iteration: of which rows, memory, values
+        self._host: Replay | None = None
+
+    def next(self, state: State, log: Writer, now: float) -> tuple[Place, np.ndarray]:
+        """The place to hand out and its decision; opens an iteration where none is open."""
+        opened = open_one(state, now)
+        if opened is None:
+            points = self.decisions(state, now)
+            log.open(len(state.opened), points, self.spec.repeats, now)
+            return Place("method", len(state.opened)), points[0]
+        place = free(state, opened, now)
+        assert place is not None, "who asks has looked"
+        return place, vector_from_json(opened.points)[place.point]
+
+    def recommend(self, state: State, now: float) -> np.ndarray:
+        """The recommendation."""
+        return self._follow(state, now).recommendation()
+
+    def memory(self, state: State, now: float) -> Any:
+        """What the steps on the results remember."""
+        told = self._values(state, now)
+        return told[-1][1] if told else self.spec.answers.begin()
+
+    def verify(self, state: State, now: float) -> None:
+        """Replay the study; ReplayError where the method does not lead to the points in the log."""
+        SequentialRule(self.spec)._follow(state, now)
+
+    def _values(self, state: State, now: float) -> list[tuple[object, Any, np.ndarray]]:
+        """What the method is told of each iteration that is over; known ones are not computed again."""
+        done: list[tuple[object, Any, np.ndarray]] = []
+        memory, answers = self.spec.answers.begin(), self.spec.answers
+        controls = answered(state.of_kind("control")) if self.spec.relative_to_control else []
+        for i, opened in enumerate(state.opened):
+            if not over(state, opened, now):
+                break
+            stand = [next(iter(answered(state.places.get(place, []))), None) for place in slots(opened)]
+            before = [None if one is None else self._control(controls, one) for one in stand]
+            key = [None if one is None else one.stands for one in (*stand, *before)]
+            if i < len(self._told) and self._told[i][0] == key and (i == 0 or done[-1] is self._told[i - 1]):
+                done.append(self._told[i])
+            else:
+                shape = (opened.repeats, opened.count)
+                samples = np.array([_value(one) for one in stand], np.float64).reshape(shape)
+                void = np.isnan(samples)
+                if void.all(axis=0).any():
+                    done.append((key, memory, np.full(opened.count, np.nan)))
+                else:
+                    rest = averages.mean(np.where(void, 0.0, samples)) * (len(samples) / (~void).sum(axis=0))
+                    samples = np.where(void, rest, samples) if void.any() else samples
+                    told = [_said(one, other) for one, other in zip(stand, before, strict=True)]
+                    after, values = answers.take(memory, samples, answers.beside(told, shape))
+                    done.append((key, after, values))
+            memory = done[-1][1]
+        self._told = done
+        return done
+
+    @staticmethod
+    def _control(controls: Sequence[Entry], entry: Entry) -> Entry | None:
+        """The last control before a trial."""
+        return next((one for one in reversed(controls) if one.number < entry.number), None)
+
+    def steps(self, state: State, now: float) -> list[Step]:
+        """All that the method is told."""
+        steps: list[Step] = [values for _, _, values in self._values(state, now)]
+        for shift, (count, budget) in enumerate(state.extended):
+            steps.insert(min(count + shift, len(steps)), self.spec.planned(budget))
+        return steps
+
+    def decisions(self, state: State, now: float) -> np.ndarray:
+        """The decisions of the iteration after those that are over."""
+        return self._follow(state, now).decisions()
+
+    def _follow(self, state: State, now: float) -> "Replay":
+        """The method after all that it is told."""
+        refuse_after_fork()
+        steps = self.steps(state, now)
+        known, self._host = self._host, None  # an interruption leaves none: the next call replays all
+        if known is None or not known.begins(steps):
+            known = Replay(self.spec)
+            if not state.amended:
+                known.check(steps, state)
+        known.follow(steps)
+        self._host = known
+        return known
+
+
+def _value(entry: Entry | None) -> float:
+    told = None if entry is None else entry.stands
+    return np.nan if told is None or told.value is None else told.value
+
+
+def _said(entry: Entry | None, control: Entry | None) -> Beside:
+    """What came with a value; the value of the last control where none was reported with it."""
+    told = None if entry is None else entry.stands
+    if told is None:
+        return NOTHING
+    said = Beside.from_json(told.beside)
+    before = None if control is None else _value(control)
+    return said._replace(sem=told.sem, control=before if said.control is None else said.control)
+
+
+class Replay(Host):
+    """A `Host` that takes each step once."""
+
+    def __init__(self, spec: Spec):
+        from driftopt import methods
+
+        self._spec, self._params = spec, dict(spec.params)
+        self._begun = spec.start if spec.begun is None else np.array(spec.begun)
+        methods.entry(spec.method, spec.provider)  # names the package where it is not installed
+        assert spec.budget is not None
+        super().__init__(self._planned(spec.planned(spec.budget)), self._begun, spec.seed)
+        self._steps: list[Step] = []
+        self._points: np.ndarray | None = None
+
+    def _planned(self, budget: int) -> Any:
+        from driftopt import methods
+
+        return methods.get(self._spec.method, **self._params).for_budget(budget)
+
+    def begins(self, steps: Sequence[Step]) -> bool:
+        """Whether what was taken so far is the beginning of these steps."""
+
+        def same(one: Step, other: Step) -> bool:
+            return one is other or (isinstance(one, int) and isinstance(other, int) and one == other)
+
+        return len(self._steps) <= len(steps) and all(map(same, self._steps, steps))
+
+    def check(self, steps: Sequence[Step], state: State) -> None:
+        """Compare the points before the last step with those in the log."""
+        told = [i for i, step in enumerate(steps) if not isinstance(step, int)]
+        if not told:
+            return
+        self.follow(steps[: told[-1]])
+        asked, replayed = vector_from_json(state.opened[self.told].points), self.decisions()
+        space = self._spec.space
+        away = max(space.distance(one, other) for one, other in zip(asked, replayed, strict=True))
+        farthest = max(space.distance(one, np.zeros(space.dim)) for one in asked)
+        # Rounding adds up over a long study to far less than the radius; on a grid it may be a step.
+        radius = space.distance(np.array(self._spec.units), np.zeros(space.dim)) / space.dim**0.5
+        if not away <= 1e-3 * radius + 1e-9 * farthest + space.slack:
+            raise ReplayError(
+                f"replaying {self.told} iterations leads {away:.3g} away from the log: the method is not the "
+                "one that asked; use the version of driftopt that created the study"
+            )
+
+    def follow(self, steps: Sequence[Step]) -> None:
+        """Take the steps that are new."""
+        run: list[np.ndarray] = []
+        for step in steps[len(self._steps) :]:
+            if isinstance(step, int):
+                self._replay(run)
+                self._plan_for(step)
+                run = []
+            else:
+                run.append(step)
+        self._replay(run)
+        self._steps = list(steps)
+
+    def _replay(self, run: Sequence[np.ndarray]) -> None:
+        if run:
+            self.replay(np.stack(run))
+            self._points = None
+
+    def _plan_for(self, budget: int) -> None:
+        """Go on from here with a plan for another budget."""
+        import jax
+
+        if "budget" in self._params:
+            self._params |= {"budget": budget}
+        self.state = self.state  # which the plan before has begun
+        with jax.enable_x64(True):
+            self.method = with_precision(self._planned(budget), jax.numpy.float64, small_program.place())
+        self._asked = self._points = None
+
+    def decisions(self) -> np.ndarray:
+        """The decisions of the next iteration."""
+        if self._points is None:
+            self._points = self._spec.space.deploy(self.points, (self._spec.seed, self.told, 0))
+        return self._points
+
+    def recommendation(self) -> np.ndarray:
+        """The decision to report."""
+        return self._spec.space.report(self.recommend(), self._begun)
