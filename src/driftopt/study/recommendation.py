@@ -92,9 +92,8 @@ class Recommendation:
     improvement: Improvement | None
     note: str  # what the improvement rests on, or why none is known
     metrics: tuple[Metric, ...] = ()  # what else was measured there, where there are limits
-    gain: Gain | None = (
-        None  # over the start, as the model has it; None without results, or without the model
-    )
+    # Over the start, as the model expects it; None without results, or without the model
+    gain: Gain | None = None
 
     @property
     def as_dict(self) -> dict[str, float]:
