@@ -204,7 +204,7 @@ def test_without_any_length_the_start_gives_the_first_one(x0):
     away = np.linalg.norm((result.history["x"] - x0) / size, axis=1)
     np.testing.assert_allclose(away[:4], [0, 0, 1, 1], rtol=1e-6)
     assert away[:6].max() < 5
-    study = Study.create("sqlite://", "prices", x0=x0, budget=40, rng=0)
+    study = Study.create("sqlite://", "prices", x0=x0, budget=40, rng=0, method="walk")
     assert study.spec.params["radius"] == result.params["radius"]
 
 

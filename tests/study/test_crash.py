@@ -59,6 +59,7 @@ SETTLING = {
 STEPWISE = {
     "x0": [1.0, -0.5],
     "method": "model",
+    "outliers": False,
     "rng": 7,
     "parallel": 12,
     "max_change": 0.5,

@@ -53,7 +53,7 @@ STUDY: dict[str, Any] = {
     "grid": 0.5,
 }
 OPTIONS = {  # the same on the command line
-    **{name: value for name, value in STUDY.items() if name not in ("params", "lease")},
+    **{name: value for name, value in STUDY.items() if name not in ("params", "lease", "outliers")},
     "x0": "1,2",
     "names": "a,b",
     "bounds": "-9:9",
@@ -62,7 +62,6 @@ OPTIONS = {  # the same on the command line
     "grid": "0.5",
     "param": "step=0.1",
     "lease_days": 1,
-    "outliers": True,
 }
 AMENDED = {"id": 1, "reason": "a holiday", "who": "me"}
 
