@@ -24,7 +24,7 @@ def test_a_study_over_http_is_the_same_to_the_bit(http, create):
     found = http.get(f"{at}/recommendation").json()
     assert list(found["x"].values()) == plain.recommend().x.tolist()
     assert list(found["x"]) == ["tea", "oil"]
-    assert (found["iterations"], found["spent"], found["known"]) == (6, 12, plain.recommend().known)
+    assert (found["results"], found["spent"], found["known"]) == (12, 12, plain.recommend().known)
     summary = http.get(f"{at}/summary").json()
     assert summary["states"]["complete"] == 12
     assert summary["values"] == json.loads(json.dumps(plain.summary().as_dict["values"]))
