@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from driftopt.study import BudgetSpent, Conflict, Study, load
+from driftopt.study.model_rule import results_of
 from driftopt.study.trial import Place
 
 PLAN = {"x0": [1.0, -0.5], "radius": 0.3, "rng": 7}
@@ -151,6 +152,9 @@ def test_outputs_make_the_value_and_are_kept(any_url, tmp_path):
     assert study.trial(first.id).value == 59.0
     study.export(tmp_path / "a.json")
     again = load("sqlite://", tmp_path / "a.json")
+    arrays = again._session.read(lambda state: results_of(again.spec, state.standing))
+    assert arrays.outputs.tolist() == [[12.0, 20.0], [10.0, 20.0], [10.0, 20.0], [9.0, 19.0]]
+    np.testing.assert_array_equal(arrays.value, [np.nan, np.nan, np.nan, 50.0])
     assert [trial.outputs for trial in again.trials()] == [trial.outputs for trial in study.trials()]
     assert again.recommend().gain == study.recommend().gain
     with pytest.raises(ValueError, match="value is needed, or outputs"):
