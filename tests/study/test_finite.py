@@ -24,8 +24,8 @@ def spec(direction):
 
 
 def told(kind, value, point=0, sample=0, at=0.0, sem=None):
-    place = (kind, 1, 0, point, sample, "me", at, None)
-    return Trial(1, np.zeros(2), ("p", "q"), *place, "complete", value, sem)
+    place = (kind, 1, point, sample, "me", at, None)
+    return Trial(1, np.zeros(2), ("p", "q"), *place, state="complete", value=value, sem=sem, answered_at=at)
 
 
 def finite(numbers):
