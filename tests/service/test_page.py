@@ -89,7 +89,7 @@ def test_a_month_of_a_shop_by_two_people_at_once(browser, served, server_time, t
 
 
 def test_every_deed_says_what_it_will_do_and_can_be_undone(window, begin):
-    study = begin()
+    study = begin(outliers=True)
     window.open(study.name)
     window.press("Ask")
     window.says("It uses one deployment of the budget: 0 of 40 are used", "document.querySelector('dialog')")

@@ -12,7 +12,7 @@ DAY = 86400.0
 @pytest.fixture
 def running(begin, server_time):
     """A study with answers, one of them corrected, one out and one held."""
-    study = begin(control_every=4, reserve=4)
+    study = begin(control_every=4, reserve=4, outliers=True)
     for _ in range(14):
         server_time[0] += DAY
         trial = study.ask()
@@ -130,4 +130,4 @@ def test_a_study_of_the_wizard_is_the_one_that_python_makes(window, served):
     spec = Study.open(served[1], "from a table").spec
     assert (spec.names, spec.x0, spec.bounds) == (["tea", "oil"], [2.5, 9.9], [[2.0, 3.2], [None, 12.0]])
     assert (spec.direction, spec.budget, spec.reserve, spec.control_every) == ("maximize", 60, 8, 5)
-    assert (spec.lease, spec.method) == (7 * DAY, "auto")
+    assert (spec.lease, spec.method) == (7 * DAY, "model")
