@@ -49,7 +49,7 @@ def test_one_method_with_what_its_parameters_mean(driftopt):
     assert methods.entry("auto").described()[0].meaning in " ".join(out.split())
     code, _, err = driftopt("methods", "autos")
     assert code == 2
-    assert "did you mean" in err
+    assert "did you mean auto" in err
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def entry(name: str, provider: str | None = None) -> Entry:
             f"method {name!r} is not there: {provider} brings it. Install that package, or import it where "
             "it registers its methods itself"
         )
-    near = difflib.get_close_matches(str(name), names(), n=3, cutoff=0.3)
+    near = difflib.get_close_matches(str(name), ("auto", *names()), n=3, cutoff=0.3)
     raise ValueError(f"unknown method {name!r}; did you mean {', '.join(near or names())}?")
 
 
