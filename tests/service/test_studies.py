@@ -139,6 +139,6 @@ def test_metrics_count_requests_by_route(http, create):
     http.get(at)
     text = http.get("/metrics").text
     assert 'driftopt_requests_total{method="GET",route="/v1/studies/{name}",status="200"}' in text
-    assert 'driftopt_request_seconds_bucket{method="POST",route="/v1/studies",le="+Inf"}' in text
+    assert 'driftopt_request_seconds_bucket{le="+Inf",method="POST",route="/v1/studies"}' in text
     assert "driftopt_open_streams 0.0" in text
     assert "test_metrics" not in text

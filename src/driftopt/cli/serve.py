@@ -46,7 +46,7 @@ def serve(
     """
     from driftopt.packages import package
 
-    for name in ("fastapi", "uvicorn", "fastapi_swagger"):
+    for name in ("fastapi", "uvicorn", "fastapi_swagger", "prometheus_client"):
         package(name, "serve", "driftopt serve")
     from driftopt.service import access, server
     from driftopt.service.settings import Settings, allowed_hosts, checked_origins

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 from urllib.parse import unquote
 
 import fastapi
-from fastapi import Depends, Request
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer, SecurityScopes
 
 from driftopt import checks
 from driftopt.service.errors import Refused
@@ -27,7 +27,6 @@ _SHORTEST, _LONGEST = 20, 500
 _MAKE = "python -c 'import secrets; print(secrets.token_urlsafe(32))' makes"
 _log = logging.getLogger("driftopt.service")
 _bearer = HTTPBearer(auto_error=False, description="A token of this server: `Authorization: Bearer …`")
-Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 
 
 @dataclass(frozen=True)
@@ -38,10 +37,6 @@ class Token:
     role: str
     study: str | None  # None: every study
     sha256: bytes
-
-    def may(self, role: str) -> bool:
-        """True if the token's role is `role` or a higher one."""
-        return ROLES.index(self.role) >= ROLES.index(role)
 
     def sees(self, study: str) -> bool:
         """True if the token is for that study or for all."""
@@ -152,19 +147,22 @@ def study_name(
 StudyName = Annotated[str, Depends(study_name)]
 
 
-def _caller(request: Request, credentials: Credentials, role: str) -> Token:
-    """The token of a request; `Refused` if it is unknown or has a lesser role, TooMany after too many.
+def caller(
+    scopes: SecurityScopes,
+    request: Request,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+) -> Token:
+    """The token of a request; `Refused` if it may not do this, TooMany after too many requests.
 
-    Wrong tokens are counted by address, known ones by token. A known one passes even if many wrong ones came
-    from its address: otherwise a client behind the same proxy could lock everybody out. Secrets are too long
-    to be guessed at any speed.
+    `scopes` are the role that is needed and, for a route about the whole database, "all". Wrong tokens are
+    counted by address, known ones by token. A known one passes even if many wrong ones came from its address:
+    otherwise a client behind the same proxy could lock everybody out. Secrets are too long to be guessed.
     """
     service: Any = request.app.state.service
-    address = request.client.host if request.client else "unknown"
-    found = None if credentials is None else service.settings.tokens.find(credentials.credentials)
+    found: Token | None = request.state.token  # the gate found it
     if found is None:
         wrong = credentials is not None
-        if wrong and service.refusals.take(address):
+        if wrong and service.refusals.take(request.client.host if request.client else "unknown"):
             wait = 1 / service.limits.refusals_a_second
             raise TooMany("too many wrong tokens came from this address", wait)
         raise Refused(
@@ -177,38 +175,21 @@ def _caller(request: Request, credentials: Credentials, role: str) -> Token:
     request.state.caller = found
     if wait := service.rate.take(found.name):
         raise TooMany(f"token {found.name!r} sends more requests than it may", wait)
-    if not found.may(role):
+    role, *concerns = scopes.scopes
+    if ROLES.index(found.role) < ROLES.index(role):
         raise Refused(403, f"token {found.name!r} has the role {found.role}: this needs {role}", "Forbidden")
+    name = request.path_params.get("name")
+    if name is not None and not found.sees(study_name(name)):
+        raise Refused(403, f"token {found.name!r} is for another study", "Forbidden")
+    if concerns and found.study is not None:
+        raise Refused(403, f"token {found.name!r} is for one study: this concerns all of them", "Forbidden")
     return found
 
 
-def _needs(role: str) -> Any:
-    def check(request: Request, credentials: Credentials = None) -> Token:
-        return _caller(request, credentials, role)
-
-    return Depends(check)
-
-
-def _needs_for_study(role: str) -> Any:
-    def check(name: StudyName, request: Request, credentials: Credentials = None) -> Token:
-        caller = _caller(request, credentials, role)
-        if not caller.sees(name):
-            raise Refused(403, f"token {caller.name!r} is for another study", "Forbidden")
-        return caller
-
-    return Depends(check)
-
-
-def whole_database(caller: Token) -> None:
-    """Refuse a token that is for one study."""
-    if caller.study is not None:
-        raise Refused(403, f"token {caller.name!r} is for one study: this concerns all of them", "Forbidden")
-
-
-# The token of a request, with at least that role
-Reader = Annotated[Token, _needs("read")]
-Admin = Annotated[Token, _needs("admin")]
-# and for the study in the path
-StudyReader = Annotated[Token, _needs_for_study("read")]
-StudyOperator = Annotated[Token, _needs_for_study("operate")]
-StudyAdmin = Annotated[Token, _needs_for_study("admin")]
+# The token of a request, with at least that role, and for the study in the path
+Reader = Annotated[Token, Security(caller, scopes=["read"])]
+Operator = Annotated[Token, Security(caller, scopes=["operate"])]
+Admin = Annotated[Token, Security(caller, scopes=["admin"])]
+# and for the whole database
+ReaderOfAll = Annotated[Token, Security(caller, scopes=["read", "all"])]
+AdminOfAll = Annotated[Token, Security(caller, scopes=["admin", "all"])]

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from prometheus_client import CollectorRegistry, Gauge
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
@@ -15,7 +16,7 @@ import driftopt
 from driftopt.packages import MissingPackage
 from driftopt.service import errors, events, models, routes_server, routes_studies, routes_trials
 from driftopt.service.examples import EXAMPLES
-from driftopt.service.gate import Gate, RequestMetrics
+from driftopt.service.gate import Gate
 from driftopt.service.kept_studies import KeptStudies
 from driftopt.service.rate_limits import Rate, Streams, TooMany
 from driftopt.service.settings import Settings
@@ -31,11 +32,16 @@ class Service:
         self.settings = settings
         self.limits = limits = settings.limits
         self.studies = KeptStudies(settings.url, settings.clock, limits.work_seconds)
-        self.metrics = RequestMetrics()
+        self.registry = CollectorRegistry()
         self.rate = Rate(limits.requests_a_second, limits.requests_a_second)
         self.refusals = Rate(limits.refusals_a_second, limits.refusals_at_once)
         self.streams = Streams(limits.streams, limits.streams_of_a_token)
         self.strangers = Rate(limits.strangers_a_second, limits.strangers_at_once)
+        for name, words, number in (
+            ("driftopt_open_streams", "Open streams of events.", lambda: self.streams.open),
+            ("driftopt_open_studies", "Studies that the server has open.", lambda: len(self.studies)),
+        ):
+            Gauge(name, words, registry=self.registry).set_function(number)
         self.stopping = asyncio.Event()  # streams end when it is set
         self.abandoned = 0  # requests that would not end when the server stopped
 
@@ -88,7 +94,7 @@ def build(settings: Settings) -> FastAPI:
             expose_headers=["Retry-After"],
             max_age=600,
         )
-    app.add_middleware(Gate, settings=settings, metrics=service.metrics, strangers=service.strangers)
+    app.add_middleware(Gate, settings=settings, registry=service.registry, strangers=service.strangers)
     without_examples = app.openapi
 
     def described() -> dict[str, Any]:

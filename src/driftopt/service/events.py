@@ -15,7 +15,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from driftopt.service import models
-from driftopt.service.access import StudyName, StudyReader
+from driftopt.service.access import Reader, StudyName
 from driftopt.service.kept_studies import KeptStudies, KeptStudy
 from driftopt.service.routes_studies import kept
 from driftopt.study import NoSuchStudy, Watch
@@ -32,7 +32,7 @@ _After = Annotated[
 async def changes(
     request: Request,
     name: StudyName,
-    caller: StudyReader,
+    caller: Reader,
     after: _After = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
 ) -> Any:
@@ -50,7 +50,7 @@ async def changes(
 async def events(
     request: Request,
     name: StudyName,
-    caller: StudyReader,
+    caller: Reader,
     after: _After = None,
     last: Annotated[
         str | None,

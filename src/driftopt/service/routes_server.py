@@ -9,13 +9,14 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, FastAPI, Query, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
 from starlette.staticfiles import StaticFiles
 
 import driftopt
 from driftopt.packages import package
 from driftopt.service import models
-from driftopt.service.access import Reader, StudyName, StudyReader, whole_database
+from driftopt.service.access import Reader, ReaderOfAll, StudyName
 from driftopt.service.course import Course, course
 from driftopt.service.routes_studies import kept
 
@@ -48,16 +49,9 @@ async def readyz(request: Request) -> Any:
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
-async def metrics(request: Request, caller: Reader) -> PlainTextResponse:
+async def metrics(request: Request, caller: ReaderOfAll) -> Response:
     """Counts of requests, in Prometheus's text format."""
-    whole_database(caller)
-    service = request.app.state.service
-    gauges = {
-        "driftopt_open_streams": ("Open streams of events.", float(service.streams.open)),
-        "driftopt_open_studies": ("Studies that the server has open.", float(len(service.studies))),
-    }
-    text = service.metrics.text(gauges)
-    return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(generate_latest(request.app.state.service.registry), media_type=CONTENT_TYPE_LATEST)
 
 
 class Caller(BaseModel):
@@ -81,7 +75,7 @@ async def caller(caller: Reader) -> Any:
 async def study_course(
     request: Request,
     name: StudyName,
-    caller: StudyReader,
+    caller: Reader,
     skip: Annotated[int, Query(ge=0, le=10_000, description="Coordinates of `order` to pass over.")] = 0,
     count: Annotated[int, Query(ge=0, le=100, description="Coordinates whose paths are wanted.")] = 12,
 ) -> Any:

@@ -9,14 +9,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 
 from driftopt import checks
 from driftopt.service import models
-from driftopt.service.access import (
-    Admin,
-    Reader,
-    StudyAdmin,
-    StudyName,
-    StudyReader,
-    whole_database,
-)
+from driftopt.service.access import Admin, AdminOfAll, Reader, StudyName
 from driftopt.service.errors import Refused
 from driftopt.service.kept_studies import KeptStudies
 from driftopt.stationarity import Stationarity
@@ -53,9 +46,8 @@ async def list_studies(request: Request, caller: Reader) -> Any:
 
 
 @router.post("", status_code=201, response_model=models.StudyPlan)
-async def create_study(request: Request, body: models.NewStudy, caller: Admin, key: Key = None) -> Any:
+async def create_study(request: Request, body: models.NewStudy, caller: AdminOfAll, key: Key = None) -> Any:
     """Create a study."""
-    whole_database(caller)
     study = await kept(request).create(body.name, body.arguments(), key)
     return await kept(request).look(lambda: models.plan(study))
 
@@ -64,19 +56,18 @@ async def create_study(request: Request, body: models.NewStudy, caller: Admin, k
 async def import_study(
     request: Request,
     body: models.Exported,
-    caller: Admin,
+    caller: AdminOfAll,
     name: Annotated[str | None, Query(description="Another name for it.", max_length=200)] = None,
     key: Key = None,
 ) -> Any:
     """Create a study from the file of `export?format=json`: the same results and an identical state."""
-    whole_database(caller)
     models.addressable(body.study if name is None else name)
     study = await kept(request).take_over(name, body.model_dump(), key)
     return await kept(request).look(lambda: models.plan(study))
 
 
 @router.get("/{name}", response_model=models.StudyPlan)
-async def read_study(request: Request, name: StudyName, caller: StudyReader) -> Any:
+async def read_study(request: Request, name: StudyName, caller: Reader) -> Any:
     """A study's plan and progress."""
     return await kept(request).read(name, models.plan)
 
@@ -85,7 +76,7 @@ async def read_study(request: Request, name: StudyName, caller: StudyReader) -> 
 async def delete_study(
     request: Request,
     name: StudyName,
-    caller: StudyAdmin,
+    caller: Admin,
     confirm: Annotated[str | None, Query(description="The study's name once more.", max_length=200)] = None,
     key: Key = None,
 ) -> Any:
@@ -96,7 +87,7 @@ async def delete_study(
 
 
 @router.post("/{name}:extend", response_model=models.StudyPlan)
-async def extend_study(request: Request, name: StudyName, body: models.Extension, caller: StudyAdmin) -> Any:
+async def extend_study(request: Request, name: StudyName, body: models.Extension, caller: Admin) -> Any:
     """Allow more deployments."""
 
     def work(study: Study) -> Any:
@@ -110,7 +101,7 @@ def _add_route(verb: str, description: str) -> None:
     """Serve a method of `Study` that takes a reason."""
 
     async def route(
-        request: Request, name: StudyName, caller: StudyAdmin, body: models.Reason | None = None
+        request: Request, name: StudyName, caller: Admin, body: models.Reason | None = None
     ) -> Any:
         said = body or models.Reason()
 
@@ -134,7 +125,7 @@ _add_route("resume", "Go on with a study that a hard limit has halted.")
 async def summary(
     request: Request,
     name: StudyName,
-    caller: StudyReader,
+    caller: Reader,
     place: Annotated[
         str | None,
         Query(min_length=1, max_length=2000, description="The server's address in `next.commands`."),
@@ -149,7 +140,7 @@ async def summary(
 async def recommendation(
     request: Request,
     name: StudyName,
-    caller: StudyReader,
+    caller: Reader,
     context: Annotated[
         str | None, Query(max_length=2000, description="As JSON; that of the last trial, unless given.")
     ] = None,
@@ -163,7 +154,7 @@ async def recommendation(
 async def stationarity(
     request: Request,
     name: StudyName,
-    caller: StudyReader,
+    caller: Reader,
     confidence: Annotated[float, Query(gt=0, lt=1)] = 0.95,
     low: Annotated[float | None, Query(description="No value can be less.")] = None,
     high: Annotated[float | None, Query(description="No value can be more.")] = None,
@@ -176,7 +167,7 @@ async def stationarity(
 
 
 @router.get("/{name}/verification", response_model=models.Verified)
-async def verification(request: Request, name: StudyName, caller: StudyReader) -> Any:
+async def verification(request: Request, name: StudyName, caller: Reader) -> Any:
     """Read the whole log again, check every row, and replay it."""
     return {"rows": await kept(request).read(name, lambda study: study.verify())}
 
@@ -189,7 +180,7 @@ async def verification(request: Request, name: StudyName, caller: StudyReader) -
 async def export(
     request: Request,
     name: StudyName,
-    caller: StudyReader,
+    caller: Reader,
     format: Literal["csv", "json", "parquet"] = "csv",
 ) -> Response:
     """Every trial as a file; as JSON with the whole log, from which `driftopt.study.load` makes the study."""

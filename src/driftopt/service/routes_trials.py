@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Request
 
 from driftopt.service import models
-from driftopt.service.access import StudyName, StudyOperator, StudyReader
+from driftopt.service.access import Operator, Reader, StudyName
 from driftopt.service.routes_studies import Key, kept
 from driftopt.study import Study
 from driftopt.study.trial import KINDS, STATES
@@ -20,7 +20,7 @@ _Kind = Annotated[str | None, Query(json_schema_extra={"enum": list(KINDS)})]
 async def ask(
     request: Request,
     name: StudyName,
-    caller: StudyOperator,
+    caller: Operator,
     body: models.Question | None = None,
     key: Key = None,
 ) -> Any:
@@ -37,9 +37,7 @@ async def ask(
 
 
 @router.post("/trials:tell", response_model=models.ToldTrials)
-async def tell_many(
-    request: Request, name: StudyName, caller: StudyOperator, body: models.AnswerBatch
-) -> Any:
+async def tell_many(request: Request, name: StudyName, caller: Operator, body: models.AnswerBatch) -> Any:
     """Report the results of several trials, all or none."""
 
     def work(study: Study) -> Any:
@@ -56,7 +54,7 @@ async def tell_many(
 
 
 @router.post("/trials/{id}:tell", response_model=models.TrialState)
-async def tell(request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Answer) -> Any:
+async def tell(request: Request, name: StudyName, id: Id, caller: Operator, body: models.Answer) -> Any:
     """Report the result of a trial. The same again changes nothing; another result is a conflict."""
     study = (await kept(request).kept(name)).study
     answer = {"id": id} | body.arguments(tuple(study.spec.names), caller.name)
@@ -65,7 +63,7 @@ async def tell(request: Request, name: StudyName, id: Id, caller: StudyOperator,
 
 @router.post("/trials/{id}:correct", response_model=models.TrialState)
 async def correct(
-    request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Correction
+    request: Request, name: StudyName, id: Id, caller: Operator, body: models.Correction
 ) -> Any:
     """Replace a trial's result; earlier ones stay in its history."""
     given: dict[str, Any] = body.arguments() | {"who": body.who or caller.name}
@@ -76,7 +74,7 @@ def _add_route(verb: str, description: str) -> None:
     """Serve a method of `Study` that takes a trial and a reason."""
 
     async def route(
-        request: Request, name: StudyName, id: Id, caller: StudyOperator, body: models.Reason | None = None
+        request: Request, name: StudyName, id: Id, caller: Operator, body: models.Reason | None = None
     ) -> Any:
         said = body or models.Reason()
         given = {"reason": said.reason, "who": said.who or caller.name}
@@ -99,7 +97,7 @@ _add_route("hold", "Hold a result that counts, because it may not be true; `:acc
 async def trials(
     request: Request,
     name: StudyName,
-    caller: StudyReader,
+    caller: Reader,
     state: _State = None,
     kind: _Kind = None,
     holder: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
@@ -125,6 +123,6 @@ async def trials(
 
 
 @router.get("/trials/{id}", response_model=models.Trial)
-async def trial(request: Request, name: StudyName, id: Id, caller: StudyReader) -> Any:
+async def trial(request: Request, name: StudyName, id: Id, caller: Reader) -> Any:
     """One deployment with its result."""
     return await kept(request).read(name, lambda study: study.trial(id))
