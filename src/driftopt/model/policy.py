@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special  # scipy.stats takes three times as long to import
 from scipy.spatial.distance import cdist
-from scipy.stats import norm
 
 from driftopt.model.belief import Belief, Results
 from driftopt.model.facts import Estimate, Facts
@@ -251,7 +251,7 @@ class _Now:
             mean, covariance = curve.posterior.joint(points)
             sd = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
             low, high = (curve.scale(np.array([side]))[0] for side in (limit.low, limit.high))
-            doubt = np.maximum(doubt, norm.cdf((low - mean) / sd) + norm.sf((high - mean) / sd))
+            doubt = np.maximum(doubt, special.ndtr((low - mean) / sd) + special.ndtr((mean - high) / sd))
         if model.max_loss is not None or model.max_loss_total is not None:
             drawn = self.belief.draws(self.at(np.vstack([model.space.start, found])), DRAWS, self.rng)
             loss = drawn[:, 1:] - drawn[:, :1]
