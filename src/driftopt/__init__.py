@@ -71,11 +71,13 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME_OF:
-        return getattr(import_module(_HOME_OF[name]), name)
-    if name in __all__:
-        return import_module(f"driftopt.{name}")
-    raise AttributeError(f"module 'driftopt' has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module 'driftopt' has no attribute {name!r}")
+    from driftopt.packages import needs_jax
+
+    with needs_jax(f"driftopt.{name}"):
+        home = import_module(_HOME_OF.get(name, f"driftopt.{name}"))
+    return getattr(home, name) if name in _HOME_OF else home
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,7 @@
 """Packages outside the core install: imported when needed, or a message how to install them."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
@@ -26,6 +28,17 @@ def package(name: str, extra: str | None, what: str) -> Any:
     except ModuleNotFoundError:
         wanted = name if extra is None else f"'driftopt[{extra}]'"
         raise MissingPackage(f"{what} needs {name}: pip install {wanted}", name=name) from None
+
+
+@contextmanager
+def needs_jax(what: str) -> Generator[None]:
+    """A block that imports JAX, which live studies and the model do without."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name not in ("jax", "jaxlib"):
+            raise
+        raise MissingPackage(f"{what} needs JAX: pip install 'driftopt[simulate]'", name="jax") from None
 
 
 def missing_report_packages() -> list[str]:

@@ -1,8 +1,8 @@
 """Install each archive of a folder into a fresh environment and try it there: `python try_archives.py dist`.
 
-The environment gets the core install alone, so that what needs an extra and does not say so shows here.
-Then the wheel gets what `make reproduce` installs and reproduces a little of the paper: the suite itself has
-every extra.
+The environment gets the core install alone, which has no JAX, and then JAX, so that what needs an extra and
+does not say so shows here. Then the wheel gets what `make reproduce` installs and reproduces a little of the
+paper: the suite itself has every extra.
 """
 
 import os
@@ -47,7 +47,10 @@ def main(folder: str) -> None:
             # From an empty folder, where the source tree cannot be imported by chance.
             empty = Path(fresh) / "empty"
             empty.mkdir()
-            subprocess.run([python, script, ROOT], cwd=empty, env=environment, check=True)
+            for part in ("core", "simulate"):
+                if part != "core":
+                    add(python, f"{archive}[{part}]")
+                subprocess.run([python, script, ROOT, part], cwd=empty, env=environment, check=True)
             if archive.suffix == ".whl":
                 add(python, f"{archive}[report]")
                 command = [python, "-m", "driftopt", "reproduce", *LITTLE]

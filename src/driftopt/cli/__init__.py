@@ -10,7 +10,7 @@ from cyclopts import App, CycloptsError
 
 import driftopt
 from driftopt.cli import compare, data, demo, methods, plan, problems, reproduce, serve, study
-from driftopt.packages import MissingPackage
+from driftopt.packages import MissingPackage, needs_jax
 
 # Set before NumPy loads: our linear algebra is small, and BLAS's threads would only take cores from JAX.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -66,7 +66,7 @@ def main() -> None:
     """Run the command line; a user's mistake is a sentence on stderr and exit code 2, not a traceback."""
     try:
         try:
-            with warnings_in_a_sentence():
+            with warnings_in_a_sentence(), needs_jax("this command"):
                 app(sys.argv[1:], exit_on_error=False)
         finally:
             sys.stdout.flush()  # here, where a closed pipe is still handled

@@ -14,6 +14,7 @@ from driftopt.answers.effects import warn_of
 from driftopt.answers.limits import checked, none_hard
 from driftopt.drivers.function_run import Function, FunctionRun, MinimizeInterrupted, Task
 from driftopt.model import takes_model
+from driftopt.packages import needs_jax
 from driftopt.space import Space
 
 if TYPE_CHECKING:
@@ -154,12 +155,15 @@ def minimize(
         law=model,
         rng=rng,
     )
-    if takes_model(method, (total - final_queries) // settle, space.dim):
+    decisions = (total - final_queries) // settle
+    if takes_model(method, decisions, space.dim):
         from driftopt.drivers.model_run import begin
 
         run, iterations = begin(task)
     else:
-        from driftopt.drivers.sequential_run import begin as begin_sequential  # loads JAX
+        many = f"minimize for {decisions:,} values in {space.dim:,} dimensions"
+        with needs_jax(many if method == "auto" else f"method {method!r}"):
+            from driftopt.drivers.sequential_run import begin as begin_sequential
 
         run, iterations = begin_sequential(task, method)
     report = _reporter(callback)

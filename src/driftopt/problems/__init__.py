@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from driftopt.packages import needs_jax
+
 if TYPE_CHECKING:
     from driftopt.problems.credit_shift import CreditShift
     from driftopt.problems.on_grid import OnGrid
@@ -81,7 +83,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'driftopt.problems' has no attribute {name!r}")
-    return getattr(import_module(f"driftopt.problems.{_HOME_OF[name]}"), name)
+    with needs_jax(f"driftopt.problems.{name}"):
+        return getattr(import_module(f"driftopt.problems.{_HOME_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:

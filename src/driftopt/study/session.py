@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from driftopt.packages import needs_jax
 from driftopt.study.log import Log, Reader, Writer
 from driftopt.study.spec import Spec
 from driftopt.study.state import State
@@ -44,7 +45,8 @@ class Session:
     def sequential(self) -> "SequentialRule":
         """The sequential method, which needs JAX."""
         if self._sequential is None:
-            from driftopt.study.sequential_rule import SequentialRule
+            with needs_jax(f"method {self.spec.method!r}"):
+                from driftopt.study.sequential_rule import SequentialRule
 
             self._sequential = SequentialRule(self.spec)
         return self._sequential
