@@ -15,7 +15,7 @@ from benchmarks.rows import check, row
 from driftopt import sweep
 from driftopt.problems import kink
 from driftopt.runtime.jax_settings import cores
-from driftopt.sweep import grid, tiles
+from driftopt.sweep import grid, tasks
 
 STEPS = np.geomspace(1e-4, 1e-1, 256).tolist()
 LANES = 256  # a unit of the work that is scaled
@@ -89,12 +89,12 @@ def _scheduler() -> dict[str, Any]:
 
 @contextmanager
 def _tiles_of(lanes: int) -> Generator[None]:
-    before = tiles.WIDE, tiles.NARROW, tiles.QUERIES
-    tiles.WIDE, tiles.NARROW, tiles.QUERIES = lanes, lanes, 1
+    before = tasks.WIDE, tasks.NARROW, tasks.QUERIES
+    tasks.WIDE, tasks.NARROW, tasks.QUERIES = lanes, lanes, 1
     try:
         yield
     finally:
-        tiles.WIDE, tiles.NARROW, tiles.QUERIES = before
+        tasks.WIDE, tasks.NARROW, tasks.QUERIES = before
 
 
 def _timed(workers: int, seeds: int) -> tuple[float, int, int]:

@@ -39,14 +39,22 @@ print(json.dumps(done))
 
 def test_compare_prints_its_table_and_writes_what_it_can(tmp_path):
     (tmp_path / "tiny.toml").write_text(TOML)
-    words = ("compare", "tiny.toml")
-    (out, err), again, (fresh, _) = driftopt(tmp_path, words, words, (*words, "--fresh"))
+    ((out, err),) = driftopt(tmp_path, ("compare", "tiny.toml"))
     assert "polars, jinja2 and matplotlib not installed" in err.splitlines()[0]
     assert "pip install 'driftopt[report]'" in err
     assert "| auto | " in out
     assert "parts were run now" in out
     written = {path.name for path in (tmp_path / "results" / "tiny").iterdir()}
-    assert written == {"table.md", "tests.csv", "manifest.json", "parts"}
-    assert "1 of 1 parts were finished before and are used again, from results/tiny/parts" in again[0]
-    assert "finished before" not in again[1]  # it is said once
-    assert "all 1 parts were run now" in fresh
+    assert written == {"table.md", "tests.csv", "manifest.json"}
+    assert "no parts to continue from" in err
+
+
+def test_a_folder_for_parts_needs_polars(tmp_path):
+    call = "sweep.run([sweep.grid('zo-sph', step=.1, radius=1.0)], [kink(2)], budget=9, seeds=[0]"
+    code = f"{BLOCKED}from driftopt import sweep\nfrom driftopt.problems import kink\n"
+    code += f"print(len({call})))\n{call}, folder='kept')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "1\n"
+    assert "(folder=) needs polars: pip install 'driftopt[report]'" in done.stderr.splitlines()[-1]

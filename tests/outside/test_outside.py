@@ -15,7 +15,7 @@ from driftopt.outside.contract import Diverged, Spent
 from driftopt.problems.synthetic import kink
 from driftopt.rng.seeds import as_key, query_key, run_keys
 from driftopt.sweep.outside_runs import OutsideRuns, SimulatedTarget
-from driftopt.sweep.task import RunSettings
+from driftopt.sweep.tasks import RunSettings
 from support.worlds import Slow, shifting
 
 # A few numbers for each library; a new one joins these tests by its line here.

@@ -11,7 +11,7 @@ from driftopt.paper import (
     tables,
 )
 from driftopt.paper.scope import Scope
-from driftopt.sweep import running
+from driftopt.sweep import executors
 from support.paper_runs import QUICK, reproduce
 
 
@@ -75,13 +75,13 @@ def test_interrupted_and_started_again_it_gives_the_same_bytes(outcome, tmp_path
     def limited(task, asked):
         if next(done, None) is None:
             raise KeyboardInterrupt
-        return task.run()
+        return task.run(), 1.0
 
     with monkeypatch.context() as patch:
-        patch.setattr(running, "run_task", limited)
+        patch.setattr(executors, "run_task", limited)
         with pytest.raises(KeyboardInterrupt):
             reproduce(tmp_path)
-    kept = len(list((tmp_path / "parts").glob("*.npz")))
+    kept = len(list((tmp_path / "parts").glob("*.parquet")))
     assert 0 < kept <= 2
     (tmp_path / "manifest.json").write_text('{"protocol": "qu')  # half written by something else
     again = reproduce(tmp_path)

@@ -17,8 +17,6 @@ HARMLESS = {
     "driftopt.report": "words and pages about what was computed",
     "driftopt.packages": "says which optional packages are missing",
     "driftopt.plugins": "finds methods and problems of other packages, which are hashed themselves",
-    "driftopt.sweep.grids": "the methods it builds are hashed",
-    "driftopt.sweep.kept_parts": "keeps what is computed",
     "driftopt.paper.protocol": "the problems and grids it makes are hashed",
 }
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from driftopt.sweep import tiles
+from driftopt.sweep import tasks
 
 
 @pytest.fixture
 def small_tiles(monkeypatch):
     """A tile is one run."""
     for name in ("WIDE", "NARROW", "QUERIES"):
-        monkeypatch.setattr(tiles, name, 1)
+        monkeypatch.setattr(tasks, name, 1)

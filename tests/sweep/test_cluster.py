@@ -14,7 +14,7 @@ import pytest
 from driftopt import sweep
 from driftopt.problems.synthetic import kink
 from driftopt.sweep import grid
-from driftopt.sweep.kept_parts import Store
+from driftopt.sweep.results import Store
 
 distributed = pytest.importorskip("distributed", reason="needs driftopt[dask]")
 
@@ -47,12 +47,11 @@ def test_a_killed_worker_changes_nothing(tmp_path, monkeypatch):
         first = cluster.workers[0].pid
         kept, put = [], Store.put
 
-        def put_and_kill(self, key, arrays):
-            stays = put(self, key, arrays)
+        def put_and_kill(self, part, arrays):
+            put(self, part, arrays)
             if not kept:
                 os.kill(first, signal.SIGKILL)
-            kept.append(key)
-            return stays
+            kept.append(self.file(part))
 
         with monkeypatch.context() as patch:
             patch.setattr(Store, "put", put_and_kill)

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from driftopt import sweep
 from driftopt.problems import Pricing
-from driftopt.sweep import cutting, grid, tiles
+from driftopt.sweep import cutting, grid, tasks
 from driftopt.sweep.simulated import Simulated, Simulation
-from driftopt.sweep.task import RunSettings
-from driftopt.sweep.tiles import Tile, division, tile_of
+from driftopt.sweep.tasks import RunSettings, Tile, division, tile_of
 
 SHOPS = [Pricing.synthetic(seed, buyers=20, products=3) for seed in range(3)]
 GRIDS = [
@@ -25,7 +24,7 @@ CALL = {"budget": 60, "seeds": [3, 1, 4, 7, 5], "evaluate_every": 20, "progress"
 
 def runs_of(parts):
     return [
-        (part.label, instance, seed, configuration)
+        (part.group.grid.label, instance, seed, configuration)
         for part in parts
         for row, instance in zip(part.configurations, part.instances, strict=True)
         for seed in part.seeds
@@ -39,16 +38,14 @@ def test_every_run_is_in_one_part_and_no_part_is_too_large(most, chosen):
     source = Simulated(SHOPS, "abc")
     picked = [1, 0, 2] if chosen else None
     arguments = (source, RunSettings(60), [3, 1, 4, 7, 5], picked)
-    cut = [part for one in GRIDS for part in cutting.cut(one, *arguments, most)]
-    whole = [part for one in GRIDS for part in cutting.cut(one, *arguments)]
+    groups = [group for one in GRIDS for group in cutting.groups_of(one, *arguments)]
+    cut, whole = ([cutting.Part(g, block) for g in groups for block in g.blocks(n)] for n in (most, None))
     found = runs_of(cut)
     assert len(set(found)) == len(found)
     assert set(found) == set(runs_of(whole))
     for part in cut:
         assert len(runs_of([part])) <= max(most, np.prod(part.task.tile.shape))
     assert sum(part.queries for part in cut) == sum(part.queries for part in whole)
-    tiles_of = [{part.task.tile for part in parts if part.label == "walk"} for parts in (cut, whole)]
-    assert tiles_of[0] == tiles_of[1]
 
 
 LENGTHS = st.tuples(st.integers(1, 60), st.integers(1, 60), st.integers(1, 600))
@@ -59,7 +56,7 @@ LENGTHS = st.tuples(st.integers(1, 60), st.integers(1, 60), st.integers(1, 600))
 def test_parts_are_whole_tiles_that_cover_everything_once(lanes, budget, memory, most, accelerator):
     tile = tile_of(lanes, budget, memory, accelerator=accelerator)
     assert all(1 <= size <= length for size, length in zip(tile.shape, lanes, strict=True))
-    assert np.prod(tile.shape) <= (tiles.SIDE_BY_SIDE if accelerator else tiles.LARGEST)
+    assert np.prod(tile.shape) <= (tasks.SIDE_BY_SIDE if accelerator else tasks.LARGEST)
     assert tile.instances * tile.configurations <= memory
     filled = np.prod([-(-n // size) * size for n, size in zip(lanes, tile.shape, strict=True)])
     assert filled <= 2 * np.prod(lanes)
@@ -73,7 +70,7 @@ def test_parts_are_whole_tiles_that_cover_everything_once(lanes, budget, memory,
 def tiles_of_six(monkeypatch):
     """Tiles of six runs, or less where that fills them better."""
     for name, value in {"WIDE": 6, "NARROW": 1, "QUERIES": 1}.items():
-        monkeypatch.setattr(tiles, name, value)
+        monkeypatch.setattr(tasks, name, value)
 
 
 def same(one, other):

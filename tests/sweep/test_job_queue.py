@@ -58,7 +58,7 @@ def test_results_and_errors_come_through():
         assert futures[2].result() == (1, 3)
         with pytest.raises(ZeroDivisionError):
             futures[1].result()
-    with pytest.raises(RuntimeError, match="shut down"):
+    with pytest.raises(RuntimeError, match="after shutdown"):
         executor.submit(divmod, 1, 1)
 
 

@@ -2,13 +2,18 @@
 
 import io
 from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 
 from driftopt import sweep
 from driftopt.comparison import comparison
+from driftopt.outside import AskTell
 from driftopt.problems.synthetic import kink
 from driftopt.sweep import grid, planning
+from driftopt.sweep.cutting import Part
+from driftopt.sweep.progress import SweepProgress
+from driftopt.sweep.settings import RunOptions
 
 GRIDS = [
     grid("zo-sph", step=[0.01, 0.02], radius=[0.5, 1.0], batch=[1, 3]),
@@ -33,15 +38,16 @@ def test_configurations_that_cannot_start_cost_nothing():
 
 def test_ten_million_runs_are_planned_without_running_or_building_them(monkeypatch):
     """10,000 configurations × 20 seeds × 50 instances, timed as if a pilot had said so."""
-    monkeypatch.setattr(planning, "time_pilot", lambda *_: (1e8, 2.0))
+    monkeypatch.setattr(planning, "time_pilot", lambda _: (1e8, 2.0))
     steps = [0.0001 * i for i in range(1, 1001)]
     big = [grid("zo-sph", step=steps, radius=[0.1 * i for i in range(1, 11)])]
     plan = sweep.plan(big, [kink(5, rng=1)] * 50, budget=10_000, seeds=range(20), evaluate_every=100)
     assert plan.seconds == pytest.approx(2 + 1000, rel=0.01)
     assert str(plan).endswith("about 17 minutes here, 14.2 GB of results")
-    many = sweep.plan(big, [kink(5, rng=1)] * 50, budget=10_000, seeds=range(20), workers=100)
-    assert many.seconds == pytest.approx(2 + 10, rel=0.01)
-    assert "with 100 workers like this machine" in str(many)
+    many = sweep.plan(big, [kink(5, rng=1)] * 50, budget=10_000, seeds=range(20), workers=1000)
+    assert many.seconds == pytest.approx(2 + 1, rel=0.01)
+    assert many.parts >= 4000 > plan.parts == 1000  # four for each worker, as `run` would cut it
+    assert "with 1,000 workers like this machine" in str(many)
 
 
 def test_a_comparison_is_planned_whole(monkeypatch):
@@ -50,9 +56,62 @@ def test_a_comparison_is_planned_whole(monkeypatch):
     methods = {"zo-sph": {"step": [0.01, 0.1], "radius": 0.5}, "zo-og": {"step": 0.1, "radius": 0.5}}
     plan = comparison.plan(kink(2), methods, budget=100, development=3, held_out=4)
     assert plan.runs == 2 * 3 + 2 * 4
-    outside = comparison.plan(kink(2), {"scipy": {"radius": 0.5}}, budget=100, held_out=4)
-    assert outside.seconds is None
-    assert "unknown time" in str(outside)
+
+
+class Clock:
+    """A clock that only `work` moves."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_slow_runs_are_timed_by_a_pilot_that_sees_how_their_time_grows(monkeypatch, power):
+    """An optimiser whose time grows with its values, and a Python function that takes a second."""
+    clock = Clock()
+    monkeypatch.setattr(planning, "time", SimpleNamespace(perf_counter=clock))
+
+    class Asked:
+        def __init__(self, x0, seed):
+            self.x, self.asked = x0, 0
+
+        def ask(self):
+            return self.x
+
+        def tell(self, x, value):
+            self.asked += 1
+            clock.now += 1e-3 * (self.asked**power - (self.asked - 1) ** power)
+
+    def function(x):
+        clock.now += 1.0
+        return float(x @ x)
+
+    plan = comparison.plan(kink(2), {"mine": {"method": AskTell(Asked)}}, budget=800, held_out=4)
+    assert plan.seconds == pytest.approx(4 * 1e-3 * 800**power, rel=0.01)
+    call = {"budget": 40, "held_out": 4, "x0": [1.0, 1.0], "evaluations": 10}
+    plan = comparison.plan(function, {"zo-sph": {"radius": 0.5, "step": 0.1}}, **call)
+    assert plan.seconds == pytest.approx(4 * (40 + 10), rel=0.01)
+
+
+def test_the_time_left_is_that_of_each_method(monkeypatch):
+    """The quick method is nearly done, and the slow one is not."""
+    settings = {"seeds": [0, 1, 2, 3], "budget": 100}
+    quick, slow = (
+        next(iter(RunOptions([grid(name, label=name, radius=1.0, step=0.1)], [kink(2)], **settings).groups()))
+        for name in ("zo-sph", "zo-og")
+    )
+    shown, clock = SweepProgress("sweep", show=False), Clock()
+    monkeypatch.setattr("driftopt.sweep.progress.time", SimpleNamespace(monotonic=clock))
+    run = ((0, 1), (0, 1), (0, 1))
+    shown.begin([Part(group, run) for group in (quick, quick, slow, slow, slow)])
+    clock.now = 1.0
+    shown.advance(Part(quick, run), 1.0)
+    assert shown.time_left() == "at least 1 second left"  # nothing is known of the slow one
+    clock.now = 101.0
+    shown.advance(Part(slow, run), 100.0)
+    assert shown.time_left() == "about 3 minutes left"
 
 
 def test_the_command_says_what_it_will_take_and_starts_nothing(tmp_path, monkeypatch, capsys):

@@ -17,10 +17,9 @@ from driftopt.methods.grids import grid
 from driftopt.outside import LIBRARIES, contract
 from driftopt.problems.synthetic import kink
 from driftopt.space import Space
-from driftopt.sweep.same_code import OtherCode, origin, run_task
+from driftopt.sweep.executors import OtherCode, origin, run_task
 from driftopt.sweep.simulated import Simulated
-from driftopt.sweep.task import RunSettings
-from driftopt.sweep.tiles import Tile
+from driftopt.sweep.tasks import RunSettings, Tile
 
 STEPS = grid("zo-sph", radius=0.5, step=[0.01])
 OWN = """
@@ -56,7 +55,7 @@ def elsewhere(here):
 
 
 def test_the_same_code_runs(task):
-    np.testing.assert_array_equal(run_task(task, elsewhere(origin(task)))["x"], task.run()["x"])
+    np.testing.assert_array_equal(run_task(task, elsewhere(origin(task)))[0]["x"], task.run()["x"])
 
 
 def test_another_driftopt_is_refused(task):
@@ -70,7 +69,7 @@ def test_another_version_of_a_library_is_refused(monkeypatch):
     search = grid(LIBRARIES["scipy"], radius=0.5)
     task = source.task(search, [[0]], [0], [1], RunSettings(20), Tile(1, 1, 1))
     asked = elsewhere(origin(task))
-    assert run_task(task, asked)["queries"] == 20
+    assert run_task(task, asked)[0]["queries"] == 20
     monkeypatch.setattr(contract, "installed_version", {"scipy": "99.0"}.get)
     with pytest.raises(OtherCode, match=r"scipy 99\.0 here"):
         run_task(task, asked)

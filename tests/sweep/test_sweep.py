@@ -13,8 +13,8 @@ from driftopt import methods, sweep
 from driftopt.drivers.simulation import simulate
 from driftopt.problems.synthetic import kink
 from driftopt.rng.seeds import lane_seed
-from driftopt.sweep import grid, running, simulated, tuning
-from driftopt.sweep.task import Task
+from driftopt.sweep import executors, grid, results, simulated, tuning
+from driftopt.sweep.tasks import Task
 
 PROBLEMS = [kink(3, rng=1), kink(3, rng=2)]
 GRIDS = [
@@ -88,9 +88,9 @@ def stop_after(count: int, error: BaseException, monkeypatch: pytest.MonkeyPatch
     def limited(task: Task, asked: object):
         if next(done, None) is None:
             raise error
-        return task.run()
+        return task.run(), 1.0
 
-    monkeypatch.setattr(running, "run_task", limited)
+    monkeypatch.setattr(executors, "run_task", limited)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), Killed()])
@@ -110,7 +110,7 @@ def test_interrupted_and_started_again_it_goes_on(runs, tmp_path, monkeypatch, c
 def test_a_damaged_part_is_reported_and_runs_again(runs, tmp_path, capsys):
     call = {"seeds": [3, 4], "evaluate_every": 30, "folder": tmp_path, **SHARED}
     sweep.run(GRIDS, PROBLEMS, **call)
-    files = sorted((tmp_path / "parts").glob("*.npz"))
+    files = sorted((tmp_path / "parts").glob("*.parquet"))
     files[0].write_bytes(files[0].read_bytes()[:100])  # half written
     middle = bytearray(files[1].read_bytes())
     middle[len(middle) // 2] ^= 0xFF  # one flipped byte
@@ -127,21 +127,21 @@ def test_a_damaged_part_is_reported_and_runs_again(runs, tmp_path, capsys):
     ("change", "says"),
     [
         (lambda a: {k: v for k, v in a.items() if k != "queries"}, "it has no queries"),
-        (lambda a: a | {"objective": a["objective"][:1]}, "its objective is"),
+        (lambda a: a | {"objective": a["objective"].astype(int)}, "its objective is int"),
         (lambda a: a | {"x": a["x"].astype(int)}, "its x is int"),
         (lambda a: a | {"queries": a["queries"] + 1}, "queries where"),
         (lambda a: a | {"queries": -a["queries"]}, "queries where"),
     ],
 )
-def test_a_whole_file_that_cannot_be_this_part_runs_again(tmp_path, capsys, change, says):
-    """A file with the right name, key and checksums, and the wrong content."""
+def test_a_whole_file_that_cannot_be_this_part_runs_again(tmp_path, capsys, monkeypatch, change, says):
+    """A file with the right name, labels and checksum, and the wrong content."""
     few = [grid("zo-co", step=[0.05], radius=[0.3])]
     call = {**SHARED, "seeds": [3], "folder": tmp_path}
     expected = sweep.run(few, PROBLEMS, **call)
-    (path,) = (tmp_path / "parts").iterdir()
-    with np.load(path) as file:
-        arrays = dict(file)
-    np.savez(path, **change(arrays))
+    with monkeypatch.context() as patch:
+        put = results.Store.put
+        patch.setattr(results.Store, "put", lambda store, part, arrays: put(store, part, change(arrays)))
+        sweep.run(few, PROBLEMS, fresh=True, **call)
     again = sweep.run(few, PROBLEMS, **call)
     assert again.manifest["parts_found_finished"] == 0
     assert says in capsys.readouterr().err
@@ -196,6 +196,7 @@ def fake(grids, values) -> sweep.Runs:
         "method": np.array([label] * values.size),
         "instance": np.array(["a"] * values.size),
         "configuration": np.repeat(np.arange(count), seeds),
+        "seed": np.tile(np.arange(seeds), count),
         "objective": values.ravel(),
     }
     return sweep.Runs(columns, np.zeros((values.size, 3)), [None] * values.size)
@@ -265,7 +266,7 @@ def test_bad_input_is_refused_at_the_door():
     with pytest.raises(ValueError, match="pays for no step of any configuration of zo-co"):
         sweep.tune(GRIDS[2:], PROBLEMS, budget=2, development=[1], held_out=[2], progress=False)
     with (
-        mock.patch.object(tuning, "run", side_effect=AssertionError),
+        mock.patch.object(tuning, "run_with", side_effect=AssertionError),
         pytest.raises(ValueError, match="pays"),
     ):
         sweep.tune(GRIDS, PROBLEMS, budget=2, development=[1], held_out=[2], progress=False)

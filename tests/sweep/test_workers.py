@@ -8,8 +8,9 @@ import pytest
 from driftopt import sweep
 from driftopt.problems.synthetic import kink
 from driftopt.runtime import folders
-from driftopt.sweep import cutting, grid
+from driftopt.sweep import executors, grid
 from driftopt.sweep.cutting import workers_of
+from driftopt.sweep.simulated import Simulated
 
 GRIDS = [grid("zo-sph", step=[0.01, 0.02], radius=[0.5, 1.0])]
 CALL = {"problems": [kink(2, rng=1)], "budget": 40, "seeds": range(6)}
@@ -33,7 +34,7 @@ class Here(Executor):
 @pytest.fixture
 def cheap(monkeypatch, small_tiles):
     """Parts of forty queries pay."""
-    monkeypatch.setattr(cutting, "WORTH", 40)
+    monkeypatch.setattr(Simulated, "worth", 40)
 
 
 def same(one, other):
@@ -73,17 +74,17 @@ def place(request, tmp_path):
 
 @pytest.mark.usefixtures("cheap")
 def test_another_scheduler_goes_on_with_other_workers(place):
-    """The first is gone after five parts; the second runs the rest, and the bits are those of one run."""
+    """The first is gone after five of 12 parts; the second cuts the rest for itself. The same bits."""
     first = Here(3, last=5)
     with pytest.raises(ConnectionError):
         sweep.run(GRIDS, executor=first, folder=place, progress=False, **CALL)
     second = Here(1)
     runs = sweep.run(GRIDS, executor=second, folder=place, progress=False, **CALL)
-    assert runs.manifest["parts"] == 12
-    assert (runs.manifest["parts_found_finished"], second.ran) == (5, 7)
+    assert (runs.manifest["parts"], runs.manifest["parts_found_finished"], second.ran) == (9, 5, 4)
     same(runs, sweep.run(GRIDS, executor=Here(3), progress=False, **CALL))
-    again = sweep.run(GRIDS, folder=place, progress=False, **CALL)  # and without any executor
-    assert (again.manifest["parts"], again.manifest["parts_found_finished"]) == (12, 12)
+    for other in ({}, {"parts": 2}, {"executor": Here(100)}):  # whatever division it asks for
+        again = sweep.run(GRIDS, folder=place, progress=False, **other, **CALL)
+        assert (again.manifest["parts"], again.manifest["parts_found_finished"]) == (9, 9)
     fresh = sweep.run(GRIDS, executor=Here(1), folder=place, fresh=True, progress=False, **CALL)
     assert fresh.manifest["parts"] == 6
 
@@ -91,7 +92,6 @@ def test_another_scheduler_goes_on_with_other_workers(place):
 @pytest.mark.usefixtures("cheap")
 def test_of_two_schedulers_each_leaves_out_what_the_other_has_finished(place, monkeypatch):
     """The other one finishes everything while the first has one part in flight at a time."""
-    from driftopt.sweep import running
 
     class Interrupted(Here):
         def submit(self, fn, /, *args, **kwargs):
@@ -101,9 +101,9 @@ def test_of_two_schedulers_each_leaves_out_what_the_other_has_finished(place, mo
             return future
 
     monkeypatch.setattr(folders, "LISTED", 0.0)
-    monkeypatch.setattr(running, "IN_FLIGHT", 1)
+    monkeypatch.setattr(executors, "IN_FLIGHT", 1)
     first = Interrupted(3)
-    monkeypatch.setattr(running, "workers_of", lambda _: 0)
+    monkeypatch.setattr(executors, "workers_of", lambda _: 0)
     runs = sweep.run(GRIDS, executor=first, folder=place, progress=False, **CALL)
     assert first.ran == 1
     assert (runs.manifest["parts"], runs.manifest["parts_found_finished"]) == (12, 11)

@@ -48,7 +48,7 @@ def compare(
     from driftopt.report.numbers import listed
     from driftopt.runtime.jax_settings import prepare
     from driftopt.sweep.planning import ask_to_start, confirm
-    from driftopt.sweep.progress import reuse_reported_at_the_end, reused_parts
+    from driftopt.sweep.progress import reused_parts
 
     prepare()
     arguments = read(file, allow_module or ())
@@ -67,12 +67,12 @@ def compare(
     folder = Path("results") / file.stem if out is None else checks.path("--out", out)
     if missing := missing_report_packages():
         print(
-            f"no report.html, pictures and results: {listed(missing)} not installed; the tables need nothing "
-            f"more. To have everything: {INSTALL_REPORT}",
+            f"no report.html, pictures and results, and no parts to continue from: {listed(missing)} not "
+            f"installed; the tables need nothing more. To have everything: {INSTALL_REPORT}",
             file=sys.stderr,
         )
-    with reuse_reported_at_the_end():
-        comparison = compare(**arguments, folder=folder, fresh=fresh, progress=True)
+    kept = None if "polars" in missing else folder
+    comparison = compare(**arguments, folder=kept, fresh=fresh, progress=True)
     if missing:
         files.write_text(comparison, folder)
     else:

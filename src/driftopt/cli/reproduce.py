@@ -56,7 +56,7 @@ def reproduce(
     from driftopt.paper.reproduction import reproduce
     from driftopt.paper.scope import Scope
     from driftopt.runtime.jax_settings import prepare
-    from driftopt.sweep.progress import reuse_reported_at_the_end, reused_parts
+    from driftopt.sweep.progress import reused_parts
 
     prepare()
     chosen = _words("methods", methods)
@@ -71,18 +71,17 @@ def reproduce(
     # results/full is only for the full protocol.
     name = "partial" if scope.changes() or not whole else "quick" if quick else "full"
     folder = out or Path("results") / name
-    with reuse_reported_at_the_end():
-        reproduction = reproduce(
-            folder,
-            scope=scope,
-            only=only,
-            splits=wanted[0],
-            weeks=wanted[1],
-            data=data,
-            fresh=fresh,
-            say=lambda sentence: print(sentence, file=sys.stderr, flush=True),
-            command="driftopt " + " ".join(sys.argv[1:]) if sys.argv[1:] else "driftopt reproduce",
-        )
+    reproduction = reproduce(
+        folder,
+        scope=scope,
+        only=only,
+        splits=wanted[0],
+        weeks=wanted[1],
+        data=data,
+        fresh=fresh,
+        say=lambda sentence: print(sentence, file=sys.stderr, flush=True),
+        command="driftopt " + " ".join(sys.argv[1:]) if sys.argv[1:] else "driftopt reproduce",
+    )
     for summary in reproduction.summaries:
         source = summary.experiment.provenance.source
         print(f"\n{summary.experiment.title} ({reproduction.manifest['protocol']}; data: {source})")

@@ -7,11 +7,10 @@ of the difference and Welch's test, corrected by Holm for the number of tests.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -26,8 +25,9 @@ from driftopt.outside import Outside
 from driftopt.problem import Problem
 from driftopt.space import Space
 from driftopt.sweep import Grid, grid
+from driftopt.sweep.settings import SharedOptions, argument, check_seeds, takes
 from driftopt.sweep.simulated import Simulated
-from driftopt.sweep.task import Source
+from driftopt.sweep.tasks import Source
 
 FIRST_HELD_OUT_SEED = 1_000_000
 
@@ -50,83 +50,87 @@ class Comparison(Judged):
         return tables.html(self)
 
 
-def compare(
-    problem: Problem | Sequence[Problem] | Callable[..., Any],
-    methods: Mapping[str, Mapping[str, Any] | Method | Outside] | Sequence[Grid | Method],
-    *,
-    budget: int,
-    development: int | Sequence[int] = 5,
-    held_out: int | Sequence[int] = 20,
-    names: Sequence[str] | None = None,
-    x0: Any = None,
-    bounds: Any = None,
-    constraints: Any = None,
-    grid: Any = None,
-    evaluations: int = 200,
-    evaluate_every: int | None = None,
-    folder: str | Path | None = None,
-    fresh: bool = False,
-    executor: Executor | None = None,
-    progress: bool = False,
-    version: str | None = None,
-    settle: int = 1,
-) -> Comparison:
-    """Tune each method on development runs, judge it on held-out runs, and test the differences.
+def _seeds(name: str, given: int | Sequence[int], first: int) -> list[int]:
+    """The seeds of runs, or as many from `first` on."""
+    if isinstance(given, int | float | np.generic):
+        return list(range(first, first + checks.one_count(name, given)))
+    return check_seeds(name, given)
 
-    Args:
-        problem: a Problem, several of one kind, or a noisy Python function fun(x) or fun(x, rng); the latter
-            gets a generator for its run, so that the comparison is repeatable.
-        methods: label → parameters, each one value or a list of values to try. The label is the name of the
-            method, or the parameter `method` gives its name, a Method or a function that builds one. A Method
-            instead of parameters is compared as it is. The names of `driftopt.outside.LIBRARIES` are
-            optimisers of other libraries; an `outside.AskTell` wraps any object with ask and tell. A list of
-            Methods and grids is possible, too, if their labels differ: a Method's is its class, a grid has
-            its own. "beside": {"covariates": True} gives a method side information as in
-            `methods.informed`.
-        budget: queries a run.
-        development: the number of runs that choose a configuration, or their seeds.
-        held_out: the number of runs that judge it, or their seeds; none may be a development seed.
-        names: the instances' names, if there are several.
-        x0: for a function, the start of runs; for a Problem, it replaces the problem's own.
-        bounds: for a function, a pair (low, high) for each coordinate.
-        constraints: for a function, linear constraints on every decision, as in `minimize`.
-        grid: for a function, the steps on which every decision lies, as in `minimize`.
-        evaluations: for a function, the number of fresh values at the reported decision that judge a run;
-            they are not part of the budget.
-        evaluate_every: for a Problem, queries between two points of a curve; by default a fiftieth of the
-            budget.
-        folder: keeps finished parts, so that an interrupted comparison continues from there.
-        fresh: compute every part again, whatever the folder holds.
-        executor: runs the parts; by default threads.
-        progress: show the progress on stderr.
-        version: names what your code does not show, such as a file or a service; change the text when that
-            changes, and no earlier result is reused.
-        settle: hold every decision for this many queries and use the last value, for a world with carry-over.
+
+class CompareOptions(SharedOptions):
+    """The arguments of `compare`."""
+
+    problem: Problem | Sequence[Problem] | Callable[..., Any] = argument(
+        "a Problem, several of one kind, or a noisy Python function fun(x) or fun(x, rng); the latter gets a "
+        "generator for its run, so that the comparison is repeatable.",
+        kw_only=False,
+    )
+    methods: Mapping[str, Mapping[str, Any] | Method | Outside] | Sequence[Grid | Method] = argument(
+        "label → parameters, each one value or a list of values to try. The label is the name of the method, "
+        "or the parameter `method` gives its name, a Method or a function that builds one. A Method instead "
+        "of parameters is compared as it is. The names of `driftopt.outside.LIBRARIES` are optimisers of "
+        "other libraries; an `outside.AskTell` wraps any object with ask and tell. A list of Methods and "
+        "grids is possible, too, if their labels differ: a Method's is its class, a grid has its own. "
+        '"beside": {"covariates": True} gives a method side information as in `methods.informed`.',
+        kw_only=False,
+    )
+    development: int | Sequence[int] = argument(
+        "the number of runs that choose a configuration, or their seeds.", partial(_seeds, first=0), default=5
+    )
+    held_out: int | Sequence[int] = argument(
+        "the number of runs that judge it, or their seeds; none may be a development seed.",
+        partial(_seeds, first=FIRST_HELD_OUT_SEED),
+        default=20,
+    )
+    bounds: Any = argument("for a function, a pair (low, high) for each coordinate.", default=None)
+    constraints: Any = argument(
+        "for a function, linear constraints on every decision, as in `minimize`.", default=None
+    )
+    grid: Any = argument(
+        "for a function, the steps on which every decision lies, as in `minimize`.", default=None
+    )
+    evaluations: int = argument(
+        "for a function, the number of fresh values at the reported decision that judge a run; they are not "
+        "part of the budget.",
+        checks.one_count,
+        default=200,
+    )
+    evaluate_every: int | None = argument(
+        "for a Problem, queries between two points of a curve; by default a fiftieth of the budget.",
+        checks.one_count,
+        default=None,
+    )
+    progress: bool = argument("show the progress on stderr.", checks.flag, default=False)
+
+    @cached_property
+    def source(self) -> Source:
+        """The problems as the source of a sweep."""
+        feasible_set = {"bounds": self.bounds, "constraints": self.constraints, "grid": self.grid}
+        return _source(self.problem, self.names, self.x0, feasible_set, self.evaluations)
+
+    @cached_property
+    def grids(self) -> list[Grid]:
+        """The methods as grids."""
+        return _grids(self.methods)
+
+    def shared(self) -> dict[str, Any]:
+        """The arguments that the sweeps behind the comparison take from it."""
+        kept = self.values(SharedOptions)
+        if isinstance(self.source, Simulated):
+            return kept | {"evaluate_every": self.evaluate_every or max(1, self.budget // 50)}
+        return kept | {"x0": None, "evaluate_every": None}
+
+
+@takes(CompareOptions)
+def compare(options: CompareOptions) -> Comparison:
+    """Tune each method on development runs, judge it on held-out runs, and test the differences.
 
     Raises:
         ValueError: the arguments do not fit together; the message says what was expected.
     """
-    budget = checks.one_count("budget", budget)
-    feasible_set = {"bounds": bounds, "constraints": constraints, "grid": grid}
-    source = _source(problem, names, x0, feasible_set, evaluations)
-    grids = _grids(methods)
-    every = max(1, budget // 50) if evaluate_every is None else evaluate_every
-    tuned = sweep.tune(
-        grids,
-        source,
-        budget=budget,
-        development=_seeds("development", development, 0),
-        held_out=_seeds("held_out", held_out, FIRST_HELD_OUT_SEED),
-        x0=x0 if isinstance(source, Simulated) else None,
-        evaluate_every=every if isinstance(source, Simulated) else None,
-        folder=folder,
-        fresh=fresh,
-        executor=executor,
-        progress=progress,
-        title="compare",
-        version=version,
-        settle=settle,
-    )
+    source, grids = options.source, options.grids
+    seeds = {"development": options.development, "held_out": options.held_out}
+    tuned = sweep.tune(grids, source, **seeds, title="compare", **options.shared())
     luckiest: list[str] = []  # labels of methods that report nothing but the best value seen
     sees: dict[str, str] = {}
     for one in grids:
@@ -140,49 +144,28 @@ def compare(
         for name, instance in zip(source.names, source.problems, strict=True):
             if (optimum := instance.optimum()) is not None:
                 best_known[name] = optimum.value
-    return Comparison(scores, contrasts, tuned, budget, best_known)
+    return Comparison(scores, contrasts, tuned, options.budget, best_known)
 
 
-def plan(
-    problem: Problem | Sequence[Problem] | Callable[..., Any],
-    methods: Mapping[str, Mapping[str, Any] | Method | Outside] | Sequence[Grid | Method],
-    *,
-    budget: int,
-    development: int | Sequence[int] = 5,
-    held_out: int | Sequence[int] = 20,
-    pilot: bool = True,
-    **others: Any,
-) -> sweep.SweepPlan:
-    """The cost of `compare` with the same arguments, development and held-out runs together.
+class ComparePlanOptions(CompareOptions):
+    """The arguments of `plan`."""
 
-    Args:
-        problem: a Problem, several, or a noisy function.
-        methods: label → parameters, or a list.
-        budget: queries a run.
-        development: the number of runs that choose a configuration, or their seeds.
-        held_out: the number of runs that judge it, or their seeds.
-        pilot: estimate the time, as in `sweep.plan`.
-        others: further arguments of `compare`.
+    pilot: bool = argument("estimate the time, as in `sweep.plan`.", checks.flag, default=True)
 
-    Returns:
-        the numbers; `print` it for a sentence.
-    """
-    feasible_set = {name: others.get(name) for name in ("bounds", "constraints", "grid")}
-    x0, evaluations = others.get("x0"), others.get("evaluations", 200)
-    source = _source(problem, others.get("names"), x0, feasible_set, evaluations)
-    grids = _grids(methods)
-    shared: dict[str, Any] = {"budget": budget, "settle": others.get("settle", 1), "pilot": pilot}
-    if isinstance(source, Simulated):
-        shared["x0"] = x0
-    every = others.get("evaluate_every") or max(1, checks.one_count("budget", budget) // 50)
+
+@takes(ComparePlanOptions)
+def plan(options: ComparePlanOptions) -> sweep.SweepPlan:
+    """The cost of `compare` with the same arguments, development and held-out runs together."""
+    source, grids, shared = options.source, options.grids, options.shared()
     first = [Grid(one.label, one.build, one.configurations[:1]) for one in grids]
-    judged = sweep.plan(
-        first, source, seeds=_seeds("held_out", held_out, FIRST_HELD_OUT_SEED), evaluate_every=every, **shared
-    )
+    judged = sweep.plan(first, source, seeds=cast(Any, options.held_out), pilot=options.pilot, **shared)
     tuned = [one for one in grids if len(one) > 1]
     if not tuned:
         return judged
-    return sweep.plan(tuned, source, seeds=_seeds("development", development, 0), **shared) + judged
+    return (
+        sweep.plan(tuned, source, seeds=cast(Any, options.development), pilot=options.pilot, **shared)
+        + judged
+    )
 
 
 def _source(
@@ -209,7 +192,7 @@ def _source(
         if x0 is None:
             raise ValueError("a Python function needs x0, the start of its runs")
         space = Space.build(x0, **feasible_set)
-        return FunctionSource(problem, space, checks.one_count("evaluations", evaluations))
+        return FunctionSource(problem, space, evaluations)
     raise ValueError(
         f"problem must be a Problem, a list of them, or a Python function; got {checks.brief(problem)}"
     )
@@ -276,10 +259,3 @@ def _informed(method: Any, known: Mapping[str, Any], **numbers: Any) -> Method:
 
 def _itself(search: Outside) -> Outside:
     return search
-
-
-def _seeds(name: str, given: int | Sequence[int], first: int) -> Sequence[int]:
-    """The seeds of runs, or as many from `first` on."""
-    if isinstance(given, int | float | np.generic):
-        return range(first, first + checks.one_count(name, given))
-    return checks.several(name, given)

@@ -3,7 +3,7 @@
 import inspect
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,8 +22,7 @@ from driftopt.runtime.identity import Identity, of_python
 from driftopt.space import Space
 from driftopt.space.bounds import Bounds
 from driftopt.sweep.outside_runs import OutsideRuns, SearchTarget, searches
-from driftopt.sweep.task import Arrays, RunSettings, Source, Task
-from driftopt.sweep.tiles import Tile
+from driftopt.sweep.tasks import Arrays, Block, RunSettings, Source, Task, Tile
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,15 @@ class FunctionTask(Task):
     budget: int
     settle: int
     version: str | None
+
+    def part(self, block: Block) -> Task:
+        _, (s, s_end), (c, c_end) = block
+        return replace(
+            self,
+            methods=self.methods[c:c_end],
+            parameters=self.parameters[c:c_end],
+            seeds=self.seeds[s:s_end],
+        )
 
     @property
     def key(self) -> str:
@@ -160,6 +168,8 @@ class FunctionTarget(SearchTarget):
 
 class FunctionSource(Source):
     """One noisy function with its start and its feasible set."""
+
+    worth = 1_000  # a Python function needs no compilation
 
     def __init__(self, fun: Callable[..., Any], space: Space, evaluations: int):
         self.fun, self.space, self.evaluations = fun, space, evaluations

@@ -23,8 +23,7 @@ from driftopt.runtime.files import make_folder
 from driftopt.runtime.jax_settings import cores
 from driftopt.sweep import Tuned
 from driftopt.sweep.cutting import check_affordable
-from driftopt.sweep.kept_parts import Store, writing
-from driftopt.sweep.settings import check_source
+from driftopt.sweep.results import writing
 
 EXPERIMENTS = ("strategic", "pricing")
 THREADS = 2, 8  # least and most: while one computes, others compile; each takes memory
@@ -77,7 +76,7 @@ def reproduce(
     if changes := list(dict.fromkeys(change for e in experiments for change in e.changes)):
         protocol_name = f"partial ({'quick; ' * experiments[0].quick}{'; '.join(changes)})"
     for one in experiments:  # before the first runs for hours
-        check_affordable(one.grids, check_source(one.problems, one.instances), one.budget)
+        check_affordable(one.grids, one.problems[0].dim, one.budget)
     make_folder(folder)
     try:  # a folder holds one protocol: quick or partial tables must not replace full ones unnoticed
         held = str(json.loads((folder / "manifest.json").read_text())["protocol"])
@@ -95,7 +94,7 @@ def reproduce(
     with ThreadPoolExecutor(max(fewest, min(cores(), most))) as threads, _background() as background:
         for experiment in experiments:
             say(f"{experiment.title}: {experiment.size}; data: {experiment.provenance.source}")
-            best = background.submit(best_known, experiment, Store(folder, fresh=fresh))
+            best = background.submit(best_known, experiment, folder, fresh=fresh)
             tuned = run(experiment, folder, fresh=fresh, executor=executor or threads, progress=progress)
             results.append((experiment, tuned))
             judged.append(background.submit(_judged, experiment, tuned, best))

@@ -4,12 +4,10 @@ from driftopt.packages import needs_jax
 
 with needs_jax("driftopt.sweep"):
     from driftopt.methods.grids import Grid, grid
-    from driftopt.sweep.job_queue import JobQueue
-    from driftopt.sweep.kept_parts import ResultsError, StoredRuns
+    from driftopt.sweep.executors import JobQueue
     from driftopt.sweep.planning import NotConfirmed, SweepPlan, plan
+    from driftopt.sweep.results import ResultsError, Runs
     from driftopt.sweep.running import run, stream
-    from driftopt.sweep.settings import SweepOptions
-    from driftopt.sweep.table import Runs
     from driftopt.sweep.tuning import Selection, Tuned, select, tune
 
 __all__ = [
@@ -19,8 +17,6 @@ __all__ = [
     "ResultsError",
     "Runs",
     "Selection",
-    "StoredRuns",
-    "SweepOptions",
     "SweepPlan",
     "Tuned",
     "grid",

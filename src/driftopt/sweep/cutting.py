@@ -1,32 +1,37 @@
-"""How a sweep is cut into parts: some tiles each, and the same tiles however many parts there are.
+"""How a sweep is cut into parts: groups of runs that share a program, and blocks of their tiles.
 
 Configurations that differ only in numbers share a program. They are grouped by their static structure (the
-number of directions sets an array's shape) and, on CPUs, by batch: runs of one batch share their noise.
+number of directions sets an array's shape) and, on CPUs, by batch: runs of one batch share their noise. The
+tiles are the same however many parts there are.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import jax
 import numpy as np
 
 from driftopt.drivers.plan import affordable, first_step
-from driftopt.drivers.simulation import starts
-from driftopt.method import Method, check_spacing
+from driftopt.method import Method
 from driftopt.methods.grids import Grid
 from driftopt.outside.contract import Outside
-from driftopt.runtime.fingerprint import hashed
-from driftopt.sweep.kept_parts import Store, writing
-from driftopt.sweep.simulated import Simulated
-from driftopt.sweep.task import Part, RunSettings, Source
-from driftopt.sweep.tiles import LARGEST, SIDE_BY_SIDE, Tile, division
+from driftopt.sweep.tasks import (
+    LARGEST,
+    SIDE_BY_SIDE,
+    Arrays,
+    Block,
+    RunSettings,
+    Source,
+    Task,
+    Tile,
+    division,
+)
 
 PARTS_EACH = 4  # parts a worker: a worker that is done takes the next, so none waits long for the last
-# Queries that make a part worthwhile: starting a compiled program costs a second or two, a Python function
-# nothing.
-WORTH, WORTH_OF_A_FUNCTION = 1_000_000, 1_000
+EACH_OUTSIDE = 32  # runs of an outside optimiser in a part, so that an interruption costs little
 
 
 def feasible(method: Method | Outside, dim: int, budget: int, settle: int = 1) -> bool:
@@ -36,109 +41,202 @@ def feasible(method: Method | Outside, dim: int, budget: int, settle: int = 1) -
     return first_step(method.for_budget(budget // settle), dim) * settle <= budget
 
 
-def check_affordable(grids: Sequence[Grid], source: Source, budget: int, settle: int = 1) -> None:
+def check_affordable(grids: Sequence[Grid], dim: int, budget: int, settle: int = 1) -> None:
     """Refuse a budget that pays for no step of any configuration of a grid, before anything runs."""
     for one in grids:
-        if not any(feasible(one.candidate(i), source.dim, budget, settle) for i in range(len(one))):
+        if not any(feasible(one.candidate(i), dim, budget, settle) for i in range(len(one))):
             raise ValueError(
                 f"a budget of {budget} pays for no step of any configuration of {one.label}; raise it"
             )
 
 
-def check_moving(grids: Sequence[Grid], source: Source, x0: Any) -> None:
-    """Refuse configurations that float32 cannot move from where they start, before anything runs."""
-    if not isinstance(source, Simulated):
-        return
-    begun = starts(source.stacked) if x0 is None else np.asarray(x0)
-    for one in grids:
-        for i in range(len(one)):
-            if isinstance(method := one.candidate(i), Method):
-                try:
-                    check_spacing(method, begun, np.float32)
-                except ValueError as error:
-                    raise ValueError(f"{one.label}, configuration {i}: {error}") from None
-
-
 def fit_side_by_side(grids: Sequence[Grid], source: Source, seeds: int) -> bool:
     """Whether there is an accelerator, and each grid's runs with this number of seeds are one tile on it."""
-    if not isinstance(source, Simulated) or jax.default_backend() == "cpu":
+    if jax.default_backend() == "cpu" or not all(isinstance(one.candidate(0), Method) for one in grids):
         return False
-    most = max(len(one) for one in grids) * len(source.names) * seeds
-    return most <= SIDE_BY_SIDE and all(isinstance(one.candidate(0), Method) for one in grids)
+    return max(len(one) for one in grids) * len(source.names) * seeds <= SIDE_BY_SIDE
 
 
-class _Cost(NamedTuple):
-    """The queries of one run of a configuration."""
+@dataclass(frozen=True)
+class Group:
+    """The runs of some configurations, instances and seeds, which share a program."""
 
-    batch: int
-    expected: int  # whole iterations within the budget
-    limit: int  # the largest number that the budget allows
+    grid: Grid
+    source: Source
+    settings: RunSettings
+    configurations: tuple[tuple[int, ...], ...]  # several for each instance
+    instances: tuple[int, ...]
+    seeds: tuple[int, ...]
+    expected: Mapping[int, int]  # by configuration: the queries of a run's whole iterations
+    limits: Mapping[int, int]  # by configuration: the largest number that the budget allows
+    tile: Tile
+
+    @property
+    def lanes(self) -> tuple[int, int, int]:
+        """The numbers of instances, seeds and configurations."""
+        return len(self.instances), len(self.seeds), len(self.configurations[0])
+
+    @property
+    def outside(self) -> bool:
+        """Whether the runs are those of another library's optimiser."""
+        return isinstance(self.grid.candidate(self.configurations[0][0]), Outside)
+
+    @cached_property
+    def task(self) -> Task:
+        """The work of all the runs; parts are taken from it."""
+        return self.source.task(
+            self.grid, self.configurations, self.instances, self.seeds, self.settings, self.tile
+        )
+
+    @cached_property
+    def key(self) -> str:
+        """The beginning of its files' names: a hash of everything that the results depend on."""
+        return self.task.key[:40]
+
+    @cached_property
+    def queries(self) -> int:
+        """The expected queries of all the runs."""
+        return len(self.seeds) * sum(self.expected[i] for some in self.configurations for i in some)
+
+    def blocks(self, most: int | None = None) -> Iterator[Block]:
+        """A division of the runs into blocks of at most `most` runs, or of a single tile."""
+        largest = EACH_OUTSIDE if self.outside else self.source.largest(len(self.seeds))
+        return division(self.lanes, self.tile, min(most or LARGEST, largest))
 
 
-def cut(
+@dataclass(frozen=True)
+class Part:
+    """A block of a group's runs: what one task computes, and one file keeps."""
+
+    group: Group
+    block: Block
+
+    @property
+    def instances(self) -> tuple[int, ...]:
+        """Its instances, by number."""
+        return self.group.instances[slice(*self.block[0])]
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Its seeds."""
+        return self.group.seeds[slice(*self.block[1])]
+
+    @property
+    def configurations(self) -> tuple[tuple[int, ...], ...]:
+        """Several configurations for each instance."""
+        few = self.group.configurations[slice(*self.block[0])]
+        return tuple(some[slice(*self.block[2])] for some in few)
+
+    @property
+    def task(self) -> Task:
+        """Its work."""
+        return self.group.task.part(self.block)
+
+    @cached_property
+    def queries(self) -> int:
+        """The expected number of queries."""
+        each = self.group.expected
+        return len(self.seeds) * sum(each[i] for some in self.configurations for i in some)
+
+    @property
+    def lanes(self) -> tuple[int, int, int]:
+        """The numbers of instances, seeds and configurations."""
+        instances, seeds, configurations = (end - first for first, end in self.block)
+        return instances, seeds, configurations
+
+    def check(self, arrays: Arrays) -> None:
+        """Refuse arrays that cannot be the result of this part.
+
+        Raises:
+            ValueError: an array is missing, has another shape or type, or counts too many queries.
+        """
+        for name, kind in (("x", "f"), ("objective", "f"), ("queries", "i")):
+            if name not in arrays:
+                raise ValueError(f"it has no {name}")
+            if arrays[name].shape[:3] != self.lanes or arrays[name].dtype.kind != kind:
+                got = f"{arrays[name].dtype} {arrays[name].shape}"
+                raise ValueError(f"its {name} is {got}, not one for each of {self.lanes} runs")
+        spent, each = arrays["queries"], self.group.limits
+        limit = len(self.seeds) * sum(each[i] for some in self.configurations for i in some)
+        if (spent < 0).any() or spent.sum() > limit:
+            raise ValueError(f"it counts {spent.sum()} queries where the budget allows {limit}")
+
+
+def groups_of(
     grid: Grid,
     source: Source,
     settings: RunSettings,
     seeds: Sequence[int],
     chosen: Sequence[int] | None = None,
-    most: int | None = None,
-) -> Iterator[Part]:
-    """The parts of a grid's feasible configurations on all instances, or of one chosen for each instance.
-
-    A part has at most `most` runs, or is a single tile.
-    """
+) -> list[Group]:
+    """The groups of a grid's feasible configurations on all instances, or of one chosen for each instance."""
     everywhere = range(len(source.names))
-    groups: dict[Any, list[int]] = {}
-    costs: dict[int, _Cost] = {}
+    members: dict[Any, list[int]] = {}  # configurations or, where they are chosen, instances
+    expected, limits, batches = dict[int, int](), dict[int, int](), dict[int, int]()
     budget, settle = settings.budget, settings.settle
     for member in range(len(grid)) if chosen is None else everywhere:
         index = member if chosen is None else chosen[member]
         method = grid.candidate(index)
         if not feasible(method, source.dim, budget, settle):
             continue
-        batch = int(np.asarray(method.batch))
+        batches[index] = batch = int(np.asarray(method.batch))
         # Runs of one batch share noise; a single configuration has none to share it with. Outside optimisers
-        # run one after the other: each configuration is a part.
+        # run one after the other: each configuration is a group.
         alone = chosen is not None or jax.default_backend() != "cpu"
-        key = jax.tree.structure(method), None if alone else batch
+        key: Any = (jax.tree.structure(method), None if alone else batch)
         if isinstance(method, Outside):
             # It may ask for fewer points at a time than it said, and so for more in total.
-            cost = _Cost(batch, budget // (batch * settle) * batch * settle, budget)
-            groups.setdefault(key if alone else member, []).append(member)
+            expected[index], limits[index] = budget // (batch * settle) * batch * settle, budget
+            key = key if alone else member
         else:
             spent = affordable(method.for_budget(budget // settle), source.dim, budget // settle).queries
-            cost = _Cost(batch, spent * settle, spent * settle)
-            groups.setdefault(key, []).append(member)
-        costs[index] = cost
-    for members in groups.values():
+            expected[index] = limits[index] = spent * settle
+        members.setdefault(key, []).append(member)
+    found: list[Group] = []
+    for some in members.values():
         if chosen is None:
-            configurations, instances = (tuple(members),) * len(everywhere), everywhere
+            configurations, instances = (tuple(some),) * len(everywhere), tuple(everywhere)
         else:
-            configurations, instances = tuple((chosen[k],) for k in members), members
+            configurations, instances = tuple((chosen[k],) for k in some), tuple(some)
         lanes = (len(instances), len(seeds), len(configurations[0]))
-        one_batch = len({costs[i].batch for some in dict.fromkeys(configurations) for i in some}) == 1
-        tile = tile_of_group(source, grid.candidate(configurations[0][0]), lanes, settings, one_batch)
-        largest = min(most or LARGEST, source.largest(len(seeds)))
-        for (k, k_end), (s, s_end), (c, c_end) in division(lanes, tile, largest):
-            some = tuple(row[c:c_end] for row in configurations[k:k_end])
-            few, where = tuple(seeds[s:s_end]), tuple(instances[k:k_end])
-            each = [costs[i] for row in some for i in row]
-            expected, limit = (len(few) * sum(cost) for cost in zip(*(one[1:] for one in each), strict=True))
-            task = source.task(grid, some, where, few, settings, tile)
-            yield Part(grid.label, some, where, few, expected, limit, task)
+        if isinstance(grid.candidate(configurations[0][0]), Outside):
+            tile = Source.tile(source, lanes, settings)  # one at a time
+        else:
+            tile = source.tile(lanes, settings)
+        one_batch = len({batches[i] for row in dict.fromkeys(configurations) for i in row}) == 1
+        tile, shared = replace(tile, one_batch=one_batch), (expected, limits)
+        found.append(Group(grid, source, settings, configurations, instances, tuple(seeds), *shared, tile))
+    return found
 
 
-def tile_of_group(
-    source: Source,
-    method: Method | Outside,
-    lanes: tuple[int, int, int],
-    settings: RunSettings,
-    one_batch: bool = True,
-) -> Tile:
-    """The tile for configurations like this one; outside optimisers run one at a time."""
-    if isinstance(method, Outside):
-        return replace(Source.tile(source, lanes, settings), one_batch=one_batch)
-    return replace(source.tile(lanes, settings), one_batch=one_batch)
+def split(group: Group, finished: Sequence[Block], most: int | None) -> tuple[list[Block], list[Block]]:
+    """The finished blocks that share no runs, and blocks of at most `most` runs that are in none of them."""
+    sizes = group.tile.shape
+    covered = np.zeros([-(-n // size) for n, size in zip(group.lanes, sizes, strict=True)], bool)
+    kept: list[Block] = []
+
+    def tiles(block: Block) -> tuple[slice, ...]:
+        return tuple(slice(a // size, -(-b // size)) for (a, b), size in zip(block, sizes, strict=True))
+
+    def missing(block: Block) -> Iterator[Block]:
+        found = covered[tiles(block)]
+        if not found.any():
+            yield block
+        elif not found.all():  # halve it along its longest axis, between two tiles
+            axis = int(np.argmax(found.shape))
+            first, end = block[axis]
+            middle = first + sizes[axis] * (found.shape[axis] // 2)
+            for span in ((first, middle), (middle, end)):
+                half: Any = (*block[:axis], span, *block[axis + 1 :])
+                yield from missing(half)
+
+    for block in finished:
+        edges = zip(block, group.lanes, sizes, strict=True)
+        whole = all(a < b <= n and a % size == 0 and (b % size == 0 or b == n) for (a, b), n, size in edges)
+        if whole and not covered[tiles(block)].any():
+            covered[tiles(block)] = True
+            kept.append(block)
+    return kept, [piece for block in group.blocks(most) for piece in missing(block)]
 
 
 def workers_of(executor: Any) -> int | None:
@@ -160,40 +258,23 @@ def workers_of(executor: Any) -> int | None:
     return None
 
 
-def wanted_parts(parts: Sequence[Part], source: Source, executor: Executor | None) -> int | None:
-    """The least number of parts that keeps all workers of a cluster busy; None if the given parts do.
-
-    Threads share the cores of one machine, and one program uses all of them: they want the fewest parts.
-    """
-    if executor is None or isinstance(executor, ThreadPoolExecutor):
-        return None
-    worth = WORTH if isinstance(source, Simulated) else WORTH_OF_A_FUNCTION
-    wanted = min(PARTS_EACH * (workers_of(executor) or 0), sum(part.queries for part in parts) // worth)
-    return wanted if wanted > len(parts) else None
-
-
-def recorded_division(parts: Sequence[Part], wanted: int | None, store: Store, *, fresh: bool) -> int | None:
-    """The number of parts that this sweep was first cut into, from the store's folder; else `wanted`.
-
-    So a sweep that continues with other workers, or under another scheduler, finds its parts.
+def most_runs(groups: Sequence[Group], parts: int | None, workers: int | None) -> int | None:
+    """The most runs in a part; None for the fewest parts, which are quickest on one machine.
 
     Args:
-        parts: the fewest parts, which identify the sweep.
-        wanted: the number for the workers that there are now.
-        store: holds finished parts.
-        fresh: whether to ignore what the folder holds.
+        groups: of the sweep.
+        parts: the number of parts that the user wants.
+        workers: without `parts`, the number of workers to keep busy: four parts each, where that pays.
     """
-    files = store.files
-    if files is None or (
-        wanted is None and not any(name.endswith(".division") for name in files.names("parts"))
-    ):
-        return wanted
-    file = f"parts/{hashed(*(part.task.key for part in parts)).hex()[:32]}.division"
-    if files.has(file) and not fresh:
-        text = files.read(file).decode(errors="replace").strip()
-        if text.isdecimal() and int(text) > 0:
-            return int(text)
-    if wanted is not None:
-        with writing(files.name):
-            files.write(file, f"{wanted}\n".encode())
-    return wanted
+    fewest = sum(1 for group in groups for _ in group.blocks())
+    if parts is None and workers is not None and groups:
+        queries = sum(group.queries for group in groups)
+        parts = min(PARTS_EACH * workers, queries // groups[0].source.worth)
+        parts = parts if parts > fewest else None
+    runs = sum(int(np.prod(group.lanes)) for group in groups)
+    return None if parts is None else max(1, runs // parts)
+
+
+def cluster_of(executor: Executor | None) -> int | None:
+    """The workers to cut a sweep for; None for threads, which share the cores of one machine."""
+    return None if executor is None or isinstance(executor, ThreadPoolExecutor) else workers_of(executor) or 0

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any
 
@@ -18,7 +18,7 @@ from driftopt.problem import Problem
 from driftopt.rng.seeds import as_key, query_key, run_keys
 from driftopt.runtime.fingerprint import digest_of
 from driftopt.runtime.identity import Identity, of_python, of_trace, ours
-from driftopt.sweep.task import Arrays, RunSettings, Task
+from driftopt.sweep.tasks import Arrays, Block, RunSettings, Task
 
 BLOCK = 16  # queries answered in one call: a dispatch costs more than a query
 BEGIN = np.uint32(2**32 - 1)  # the number of the key that starts a problem's world; no query has it
@@ -167,6 +167,16 @@ class OutsideRuns(Task):
         for some, target in zip(self.searches, self.targets, strict=True):
             for search in some:
                 search.check(target.x0.size, self._points(search), target.boxed)
+
+    def part(self, block: Block) -> Task:
+        (k, k_end), (s, s_end), (c, c_end) = block
+        searches = tuple(some[c:c_end] for some in self.searches[k:k_end])
+        seeds = tuple(row[s:s_end] for row in self.seeds[k:k_end])
+        return replace(self, searches=searches, targets=self.targets[k:k_end], seeds=seeds)
+
+    @property
+    def program(self) -> Any:
+        return tuple(type(search).__qualname__ for search in self.searches[0])  # each is timed early
 
     @property
     def key(self) -> str:

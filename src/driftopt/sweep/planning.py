@@ -1,4 +1,4 @@
-"""The cost of a sweep before it starts: runs, queries, time and disk space, from a pilot of a second or two.
+"""The cost of a sweep before it starts: runs, queries, parts, time and disk space, from a short pilot.
 
 print(sweep.plan(grids, problems, budget=1000, seeds=range(20)))
 10,000 runs, 10 million queries in 4 parts: about 2 minutes here, 2.1 MB of results
@@ -6,30 +6,28 @@ print(sweep.plan(grids, problems, budget=1000, seeds=range(20)))
 A large sweep can be confirmed before it starts: the plan, and a question on a terminal.
 """
 
+import copy
+import math
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-import jax
 import numpy as np
 
 from driftopt import checks
-from driftopt.drivers.plan import affordable, first_step
-from driftopt.method import Method
-from driftopt.methods.grids import Grid
-from driftopt.problem import Problem
-from driftopt.sweep.cutting import feasible, tile_of_group
+from driftopt.drivers.plan import first_step
+from driftopt.sweep.cutting import Group, most_runs
 from driftopt.sweep.progress import duration
-from driftopt.sweep.settings import SweepSettings
+from driftopt.sweep.settings import RunOptions, argument, takes
 from driftopt.sweep.simulated import Simulated
-from driftopt.sweep.task import Source
-from driftopt.sweep.tiles import division
 
 PILOT = 400_000  # queries of a pilot over all its runs
 PILOT_RUNS = 64  # at most
-PILOTS = 8  # programs that are timed, the largest first; the others are assumed to be as fast
+PILOTS = 8  # groups of a kind that are timed, the largest first; the others are assumed to be as fast
+SECONDS = (
+    0.3  # after which the pilot of a slow run, one that computes a query after the other, is not doubled
+)
 BYTES = 200  # of a run in the table, without its decision and its curve
 LONG = 600.0  # seconds from which a sweep is large
 LARGE = 1e9  # bytes of results from which a sweep is large
@@ -46,36 +44,28 @@ class SweepPlan:
 
     runs: int  # how many
     queries: int  # of all runs together
-    parts: int  # the fewest that it can be cut into
+    parts: int  # that it would be cut into
     workers: int  # for which the time is estimated
-    seconds: float | None  # None where it cannot be known: outside optimisers, Python functions
+    seconds: float | None  # None without a pilot
     result_bytes: int  # of the results on disk
 
     def __str__(self) -> str:
         parts = f"{self.parts:,} part{'s' * (self.parts != 1)}"
         took = "unknown time" if self.seconds is None else f"about {duration(self.seconds)}"
         where = "here" if self.workers == 1 else f"with {self.workers:,} workers like this machine"
-        size = f"{self.result_bytes} bytes"
-        for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-            if self.result_bytes >= unit:
-                size = f"{self.result_bytes / unit:.3g} {name}"
-                break
-        queries = f"{self.queries:,}"
-        for number, name in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
-            if self.queries >= number:
-                queries = f"{self.queries / number:.3g} {name}"
-                break
+        queries = _scaled(self.queries, ((1e12, " trillion"), (1e9, " billion"), (1e6, " million")), "")
+        units = ((1e12, " TB"), (1e9, " GB"), (1e6, " MB"), (1e3, " kB"))
+        size = _scaled(self.result_bytes, units, " bytes")
         return f"{self.runs:,} runs, {queries} queries in {parts}: {took} {where}, {size} of results"
 
     def __add__(self, other: "SweepPlan") -> "SweepPlan":
         """The plan of one sweep after the other."""
-        times = (self.seconds, other.seconds)
         return SweepPlan(
             self.runs + other.runs,
             self.queries + other.queries,
             self.parts + other.parts,
             self.workers,
-            None if None in times else sum(one or 0.0 for one in times),
+            None if self.seconds is None or other.seconds is None else self.seconds + other.seconds,
             self.result_bytes + other.result_bytes,
         )
 
@@ -86,120 +76,69 @@ class SweepPlan:
         return long or self.result_bytes >= LARGE
 
 
-@dataclass(frozen=True)
-class Group:
-    """Configurations that share a program."""
-
-    grid: Grid
-    members: tuple[int, ...]
-    queries: int  # of one run of each of them, together
+def _scaled(number: int, units: Sequence[tuple[float, str]], plain: str) -> str:
+    unit, name = next((one for one in units if number >= one[0]), (1, plain))
+    return f"{number:,}{plain}" if unit == 1 else f"{number / unit:.3g}{name}"
 
 
-def plan(
-    grids: Sequence[Grid | Method],
-    problems: Sequence[Problem] | Source,
-    *,
-    budget: int,
-    seeds: Sequence[int],
-    names: Sequence[str] | None = None,
-    x0: Any = None,
-    evaluate_every: int | None = None,
-    settle: int = 1,
-    workers: int = 1,
-    pilot: bool = True,
-) -> SweepPlan:
-    """The cost of `run` with the same arguments; a pilot of each program is timed on this machine.
+class PlanOptions(RunOptions):
+    """The arguments of `plan`."""
 
-    Args:
-        grids: methods with the configurations to try.
-        problems: the instances.
-        budget: queries a run.
-        seeds: one run a seed.
-        names: the instances' names.
-        x0: the start of all runs.
-        evaluate_every: queries between two points of a curve.
-        settle: deployments for one value.
-        workers: machines like this one that share the work.
-        pilot: whether to estimate the time; counting alone needs no pilot.
-
-    Returns:
-        the numbers; `print` it for a sentence.
-    """
-    checked = SweepSettings.check(
-        grids, problems, budget=budget, seeds=seeds, names=names, x0=x0, settle=settle
+    workers: int = argument("machines like this one that share the work.", checks.one_count, default=1)
+    pilot: bool = argument(
+        "estimate the time, for which a few runs of each kind are timed here; a Python function is called "
+        "some more times.",
+        checks.flag,
+        default=True,
     )
-    if evaluate_every is not None:
-        every = checks.one_count("evaluate_every", evaluate_every)
-        checked = replace(checked, runs=replace(checked.runs, evaluate_every=every))
-    return plan_of(checked, checks.one_count("workers", workers), pilot=pilot)
 
 
-def plan_of(settings: SweepSettings, workers: int, *, pilot: bool = True) -> SweepPlan:
-    """The cost of a sweep with these settings."""
-    source, runs, seeds = settings.source, settings.runs, len(settings.seeds)
+@takes(PlanOptions)
+def plan(options: PlanOptions) -> SweepPlan:
+    """The cost of `run` with the same arguments; `print` it for a sentence."""
+    groups, runs, workers = options.groups(), options.runs, options.workers
+    most = most_runs(groups, options.parts, None if workers == 1 else workers)
+    parts = sum(1 for group in groups for _ in group.blocks(most))
     points = 0 if runs.evaluate_every is None else -(-runs.budget // runs.evaluate_every)
-    each = len(source.names) * seeds
-    groups = [group for one in settings.grids for group in _groups(one, settings)]
-    parts = 0
-    for group in groups:
-        lanes = (len(source.names), seeds, len(group.members))
-        tile = tile_of_group(source, group.grid.candidate(group.members[0]), lanes, runs)
-        parts += sum(1 for _ in division(lanes, tile, source.largest(seeds)))
-    count = sum(len(one) for one in settings.grids) * each
+    each = 1 if options.chosen is not None else None
+    count = sum(each or len(one) for one in options.checked) * len(options.source.names) * len(options.seeds)
     return SweepPlan(
         count,
-        sum(group.queries for group in groups) * each,
+        sum(group.queries for group in groups),
         parts,
         workers,
-        _seconds(groups, settings, workers) if pilot else None,
-        count * (BYTES + 4 * source.dim + 12 * points),
+        _seconds(groups, min(workers, max(parts, 1))) if options.pilot else None,
+        count * (BYTES + 4 * options.source.dim + 12 * points),
     )
 
 
-def _groups(grid: Grid, settings: SweepSettings) -> list[Group]:
-    """The grid's feasible configurations, by program."""
-    dim, budget, settle = settings.source.dim, settings.runs.budget, settings.runs.settle
-    groups: dict[Any, list[tuple[int, int]]] = {}
-    for member in range(len(grid)):
-        method = grid.candidate(member)
-        if not feasible(method, dim, budget, settle):
-            continue
-        if isinstance(method, Method):
-            batch = int(np.asarray(method.batch))
-            iterations = affordable(method.for_budget(budget // settle), dim, budget // settle)
-            key = jax.tree.structure(method), batch
-            groups.setdefault(key, []).append((member, iterations.queries * settle))
-        else:
-            groups.setdefault(member, []).append((member, budget))
-    return [Group(grid, tuple(m for m, _ in few), sum(n for _, n in few)) for few in groups.values()]
+def _seconds(groups: Sequence[Group], workers: int) -> float:
+    """The time that the groups take on these workers, from pilots of the largest of each kind."""
+    kinds: dict[str, list[Group]] = {}
+    for group in sorted(groups, key=lambda group: -group.queries):
+        slow = group.outside or not isinstance(group.source, Simulated)
+        kinds.setdefault(group.grid.label if slow else "", []).append(group)
+    total = 0.0
+    for label, some in kinds.items():
+        few = some[: 1 if label else PILOTS]
+        timed = [time_slow_run(group) if label else time_pilot(group) for group in few]
+        computing = sum(group.queries / rate for group, (rate, _) in zip(few, timed, strict=True))
+        share = sum(group.queries for group in few) / max(sum(group.queries for group in some), 1)
+        compiling = sum(seconds for _, seconds in timed) * (1 if label else len(some) / len(few))
+        total += compiling + computing / share / workers
+    return total
 
 
-def _seconds(groups: Sequence[Group], settings: SweepSettings, workers: int) -> float | None:
-    """The time that the groups take on these workers, from a pilot of the largest; None if it is unknown."""
-    methods = all(isinstance(group.grid.candidate(group.members[0]), Method) for group in groups)
-    if not isinstance(settings.source, Simulated) or not methods:
-        return None
-    largest = sorted(groups, key=lambda group: -group.queries)[:PILOTS]
-    if not largest:
-        return 0.0
-    timed = [(group, *time_pilot(group, settings)) for group in largest]
-    each = len(settings.source.names) * len(settings.seeds)
-    computing = sum(group.queries * each / rate for group, rate, _ in timed)
-    share = sum(group.queries for group in largest) / max(sum(group.queries for group in groups), 1)
-    compiling = sum(seconds for _, _, seconds in timed) * len(groups) / len(timed)
-    return compiling + computing / share / workers
-
-
-def time_pilot(group: Group, settings: SweepSettings) -> tuple[float, float]:
+def time_pilot(group: Group) -> tuple[float, float]:
     """The queries per second of a few runs of a group, and the seconds that compiling its program takes."""
-    source, runs = settings.source, settings.runs
-    few = group.members[:PILOT_RUNS]
+    source, runs = group.source, group.settings
+    few = group.configurations[0][:PILOT_RUNS]
     each = [group.grid.method(member) for member in few]
     least = max(first_step(one.for_budget(runs.budget), source.dim) for one in each) * runs.settle
     budget = min(runs.budget, max(4 * least, PILOT // len(few)))
     short = replace(runs, budget=budget, evaluate_every=None, metrics=False, version=None)
     tile = source.tile((1, 1, len(few)), short)
-    task = source.task(group.grid, (few,), (0,), (settings.seeds[0],), short, tile)
+    task = source.task(group.grid, (few,), group.instances[:1], group.seeds[:1], short, tile)
     began = time.perf_counter()
     queries = int(task.run()["queries"].sum())
     compiled = time.perf_counter()
@@ -208,10 +147,48 @@ def time_pilot(group: Group, settings: SweepSettings) -> tuple[float, float]:
     return queries / took, max(compiled - began - took, 0.0)
 
 
-def confirm_sweep(settings: SweepSettings, workers: int) -> None:
+def time_slow_run(group: Group) -> tuple[float, float]:
+    """The queries per second of a run of an outside optimiser or on a Python function, and 0.
+
+    Runs of a growing budget are timed. The last three give the power by which the time grows, since many
+    models take longer for each further value.
+    """
+    runs, first, source = group.settings, group.configurations[0][:1], copy.copy(group.source)
+    judging, source.evaluations = source.evaluations, min(1, source.evaluations)
+    budget = min(runs.budget, max(8, 4 * int(np.asarray(group.grid.candidate(first[0]).batch))) * runs.settle)
+    times: list[tuple[int, float]] = []
+
+    def timed(budget: int) -> float:
+        short = replace(runs, budget=budget, evaluate_every=None, version=None)
+        task = source.task(group.grid, (first,), group.instances[:1], group.seeds[:1], short, group.tile)
+        began = time.perf_counter()
+        task.run()
+        return time.perf_counter() - began
+
+    took = timed(budget)
+    if took < 10 * SECONDS:  # programs were compiled and modules loaded
+        took = timed(budget)
+    times.append((budget, took))
+    while budget < runs.budget and (took < SECONDS or len(times) == 1) and took < 10 * SECONDS:
+        budget = min(2 * budget, runs.budget)
+        took = timed(budget)
+        times.append((budget, took))
+    each = times[0][1] / (times[0][0] + source.evaluations)
+    whole, power = took * (runs.budget + judging) / (budget + source.evaluations), 1.0
+    if len(times) > 1 and (later := took - times[-2][1]) > 0:
+        before = times[-2][0]
+        if len(times) > 2 and 2 * before == budget and (earlier := times[-2][1] - times[-3][1]) > 0:
+            power = min(3.0, max(1.0, math.log2(later / earlier)))
+        growth = ((runs.budget / budget) ** power - 1) / (1 - (before / budget) ** power)
+        whole = took + later * growth + each * (judging - source.evaluations)
+    return group.expected[first[0]] / max(whole, 1e-6), 0.0
+
+
+def confirm_sweep(options: RunOptions, workers: int) -> None:
     """Return if the sweep is small or you agree to start it; a pilot is run only for many queries."""
-    if plan_of(settings, workers, pilot=False).large:
-        confirm(plan_of(settings, workers), "leave out confirm=True to start it")
+    shared = options.values(RunOptions)
+    if plan(**shared, workers=workers, pilot=False).large:
+        confirm(plan(**shared, workers=workers), "leave out confirm=True to start it")
 
 
 def confirm(plan: SweepPlan, how: str) -> None:

@@ -1,31 +1,19 @@
-"""The progress of a sweep and whether its results are reused.
+"""The progress of a sweep: the share that is done, its speed, and the time left.
 
-On a terminal a bar shows the progress, elsewhere a line every 20 seconds. Both give the number of workers,
-the queries per second and the time left.
+On a terminal a bar shows the progress, elsewhere a line every 20 seconds. The time left is the sum over the
+methods: each is as slow as its finished parts were.
 """
 
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from driftopt.sweep.cutting import Part
+
 EVERY = 20.0  # seconds between lines where there is no terminal
-
-report_reuse: ContextVar[bool] = ContextVar("report_reuse", default=True)  # whether each sweep reports it
-
-
-def rate(queries: float, seconds: float) -> str:
-    """Queries per second in words.
-
-    >>> rate(3_000_000, 2)
-    '1.5 million queries/s'
-    """
-    speed = queries / max(seconds, 1e-9)
-    return f"{speed / 1e6:.1f} million queries/s" if speed >= 1e5 else f"{speed:,.0f} queries/s"
 
 
 def duration(seconds: float) -> str:
@@ -48,40 +36,27 @@ class SweepProgress:
 
     Args:
         title: the name of the progress.
-        total: queries of the sweep.
         show: whether to show progress; notes are always shown.
         workers: returns the number of workers now.
     """
 
-    def __init__(
-        self,
-        title: str,
-        total: int,
-        *,
-        show: bool = True,
-        workers: Callable[[], int | None] = lambda: None,
-    ):
-        self.title, self.total, self.show, self._workers = title, total, show, workers
+    def __init__(self, title: str, *, show: bool, workers: Callable[[], int | None] = lambda: None):
+        self.title, self.show, self._workers = title, show, workers
         self.done, self.started, self.spoken = 0, time.monotonic(), time.monotonic()
+        self.left = dict[str, int]()  # queries that are still to come, by method
+        self._took = dict[str, tuple[int, float]]()  # queries and seconds of its finished parts, by method
         self._bar: Any = None
         self._task: Any = None
 
     def __enter__(self) -> "SweepProgress":
         if self.show and sys.stderr.isatty():
             from rich.console import Console
-            from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-            from rich.progress import Progress as Bar
+            from rich.progress import BarColumn, Progress, TextColumn
 
-            self._bar = Bar(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("{task.percentage:>3.0f}%"),
-                TextColumn("{task.fields[rate]}"),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-            )
+            columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}")
+            self._bar = Progress(*columns, console=Console(stderr=True))
             self._bar.start()
-            self._task = self._bar.add_task(self.title, total=self.total, rate="")
+            self._task = self._bar.add_task(self.title, words="")
         return self
 
     def __exit__(
@@ -90,36 +65,52 @@ class SweepProgress:
         if self._bar is not None:
             self._bar.stop()
         elif self.show and kind is None and self.done:
-            self.note(f"{self.title}: {self.done:,} queries, {rate(self.done, self.seconds)}")
+            self.note(f"{self.title}: {self.done:,} queries, {self._speed()}")
 
-    @property
-    def seconds(self) -> float:
-        """The seconds since the start."""
-        return time.monotonic() - self.started
+    def begin(self, parts: Sequence[Part]) -> None:
+        """Start the clock with these parts to be run."""
+        self.started = time.monotonic()
+        for part in parts:
+            label = part.group.grid.label
+            self.left[label] = self.left.get(label, 0) + part.queries
 
-    def skip(self, queries: int) -> None:
-        """Take the queries of a reused part off the total, so that the rate counts only computed ones."""
-        self.total -= queries
-        if self._bar is not None:
-            self._bar.update(self._task, total=self.total)
+    def skip(self, part: Part) -> None:
+        """Leave out a part that another scheduler has finished, so that the speed counts only ours."""
+        self.left[part.group.grid.label] -= part.queries
 
-    def advance(self, queries: int) -> None:
-        """Count these queries as done."""
-        self.done += queries
+    def advance(self, part: Part, seconds: float) -> None:
+        """Count a part as done that a worker has computed in this time."""
+        label = part.group.grid.label
+        queries, took = self._took.get(label, (0, 0.0))
+        self._took[label] = queries + part.queries, took + seconds
+        self.skip(part)
+        self.done += part.queries
         if not self.show:
             return
-        speed, count = rate(self.done, self.seconds), self._workers()
+        left, count = sum(self.left.values()), self._workers()
+        line = f"{100 * self.done / max(self.done + left, 1):.0f}%, {self._speed()}"
         if count is not None:
-            speed += f", {count} worker{'s' * (count != 1)}"
+            line += f", {count} worker{'s' * (count != 1)}"
+        if left:
+            line += f", {self.time_left()}"
         if self._bar is not None:
-            self._bar.update(self._task, completed=self.done, rate=speed)
+            self._bar.update(self._task, completed=self.done, total=self.done + left, words=line)
         elif time.monotonic() - self.spoken > EVERY:
             self.spoken = time.monotonic()
-            line = f"{self.title}: {100 * self.done / max(self.total, 1):.0f}%, {speed}"
-            if 0 < self.done < self.total:
-                left = self.seconds * (self.total - self.done) / self.done
-                line += f", about {duration(left)} left"
-            self.note(line)
+            self.note(f"{self.title}: {line}")
+
+    def time_left(self) -> str:
+        """The time left in words; "at least" while some method has no finished part."""
+        known = {label: seconds / max(queries, 1) for label, (queries, seconds) in self._took.items()}
+        work = sum(known[label] * queries for label, queries in self.left.items() if label in known)
+        spent = sum(seconds for _, seconds in self._took.values())
+        side_by_side = spent / max(time.monotonic() - self.started, 1e-9)
+        untimed = any(queries and label not in known for label, queries in self.left.items())
+        return f"{'at least' if untimed else 'about'} {duration(work / max(side_by_side, 1e-9))} left"
+
+    def _speed(self) -> str:
+        speed = self.done / max(time.monotonic() - self.started, 1e-9)
+        return f"{speed / 1e6:.1f} million queries/s" if speed >= 1e5 else f"{speed:,.0f} queries/s"
 
     def note(self, sentence: str) -> None:
         """Show a sentence that you should see even where progress is hidden."""
@@ -127,16 +118,6 @@ class SweepProgress:
             self._bar.console.print(sentence, highlight=False)
         else:
             print(sentence, file=sys.stderr, flush=True)
-
-
-@contextmanager
-def reuse_reported_at_the_end() -> Generator[None]:
-    """A block in which sweeps do not report reuse, because the caller reports it for all of them."""
-    before = report_reuse.set(False)
-    try:
-        yield
-    finally:
-        report_reuse.reset(before)
 
 
 def reused_parts(manifests: Sequence[Mapping[str, Any]], folder: Path | None = None) -> str:

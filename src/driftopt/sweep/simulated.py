@@ -21,8 +21,18 @@ from driftopt.runtime.executable_cache import traced
 from driftopt.runtime.fingerprint import digest_of, hashed
 from driftopt.runtime.identity import Identity, of_trace, ours
 from driftopt.sweep.outside_runs import OutsideRuns, SimulatedTarget, searches
-from driftopt.sweep.task import Arrays, RunSettings, Source, Task
-from driftopt.sweep.tiles import LARGEST, Indices, Tile, run_tiles, tile_of
+from driftopt.sweep.tasks import (
+    LARGEST,
+    Arrays,
+    Block,
+    Indices,
+    RunSettings,
+    Source,
+    Task,
+    Tile,
+    run_tiles,
+    tile_of,
+)
 
 MEMORY = 1 << 26  # bytes for the exact evaluation of one seed, over all lanes that run together
 MEASURED = 32  # decisions whose metrics one call computes
@@ -31,13 +41,14 @@ MEASURED = 32  # decisions whose metrics one call computes
 class Simulated(Source):
     """Instances of one Problem class and shape."""
 
+    worth = 1_000_000  # starting a compiled program costs a second or two
+
     def __init__(self, problems: Sequence[Problem], names: Sequence[str]):
         self.names = tuple(names)
         self.problems = [jax.tree.map(np.asarray, problem) for problem in problems]
         self.stacked = stack(list(problems)).on_host()
         self.dim = int(jax.eval_shape(lambda p: p.x0, self.problems[0]).shape[0])
         self._codes: dict[Any, Identity] = {}
-        self._last: tuple[Grid, tuple[int, ...], Any] | None = None
 
     def task(
         self,
@@ -53,7 +64,8 @@ class Simulated(Source):
         if isinstance(grid.candidate(configurations[0][0]), Outside):
             targets = tuple(SimulatedTarget(self.problems[k], settings.x0) for k in instances)
             return OutsideRuns(searches(grid, configurations), targets, own, settings)
-        each = [self._stacked_method(grid, tuple(some)) for some in configurations]
+        stacked = {some: jax.tree.map(np.asarray, grid.stacked(some)) for some in map(tuple, configurations)}
+        each = [stacked[tuple(some)] for some in configurations]
         method: Any = jax.tree.map(lambda *leaves: np.stack(leaves), *each)
         first = grid.method(configurations[0][0])
         if tile.one_batch and is_dataclass(first) and any(f.name == "batch" for f in fields(first)):
@@ -65,12 +77,6 @@ class Simulated(Source):
         others = shared and any(p.get("batch", 1) != 1 for p in grid.configurations)
         problems = self.stacked.take(instances)
         return Simulation(method, problems, own, settings, self._code(first, settings), tile, others)
-
-    def _stacked_method(self, grid: Grid, some: tuple[int, ...]) -> Any:
-        """One method with the numbers of some configurations; the last is kept, since most parts share it."""
-        if self._last is None or self._last[0] is not grid or self._last[1] != some:
-            self._last = (grid, some, jax.tree.map(np.asarray, grid.stacked(some)))
-        return self._last[2]
 
     def _code(self, method: Method, settings: RunSettings) -> Identity:
         """The hash of the code behind one run; empty for driftopt's own code, which every key covers."""
@@ -107,6 +113,12 @@ class Simulation(Task):
     code: Identity
     tile: Tile
     any_batch: bool = False  # whether parts with other batches use the same program
+
+    def part(self, block: Block) -> Task:
+        (k, k_end), (s, s_end), (c, c_end) = block
+        method = jax.tree.map(lambda leaf: leaf[k:k_end, c:c_end] if np.ndim(leaf) else leaf, self.method)
+        seeds = tuple(row[s:s_end] for row in self.seeds[k:k_end])
+        return replace(self, method=method, problems=self.problems.take(range(k, k_end)), seeds=seeds)
 
     @property
     def key(self) -> str:

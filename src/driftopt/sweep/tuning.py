@@ -7,21 +7,19 @@ tuned.held_out.frame()
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
 from driftopt import checks
-from driftopt.method import Method
 from driftopt.methods.grids import Grid
+from driftopt.packages import package
 from driftopt.problem import Problem
 from driftopt.sweep.cutting import check_affordable, feasible, fit_side_by_side
-from driftopt.sweep.kept_parts import StoredRuns
-from driftopt.sweep.running import run
-from driftopt.sweep.settings import SweepOptions, check_grids, check_seeds, check_source
-from driftopt.sweep.table import Runs
-from driftopt.sweep.task import Source
+from driftopt.sweep.results import Runs
+from driftopt.sweep.running import run_with
+from driftopt.sweep.settings import TuneOptions, grids_of, source_of, takes
+from driftopt.sweep.tasks import Source
 
 
 @dataclass(frozen=True)
@@ -47,67 +45,44 @@ class Tuned:
     manifest: Mapping[str, Any] = field(repr=False)  # how the runs were made: versions, seeds, queries
 
 
-def tune(
-    grids: Sequence[Grid | Method],
-    problems: Sequence[Problem] | Source,
-    *,
-    budget: int,
-    development: Sequence[int],
-    held_out: Sequence[int],
-    folder: str | Path | None = None,
-    together: bool | None = None,
-    **options: Unpack[SweepOptions],
-) -> Tuned:
+@takes(TuneOptions)
+def tune(options: TuneOptions) -> Tuned:
     """The paper's protocol: run the grids on development seeds, select, run the selected on held-out seeds.
 
     A method with a single configuration is not tuned and skips the development runs. The two lists must not
-    share a seed: a configuration chosen on the noise that judges it looks better than it is.
-
-    Args:
-        grids: methods with the configurations to try.
-        problems: the instances, all of one shape.
-        budget: queries a run.
-        development: seeds of the runs that choose a configuration.
-        held_out: seeds of the runs that judge it.
-        folder: keeps finished parts: the same call with the same folder continues where it stopped.
-        together: run every configuration on both lists of seeds in one sweep: more runs but half the
-            compilations, which pays for small grids. The outcome is the same. By default only where an
-            accelerator has room for all those runs side by side: they then also take half the time.
-        options: the other options of `run`; `evaluate_every` and `metrics` apply to the held-out runs.
+    share a seed: a configuration chosen on the noise that judges it looks better than it is. `evaluate_every`
+    and `metrics` apply to the held-out runs.
     """
-    development, held_out = check_seeds("development", development), check_seeds("held_out", held_out)
+    development, held_out = options.development, options.held_out
     if common := sorted(set(development) & set(held_out)):
         raise ValueError(
             f"development and held-out seeds must not overlap; both hold {', '.join(map(str, common[:5]))}"
         )
-    shared: dict[str, Any] = {**options, "budget": budget, "folder": folder}
-    source = check_source(problems, shared.pop("names", None))
-    settle, title = checks.shape("settle", options.get("settle", 1)), shared.pop("title", "sweep")
-    grids = check_grids(grids, checks.one_count("budget", budget) // settle, source.dim)
-    check_affordable(grids, source, checks.one_count("budget", budget), settle)
-    if together is None:
+    grids, source, budget, settle = options.checked, options.source, options.budget, options.settle
+    check_affordable(grids, source.dim, budget, settle)
+    one_sweep = options.together
+    if one_sweep is None:
         one_sweep = fit_side_by_side(grids, source, len(development) + len(held_out))
-    else:
-        one_sweep = checks.flag("together", together)
     if one_sweep:
-        both = run(grids, source, seeds=[*development, *held_out], title=title, **shared)
+        both = run_with(options.run_options(seeds=[*development, *held_out]))
         first = both.rows(np.isin(both.columns["seed"], development))
         selected = select(grids, first, source, budget, settle)
         chosen = {(one.method, one.instance): one.configuration for one in selected}
         judged = np.isin(both.columns["seed"], held_out) & both.chosen(chosen)
         return Tuned(first, selected, both.rows(judged), {"both": both.manifest})
+    plain = {"evaluate_every": None, "metrics": False, "title": f"{options.title}: development"}
     tuned = [one for one in grids if len(one) > 1]
-    plain: dict[str, Any] = {**shared, "evaluate_every": None, "metrics": False}
-    first = run(tuned, source, seeds=development, title=f"{title}: development", **plain)
+    first = run_with(options.run_options(grids=tuned, seeds=development, **plain))
     selected = select(grids, first, source, budget, settle)
     chosen = {(one.method, one.instance): one.configuration for one in selected}
-    second = run(grids, source, seeds=held_out, title=f"{title}: held-out", chosen=chosen, **shared)
+    title = f"{options.title}: held-out"
+    second = run_with(options.run_options(seeds=held_out, title=title, chosen=chosen))
     return Tuned(first, selected, second, {"development": first.manifest, "held_out": second.manifest})
 
 
 def select(
     grids: Sequence[Grid],
-    development: Runs | StoredRuns,
+    development: Any,
     problems: Sequence[Problem] | Source,
     budget: int,
     settle: int = 1,
@@ -118,41 +93,43 @@ def select(
 
     Args:
         grids: methods with the configurations that were tried.
-        development: the table of the development runs, in memory or in files.
+        development: the development runs: the table of `run`, or the lazy frame of `stream`.
         problems: the instances.
         budget: queries a run.
         settle: deployments for one value.
     """
-    source, budget = check_source(problems, None), checks.one_count("budget", budget)
-    grids = check_grids(grids, budget // settle, source.dim)
-    if not isinstance(development, Runs | StoredRuns):  # pyright: ignore[reportUnnecessaryIsInstance]
+    source, budget = source_of(problems, None), checks.one_count("budget", budget)
+    grids = grids_of(grids, budget // settle, source.dim)
+    if not isinstance(development, Runs) and not callable(getattr(development, "collect", None)):
         raise ValueError(f"development must be the Runs of sweep.run, got {checks.brief(development)}")
-    check_affordable(grids, source, budget, settle)
-    stored = development.objectives() if isinstance(development, StoredRuns) else {}
+    check_affordable(grids, source.dim, budget, settle)
     selections: list[Selection] = []
     for one in grids:
         possible = [feasible(one.candidate(i), source.dim, budget, settle) for i in range(len(one))]
         for instance in source.names:
             means = np.full(len(one), np.nan)
             if len(one) > 1:
-                if isinstance(development, StoredRuns):
-                    values = stored[one.label, instance]
-                else:
-                    values = development.where(method=one.label, instance=instance).columns["objective"]
-                values = np.where(np.isfinite(values), values, np.inf).reshape(len(one), -1)
-                means = values.mean(axis=1)
+                values = _objectives(development, one.label, instance, len(one))
+                means = np.where(np.isfinite(values), values, np.inf).mean(axis=1)
             best = int(np.argmin(means)) if len(one) > 1 else 0
             if not possible[best]:  # every feasible configuration diverged: take the first
                 best = possible.index(True)
-            selections.append(
-                Selection(
-                    one.label,
-                    instance,
-                    best,
-                    dict(one.configurations[best]),
-                    float(means[best]),
-                    len(one),
-                    possible.count(False),
-                )
-            )
+            parameters, mean = dict(one.configurations[best]), float(means[best])
+            infeasible = possible.count(False)
+            selections.append(Selection(one.label, instance, best, parameters, mean, len(one), infeasible))
     return selections
+
+
+def _objectives(development: Any, method: str, instance: str, count: int) -> np.ndarray:
+    """The final objectives (configurations, seeds); of configurations that could not start they are +inf."""
+    if isinstance(development, Runs):
+        columns = development.where(method=method, instance=instance).columns
+        order = np.argsort(columns["seed"].reshape(count, -1)[0])
+        return columns["objective"].reshape(count, -1)[:, order]
+    polars = package("polars", "report", "sweep.select")
+    rows = development.filter(polars.col("method") == method, polars.col("instance") == instance)
+    rows = rows.select("configuration", "seed", "objective").sort("configuration", "seed").collect()
+    tried = rows["configuration"].unique(maintain_order=True).to_numpy()
+    values = np.full((count, max(1, rows.height // max(1, len(tried)))), np.inf)
+    values[tried] = rows["objective"].to_numpy().reshape(len(tried), -1)
+    return values

@@ -1,4 +1,4 @@
-"""Tiles: runs of one shape that are computed together, so that every division gives identical results.
+"""The work of a sweep: runs in tiles, which every division leaves as they are, and tasks that compute them.
 
 Compilers arrange programs of different shapes differently, and so round differently. What runs together must
 therefore not depend on the number of parts or workers, only on the sweep. Its runs (instances × seeds ×
@@ -7,14 +7,17 @@ a part is some of the tiles. On CPUs a tile runs on one core and several run in 
 keep a core's vector unit busy and small enough to leave work for the other cores.
 """
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 
+from driftopt.methods.grids import Grid
 from driftopt.runtime.jax_settings import cores
 
 WIDE = 256  # most runs in a tile where they are long
@@ -25,8 +28,9 @@ LARGEST = 1 << 14  # most runs in a tile where they are short; also most runs in
 SIDE_BY_SIDE = 1 << 15
 QUERIES = 1_000_000  # of a tile of short runs: a call costs a millisecond, whatever it computes
 
-Block = tuple[int, int]  # the first index, and the one after the last
-Blocks = tuple[Block, Block, Block]  # of instances, seeds and configurations
+Arrays = Mapping[str, np.ndarray]  # of runs: x, objective, queries, curve_at, curve, metric_…
+Span = tuple[int, int]  # the first index, and the one after the last
+Block = tuple[Span, Span, Span]  # of instances, seeds and configurations
 Indices = tuple[np.ndarray, np.ndarray, np.ndarray]  # of a tile's instances, seeds and configurations
 
 
@@ -86,7 +90,7 @@ def _size(length: int, most: int) -> int:
     return min(range(most, most // 2, -1), key=lambda size: -(-length // size) * size)
 
 
-def division(lanes: tuple[int, int, int], tile: Tile, most: int) -> Iterator[Blocks]:
+def division(lanes: tuple[int, int, int], tile: Tile, most: int) -> Iterator[Block]:
     """The parts of the given lanes: whole tiles, with at most `most` runs where a tile has no more.
 
     Instances are divided first, then seeds: all configurations of an instance and seed share their noise.
@@ -98,7 +102,7 @@ def division(lanes: tuple[int, int, int], tile: Tile, most: int) -> Iterator[Blo
         tiles = (1, most // row, lanes[2])
     else:
         tiles = (1, 1, most // (k * s * c))
-    axes: list[list[Block]] = []
+    axes: list[list[Span]] = []
     for length, size, several in zip(lanes, tile.shape, tiles, strict=True):
         count = -(-length // size)
         pieces = np.array_split(np.arange(count), -(-count // min(max(1, several), count)))
@@ -148,3 +152,84 @@ def run_tiles(
 def _threads() -> ThreadPoolExecutor:
     """One pool for all parts of this process, with a thread for each core."""
     return ThreadPoolExecutor(cores(), thread_name_prefix="driftopt-tile")
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """The settings that all runs of a sweep have in common."""
+
+    budget: int
+    x0: tuple[float, ...] | None = None
+    evaluate_every: int | None = None
+    metrics: bool = False  # whether to compute the problem's own `metrics` at every reported decision
+    settle: int = 1  # deployments for one value
+    version: str | None = None  # names what no fingerprint sees: a file that is read, a service that is asked
+
+
+class Task(ABC):
+    """Runs that workers compute: `run` gives arrays over (instances, seeds, configurations)."""
+
+    @abstractmethod
+    def run(self) -> Arrays: ...
+
+    @abstractmethod
+    def part(self, block: Block) -> "Task":
+        """The task of some of these runs."""
+
+    @property
+    @abstractmethod
+    def key(self) -> str:
+        """The hash of everything that the result depends on: data, numbers, seeds and code."""
+
+    @property
+    @abstractmethod
+    def unseen(self) -> tuple[str, ...]:
+        """Names of what the result may depend on but the key cannot know; if any, results are not reused."""
+
+    @property
+    def libraries(self) -> dict[str, str]:
+        """The versions of further libraries that the task runs; a worker must have the same."""
+        return {}
+
+    @property
+    def program(self) -> Any:
+        """A value that is equal for tasks with the same compiled program."""
+        return None
+
+    @property
+    def effort(self) -> int:
+        """A number that grows with the time that compiling the program takes."""
+        return 0
+
+
+class Source(ABC):
+    """The problem instances of a sweep, and how work on them is packed into tasks."""
+
+    names: tuple[str, ...]
+    dim: int
+    worth: int  # queries that make a part worthwhile
+    evaluations: int = 0  # values that judge a run, each as slow as a query
+
+    @abstractmethod
+    def task(
+        self,
+        grid: Grid,
+        configurations: Sequence[Sequence[int]],
+        instances: Sequence[int],
+        seeds: Sequence[int],
+        settings: RunSettings,
+        tile: Tile,
+    ) -> Task:
+        """The task that runs several configurations of one structure on each of these instances."""
+
+    def tile(self, lanes: tuple[int, int, int], settings: RunSettings) -> Tile:
+        """The shape of the runs that are computed together; by default one run at a time."""
+        return Tile(1, 1, 1, count=lanes[0] * lanes[1] * lanes[2])
+
+    @abstractmethod
+    def largest(self, seeds: int) -> int:
+        """The largest number of runs in a part."""
+
+    @abstractmethod
+    def checksums(self) -> dict[str, str]:
+        """A checksum of each instance's data."""

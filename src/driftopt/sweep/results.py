@@ -1,0 +1,317 @@
+"""The results of a sweep: one table with one row a run, and finished parts as Parquet files.
+
+A part's file is written under another name, flushed to the disk and renamed, or put into an object store. So
+a crash leaves either nothing or everything. The file's name holds the hash of all that defines the group's
+runs, and the block of them that it keeps: a sweep that is cut otherwise finds them, too. A file that cannot
+be read, or whose content does not have its checksum, is reported and its part runs again.
+"""
+
+import io
+import itertools
+import json
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from driftopt.methods.grids import Grid
+from driftopt.packages import package
+from driftopt.report import formats, frames
+from driftopt.report.numbers import fixed
+from driftopt.report.table import Row, Table, cells
+from driftopt.runtime.files import WriteError
+from driftopt.runtime.fingerprint import hashed
+from driftopt.runtime.folders import DiskFolder, Folder, folder_at
+from driftopt.sweep.cutting import Part
+from driftopt.sweep.tasks import Arrays, Block, Source
+
+SHOWN = 20  # rows of the table that a notebook shows
+METRIC = "metric_"  # precedes the names of a problem's own metrics among a part's arrays
+PARTS = "parts"  # the folder of the files
+SUM, ZEROS = b"driftopt-sha256:", b"0" * 64  # in a file's metadata: its checksum, taken with zeros there
+LABELS = ("method", "instance", "configuration", "seed", "parameters")
+
+
+@dataclass(frozen=True, repr=False)
+class Runs:
+    """One row a run, in a fixed order: method, instance, configuration, seed.
+
+    `frame` gives each parameter its own column.
+    """
+
+    # By name: method, instance, configuration, seed, parameters (JSON), queries, objective (+inf for a run
+    # that diverged or could not start) and the problem's metrics.
+
+    columns: Mapping[str, np.ndarray]
+    x: np.ndarray  # the reported decisions, (runs, d); NaN where there is none
+    # Each run's (queries, objective) along the way with `evaluate_every`, else None.
+    curves: Sequence[tuple[np.ndarray, np.ndarray] | None]
+    # How the runs were made: versions, seeds, queries.
+    manifest: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def frame(self) -> Any:
+        """One row a run, one column a parameter, as a polars DataFrame.
+
+        A parameter that a method does not have is null. A parameter with the name of another column gets the
+        prefix `parameter_`.
+        """
+        return frames.polars_frame(self._spread_out(), "Runs.frame()")
+
+    def curve_frame(self) -> Any:
+        """One row an evaluation along each run, as a polars DataFrame; empty without `evaluate_every`."""
+        return frames.polars_frame(self._evaluations(), "Runs.curve_frame()")
+
+    def to_pandas(self) -> Any:
+        """`frame` as a pandas DataFrame; this does not need pyarrow."""
+        return frames.pandas_frame(self._spread_out(), "Runs.to_pandas()")
+
+    def __repr__(self) -> str:
+        sizes = {name: len(set(self.columns[f"{name}"].tolist())) for name in ("method", "instance", "seed")}
+        counts = ", ".join(f"{n} {name}{'s' * (n != 1)}" for name, n in sizes.items())
+        return f"Runs({len(self):,} runs: {counts}; {len(self.columns)} columns)"
+
+    def _repr_html_(self) -> str:
+        named = zip(self.columns["method"].tolist(), self.columns["instance"].tolist(), strict=True)
+        pairs, rows = list(dict.fromkeys(named)), list[Row]()
+        for method, instance in pairs[:SHOWN]:
+            some = self.where(method=method, instance=instance).columns
+            lowest, finite = some["objective"].min(initial=np.inf), np.isfinite(some["objective"]).sum()
+            tried = len(set(some["configuration"].tolist()))
+            facts = [instance, str(tried), f"{len(some['seed']):,}", f"{finite:,}", fixed(float(lowest))]
+            rows.append(Row(method, cells(facts)))
+        heads = ("method", "instance", "configurations", "runs", "of them finite", "lowest objective")
+        note = f"and {len(pairs) - SHOWN} further rows" if len(pairs) > SHOWN else ""
+        return formats.notebook(Table(repr(self), heads, rows, note, words=(0, 1)))
+
+    def _spread_out(self) -> dict[str, Any]:
+        """The columns, with one for each parameter instead of their JSON."""
+        texts: list[str] = self.columns["parameters"].tolist()
+        read = {text: json.loads(text) for text in dict.fromkeys(texts)}
+        names = dict.fromkeys(name for parameters in read.values() for name in parameters)
+        values = {
+            (f"parameter_{name}" if name in self.columns else name): [read[text].get(name) for text in texts]
+            for name in names
+        }
+        first = {name: self.columns[name] for name in ("method", "instance", "configuration", "seed")}
+        rest = {name: column for name, column in self.columns.items() if name not in (*first, "parameters")}
+        return first | values | rest
+
+    def _evaluations(self) -> dict[str, Any]:
+        """The columns of the curves."""
+        curves = [(row, curve) for row, curve in enumerate(self.curves) if curve is not None]
+        rows = np.repeat([row for row, _ in curves], [len(at) for _, (at, _) in curves]).astype(int)
+        named = {name: self.columns[name][rows] for name in ("method", "instance", "configuration", "seed")}
+        empty = [np.empty(0)]
+        at, values = (np.concatenate([curve[i] for _, curve in curves] or empty) for i in (0, 1))
+        return named | {"queries": at.astype(np.int64), "objective": values.astype(np.float64)}
+
+    def where(self, **equal: Any) -> "Runs":
+        """The runs whose columns have these values."""
+        keep = np.ones(len(self), bool)
+        for name, value in equal.items():
+            keep &= self.columns[name] == value
+        return self.rows(keep)
+
+    def chosen(self, configurations: Mapping[tuple[str, str], int]) -> np.ndarray:
+        """A mask of the runs with the configuration chosen for their method and instance."""
+        named = zip(*(self.columns[c].tolist() for c in ("method", "instance", "configuration")), strict=True)
+        return np.array([configurations[method, instance] == c for method, instance, c in named], bool)
+
+    def rows(self, keep: np.ndarray) -> "Runs":
+        """The runs where `keep` is true."""
+        rows = np.flatnonzero(keep).tolist()
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return Runs(columns, self.x[rows], [self.curves[i] for i in rows], self.manifest)
+
+
+def assemble(
+    grids: Sequence[Grid],
+    source: Source,
+    seeds: Sequence[int],
+    chosen: Mapping[tuple[str, str], int] | None,
+    parts: Sequence[Part],
+    results: Sequence[Arrays],
+) -> Runs:
+    """The table, its rows in a fixed order; a run that is in no part could not start and stays +inf."""
+    tops: dict[tuple[str, str, int], int] = {}  # the first row of each configuration, whose seeds follow
+    parameters: list[str] = []
+    for one, name in itertools.product(grids, source.names):
+        for c in range(len(one)) if chosen is None else [chosen[one.label, name]]:
+            tops[one.label, name, c] = len(seeds) * len(tops)
+            parameters += [parameters_of(one, c)] * len(seeds)
+    count = len(parameters)
+    x = np.full((count, source.dim), np.nan, np.float32)
+    curves: list[tuple[np.ndarray, np.ndarray] | None] = [None] * count
+    columns: dict[str, np.ndarray] = {
+        "method": np.repeat(np.array([label for label, _, _ in tops], dtype=str), len(seeds)),
+        "instance": np.repeat(np.array([name for _, name, _ in tops], dtype=str), len(seeds)),
+        "configuration": np.repeat(np.array([c for _, _, c in tops], dtype=np.int64), len(seeds)),
+        "seed": np.tile(np.array(seeds, dtype=np.int64), len(tops)),
+        "parameters": np.array(parameters, dtype=str),
+        "queries": np.zeros(count, np.int64),
+        "objective": np.full(count, np.inf),
+    }
+    order = {seed: index for index, seed in enumerate(seeds)}
+    for part, arrays in zip(parts, results, strict=True):
+        below = np.array([order[seed] for seed in part.seeds])[:, None]
+        for k, (instance, some) in enumerate(zip(part.instances, part.configurations, strict=True)):
+            label, name = part.group.grid.label, source.names[instance]
+            rows = np.array([tops[label, name, c] for c in some]) + below
+            columns["objective"][rows] = arrays["objective"][k]
+            columns["queries"][rows] = arrays["queries"][k]
+            x[rows] = arrays["x"][k]
+            if "curve" in arrays:
+                for s, c in np.ndindex(rows.shape):
+                    curves[rows[s, c]] = (arrays["curve_at"][k][c], arrays["curve"][k][s, c])
+            for name in arrays:
+                if name.startswith(METRIC):
+                    column = columns.setdefault(name.removeprefix(METRIC), np.full(count, np.nan))
+                    column[rows] = arrays[name][k]
+    return Runs(columns, x, curves)
+
+
+def parameters_of(grid: Grid, configuration: int) -> str:
+    """A configuration's parameters as JSON."""
+    return json.dumps(dict(grid.configurations[configuration]), default=str)
+
+
+class ResultsError(WriteError):
+    """The results folder cannot be used; the message says what is safe and how to continue."""
+
+
+@contextmanager
+def writing(folder: str | Path) -> Generator[None]:
+    """A block that writes into the results folder; a failure says which results are safe."""
+    try:
+        yield
+    except WriteError as error:
+        raise ResultsError(
+            f"{error}; everything finished before is safe in {folder}: "
+            "give the same command again to go on from there"
+        ) from None
+
+
+class Store:
+    """Finished parts as Parquet files in the folder `parts` of a results folder.
+
+    Args:
+        folder: a path, or an address that fsspec opens.
+        warn: receives a sentence about a damaged file.
+        fresh: whether to ignore what the folder holds.
+    """
+
+    def __init__(
+        self, folder: str | Path, warn: Callable[[str], None] = lambda _: None, *, fresh: bool = False
+    ):
+        # Parquet by polars, which tables and pages use anyway: one wheel, where pyarrow would be a second.
+        self._polars = package("polars", "report", "a results folder for a sweep (folder=)")
+        self._files: Folder = folder_at(folder)
+        self.folder, self._warn, self._fresh = self._files.name, warn, fresh
+        if isinstance(self._files, DiskFolder):
+            try:
+                self._files.make(PARTS)
+            except WriteError as error:
+                raise ResultsError(f"{error} (--out on the command line)") from None
+
+    def blocks(self) -> dict[str, list[Block]]:
+        """The blocks that have files, by the key of their group."""
+        found: dict[str, list[Block]] = {}
+        for name in [] if self._fresh else sorted(self._files.names(PARTS)):
+            if match := re.fullmatch(r"(\w+)-(\d+)\.(\d+)-(\d+)\.(\d+)-(\d+)\.(\d+)\.parquet", name):
+                k, k_end, s, s_end, c, c_end = map(int, match.groups()[1:])
+                found.setdefault(match[1], []).append(((k, k_end), (s, s_end), (c, c_end)))
+        return found
+
+    def file(self, part: Part) -> str:
+        """The name of a part's file."""
+        edges = "-".join(f"{first}.{end}" for first, end in part.block)
+        return f"{PARTS}/{part.group.key}-{edges}.parquet"
+
+    def source(self, part: Part) -> Any:
+        """The argument that polars reads from: a file's path, or the bytes of an object."""
+        if isinstance(self._files, DiskFolder):
+            return self._files.folder / self.file(part)
+        return io.BytesIO(self._files.read(self.file(part)))
+
+    def get(self, part: Part) -> Arrays | None:
+        """The part's arrays, or None if it is not finished; a damaged file is reported and removed."""
+        file = self.file(part)
+        if self._fresh or not self._files.has(file):
+            return None
+        try:
+            content = self._files.read(file)
+            at = content.rfind(SUM) + len(SUM)
+            if at < len(SUM) or content[at : at + 64] != _checksum(content[:at] + ZEROS + content[at + 64 :]):
+                raise ValueError("its checksum is wrong")
+            frame = self._polars.read_parquet(io.BytesIO(content))
+            if not frame.select(LABELS).equals(self._labels(part)):
+                raise ValueError("it holds another part")
+            arrays: dict[str, np.ndarray] = {}
+            for name in frame.columns[len(LABELS) :]:
+                column = frame[name].explode() if name.startswith("curve") else frame[name]
+                rows = column.to_numpy()
+                rows = rows.reshape(frame.height, -1) if name.startswith("curve") else rows
+                values = rows.reshape(*part.lanes, *rows.shape[1:])
+                arrays[name] = values[:, 0] if name == "curve_at" else values
+            part.check(arrays)
+        except Exception as error:  # a damaged file can raise anything
+            self._warn(f"{self.folder}/{file} is damaged ({error}); this part runs again")
+            self._files.remove(file)
+            return None
+        return arrays
+
+    def put(self, part: Part, arrays: Arrays) -> None:
+        """Write the part's rows."""
+        axes = {"curve_at": (0, 2)}
+        frame = self._labels(part)
+        for name, values in arrays.items():
+            column = self._polars.Series(name, _for_each_run(values, part.lanes, axes.get(name, (0, 1, 2))))
+            frame = frame.with_columns(column.arr.to_list() if name.startswith("curve") else column)
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer, metadata={"checksum": (SUM + ZEROS).decode()})
+        content = buffer.getvalue()
+        at = content.rfind(SUM) + len(SUM)
+        with writing(self.folder):
+            self._files.write(self.file(part), content[:at] + _checksum(content) + content[at + 64 :])
+
+    def write(self, file: str, content: bytes) -> None:
+        """Write another file into the results folder."""
+        with writing(self.folder):
+            self._files.write(file, content)
+
+    def scan(self, parts: Sequence[Part]) -> Any:
+        """The rows of all the parts as a polars LazyFrame, with the names of the table in memory."""
+        frame = self._polars.scan_parquet([self.source(part) for part in parts])
+        return frame.rename(lambda name: name.removeprefix(METRIC))
+
+    def _labels(self, part: Part) -> Any:
+        """The columns that say which run a row is."""
+        group, lanes = part.group, part.lanes
+        texts = [[parameters_of(group.grid, i) for i in some] for some in part.configurations]
+        names = [group.source.names[k] for k in part.instances]
+        values: dict[str, Any] = {
+            "method": [group.grid.label] * int(np.prod(lanes)),
+            "instance": _for_each_run(np.array(names, object), lanes, (0,)).tolist(),
+            "configuration": _for_each_run(np.array(part.configurations), lanes, (0, 2)),
+            "seed": _for_each_run(np.array(part.seeds, np.int64), lanes, (1,)),
+            "parameters": _for_each_run(np.array(texts, object), lanes, (0, 2)).tolist(),
+        }
+        return self._polars.DataFrame(values)
+
+
+def _for_each_run(values: np.ndarray, lanes: tuple[int, int, int], axes: tuple[int, ...]) -> np.ndarray:
+    """Values over some axes of the runs, repeated along the others: one row a run."""
+    shape, rest = tuple(n if axis in axes else 1 for axis, n in enumerate(lanes)), values.shape[len(axes) :]
+    rows = np.broadcast_to(values.reshape(*shape, *rest), (*lanes, *rest)).reshape(-1, *rest)
+    return np.ascontiguousarray(rows)
+
+
+def _checksum(content: bytes) -> bytes:
+    return hashed(content).hex().encode()
