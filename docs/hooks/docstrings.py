@@ -1,6 +1,8 @@
 """What the reference makes of the source: examples are code, fields are listed with their comments."""
 
 import ast
+import importlib
+import inspect
 import re
 from typing import Any
 
@@ -18,6 +20,23 @@ class Shown(griffe.Extension):
         """Examples anywhere, not under `Examples:` alone, are code."""
         if obj.docstring is not None:
             obj.docstring.value = fenced(obj.docstring.value)
+
+    def on_function_instance(self, *, func: griffe.Function, **_: Any) -> None:
+        """A function that takes a record's fields as its arguments is shown with these."""
+        if func.docstring is None or not any(str(one.value).startswith("takes(") for one in func.decorators):
+            return
+        real = getattr(importlib.import_module(func.module.path), func.name)
+        func.docstring.value = real.__doc__
+        func.parameters = griffe.Parameters(
+            *(
+                griffe.Parameter(
+                    one.name,
+                    kind=griffe.ParameterKind[one.kind.name.lower()],
+                    default=None if one.default is one.empty else repr(one.default),
+                )
+                for one in inspect.signature(real).parameters.values()
+            )
+        )
 
     def on_class_members(self, *, node: Any, cls: griffe.Class, agent: Any, **_: Any) -> None:
         """Fields are listed with what their comments say."""
