@@ -32,6 +32,7 @@ class Shown(griffe.Extension):
                 griffe.Parameter(
                     one.name,
                     kind=griffe.ParameterKind[one.kind.name.lower()],
+                    annotation=inspect.formatannotation(one.annotation),
                     default=None if one.default is one.empty else repr(one.default),
                 )
                 for one in inspect.signature(real).parameters.values()
