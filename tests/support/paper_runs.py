@@ -82,6 +82,6 @@ def reproduce(folder, **options):
     small = {"strategic": strategic, "pricing": pricing}
     with (
         mock.patch.multiple(protocol, **small),
-        mock.patch.object(reproduction, "best_known", lambda e, _, **more: dict.fromkeys(e.instances, -100.0)),
+        mock.patch.object(reproduction, "best_known", lambda e, *_, **__: dict.fromkeys(e.instances, -100.0)),
     ):
         return reproduction.reproduce(folder, **{"scope": QUICK, "progress": False, **options})
