@@ -121,7 +121,7 @@ def _replay(url: str, count: int) -> tuple[float, str, float]:
 def _write_log(study: Study, values: np.ndarray, last: np.ndarray | None) -> None:
     """Only the last iteration's points are looked at again when a log is opened."""
     points, x = (str(np.asarray(part).tolist()) for part in (last, np.asarray(last)[0]))
-    log = study._log  # pyright: ignore[reportPrivateUsage]
+    log = study.transport.log  # pyright: ignore[reportPrivateUsage]
     rows: list[Row] = []
 
     def append(kind: Any, *fields: Any) -> None:

@@ -7,8 +7,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from driftopt.study import Study, service_client
-from driftopt.study.service_client import ServiceClient
+from driftopt.study import Study
+from driftopt.study import http as service_client
+from driftopt.study.http import ServiceClient
 from support.servers import SECRET
 
 

@@ -5,7 +5,7 @@ from pydantic import TypeAdapter
 
 from driftopt.service import models
 from driftopt.service.examples import EXAMPLES
-from driftopt.study.summary import Summary
+from driftopt.study.facts import Summary
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

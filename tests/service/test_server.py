@@ -9,7 +9,8 @@ import threading
 import httpx
 import pytest
 
-from driftopt.study import DatabaseRefused, Study, service_client
+from driftopt.study import DatabaseRefused, Study
+from driftopt.study import http as service_client
 from support.served_process import kill_under_load, served
 from support.servers import SECRET, client, serving, settings
 from support.study_worlds import PLAIN, drive

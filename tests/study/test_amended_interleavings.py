@@ -8,6 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from driftopt.study import Implausible, NothingToAsk, Study
 from driftopt.study.session import Session
+from driftopt.study.verbs import Local
 from support.study_worlds import PLAIN, bowl
 
 WHO, WHICH = st.integers(0, 1), st.integers(0, 40)
@@ -22,8 +23,8 @@ class Amendments(RuleBasedStateMachine):
         first = Study.create(
             "sqlite://", "a", clock=lambda: 0.0, settle=settle, **plan, **PLAIN | {"outliers": True}
         )
-        self.log = first._log
-        self.views = [first, Study(self.log, "a", first.spec, lambda: 0.0)]
+        self.log = first.transport.log
+        self.views = [first, Study(Local(self.log, "a", first.spec, lambda: 0.0))]
         self.budget, self.stopped = 30, False
         for _ in range(10):
             self.answer(0, "right")
@@ -77,14 +78,14 @@ class Amendments(RuleBasedStateMachine):
 
     @rule(who=WHO)
     def crash(self, who):
-        self.views[who] = Study(self.log, "a", self.views[who].spec, lambda: 0.0)
+        self.views[who] = Study(Local(self.log, "a", self.views[who].spec, lambda: 0.0))
 
     @invariant()
     def everybody_knows_the_same(self):
         """The two that watched, and one that reads the whole log at once."""
         spec = self.views[0].spec
-        sessions = [*(view._session for view in self.views), Session(self.log, spec, lambda: 0.0)]
-        states = [session.read(lambda state: state) for session in sessions]
+        sessions = [*(view.transport for view in self.views), Session(self.log, "a", spec, lambda: 0.0)]
+        states = [session.read(lambda one=session: one.state) for session in sessions]
         known = [
             (vars(s) | {"_last": None}, session.recommendation({})[0].tobytes())
             for s, session in zip(states, sessions, strict=True)

@@ -15,7 +15,7 @@ from support.study_worlds import PLAIN, bowl
 
 def session(study):
     """What a new process knows of the study."""
-    return Session(study._log, study.spec, study._clock)
+    return Session(study.transport.log, study.name, study.spec, study.transport.clock)
 
 
 ACTIONS = ("tell", "tell", "tell", "typo", "fail", "nan", "late", "correct", "void", "accept", "more", "stop")
@@ -73,7 +73,7 @@ def test_who_watched_knows_what_the_whole_log_says(world, history):
         act(study, "tell", 0, "method", now)
     for action, which, purpose in history:
         act(study, action, which, purpose, now)
-    assert known(study._session) == known(session(study))
+    assert known(study.transport) == known(session(study))
     study.verify()
 
 

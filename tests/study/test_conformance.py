@@ -51,7 +51,7 @@ def test_an_empty_store_holds_no_study(any_url):
 
 def test_another_format_is_refused(url):
     study = Study.create(url, "a", budget=8, **PLAIN)
-    with study._log.database.engine.begin() as connection:
+    with study.transport.log.database.engine.begin() as connection:
         connection.execute(sa.text("UPDATE driftopt_format SET version = 99"))
     with pytest.raises(FormatError, match="format 99"):
         Study.open(url, "a")

@@ -128,7 +128,7 @@ def test_no_kill_loses_or_changes_anything(request, zygote, store, kills, budget
         while (trial := study.ask("confirm")).kind != "confirm" or trial.sample == 0:
             study.tell(trial.id, bowl(trial))
     if store == "sqlite":
-        with study._log.database.engine.connect() as connection:
+        with study.transport.log.database.engine.connect() as connection:
             assert connection.execute(sa.text("PRAGMA integrity_check")).scalar() == "ok"
 
 

@@ -6,7 +6,7 @@ from support.study_worlds import PLAIN
 
 def test_a_password_is_not_shown():
     study = Study.create("sqlite://", "a", budget=12, **PLAIN)
-    study._log.database.url = study._log.database.url.set(password="secret")
+    study.transport.log.database.url = study.transport.log.database.url.set(password="secret")
     assert "secret" not in repr(study)
 
 

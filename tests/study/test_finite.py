@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftopt.study import Study
+from driftopt.study.facts import drift
 from driftopt.study.recommendation import mean_of, recommend
-from driftopt.study.summary import drift
 from driftopt.study.trial import Trial
 from support.study_worlds import PLAIN
 

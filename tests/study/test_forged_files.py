@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from driftopt.study import Study, StudyError, StudyExists, load
 from driftopt.study.log import chained, statements, studies
-from driftopt.study.spec import Spec
+from driftopt.study.records import StudySpec as Spec
 from study.test_catalogue import lively
 from support.study_worlds import PLAIN, bowl
 

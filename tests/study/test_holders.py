@@ -18,7 +18,12 @@ def test_a_named_holder_gets_what_it_has_not_answered(sqlite_url, clock):
     assert study.ask(holder="till").id == first.id
     assert [trial.id for trial in study.ask_many(3, holder="till")] == [first.id, other.id]
     clock.now += 11.0  # a week late: nobody else has taken it meanwhile
-    assert study.ask(holder="till").id == first.id
+    assert study.trial(first.id).state == "expired"
+    renewed = study.ask(holder="till")
+    assert (renewed.id, renewed.state, renewed.expires_at) == (first.id, "pending", clock.now + 10.0)
+    watcher = Study.open(sqlite_url, "a", clock=clock)
+    assert watcher.trial(first.id).expires_at == renewed.expires_at
+    assert (len(watcher.trials()), watcher.verify()) == (2, 4)
     study.tell(first.id, 1.0)
     assert study.ask(holder="till").id == other.id
     study.fail(other.id, "down")
@@ -82,6 +87,11 @@ def outcome(study, **question):
         return error
 
 
+def asked(answer):
+    """The one trial of an answer, or the refusal."""
+    return answer if isinstance(answer, Exception) else answer.trials[0]
+
+
 def test_several_who_ask_at_once_get_what_each_would_have_got(any_url, clock):
     """In one transaction, refusals among them, over the end of an iteration: to the bit as one by one."""
     together, alone = (
@@ -90,7 +100,7 @@ def test_several_who_ask_at_once_get_what_each_would_have_got(any_url, clock):
     questions = [{"holder": f"till {n}", "key": f"k{n}"} for n in range(4)]
     questions[1:1] = [{"holder": "till 0"}, {"holder": "a\nb"}, {"holder": "till 0", "new": True}]
     for _ in range(3):
-        got = together.ask_each(questions)
+        got = [asked(one) for one in together.do_together("ask", questions)]
         for question, one in zip(questions, got, strict=True):
             own = outcome(alone, **question)
             if isinstance(own, Exception):
@@ -117,11 +127,11 @@ def test_what_was_not_committed_was_not_handed_out(sqlite_url, monkeypatch):
         return finish(self)
 
     monkeypatch.setattr(Writer, "finish", fails)
-    got = study.ask_each([{"holder": "b"}, {"holder": "c"}])
+    got = [asked(one) for one in study.do_together("ask", [{"holder": "b"}, {"holder": "c"}])]
     assert tries == [2, 2]
     monkeypatch.setattr(database, "GIVE_UP_AFTER", -1.0)
     with pytest.raises(DatabaseRefused):
-        study.ask_each([{"holder": "d"}, {"holder": "e"}])
+        study.do_together("ask", [{"holder": "d"}, {"holder": "e"}])
     last = study.ask(holder="d")
     assert [one.id for one in study.trials()][1:] == [got[0].id, got[1].id, last.id]
     assert [one.point for one in study.trials()] == [0, 1, 2, 3]

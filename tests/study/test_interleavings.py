@@ -10,6 +10,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from driftopt.study import BudgetSpent, Conflict, NothingToAsk, Study
 from driftopt.study.log.rows import Happened
 from driftopt.study.trial import STATES
+from driftopt.study.verbs import Local
 from support.study_worlds import PLAIN, bowl
 
 RESERVE, LEASE = 2, 100.0
@@ -32,7 +33,7 @@ class Interleavings(RuleBasedStateMachine):
             "reserve": RESERVE,
         }
         first = Study.create("sqlite://", "a", clock=self.clock, **arguments, **PLAIN)
-        self.log = first._log
+        self.log = first.transport.log
         self.views = [first, self.fresh(first)]
         self.told = {}  # what was acknowledged: id -> value, or None for a failure
         self.points = {}
@@ -43,7 +44,7 @@ class Interleavings(RuleBasedStateMachine):
 
     def fresh(self, old):
         """What a new process sees: the same database, nothing remembered."""
-        return Study(self.log, "a", old.spec, self.clock)
+        return Study(Local(self.log, "a", old.spec, self.clock))
 
     @rule(target=asked, who=st.integers(0, 1), purpose=st.sampled_from(["method", "confirm"]))
     def ask_for_one(self, who, purpose):
@@ -184,7 +185,7 @@ class Interleavings(RuleBasedStateMachine):
     def who_reads_the_log_at_once_knows_what_a_watcher_knows(self):
         """So every process decides alike: what failed, what is out, what is spent, when control is due."""
         views = (*self.views, self.fresh(self.views[0]))
-        every = [view._session.read(lambda state: state) for view in views]
+        every = [view.transport.read(lambda one=view.transport: one.state) for view in views]
         known = [(one.spent, one.since_control, one.opened, one.entries, one.places) for one in every]
         assert known[0] == known[1] == known[2]
 

@@ -55,7 +55,7 @@ def answered(study, turn):
 OPERATIONS = {
     "ask": lambda study, turn: study.ask(),
     "ask several": lambda study, turn: study.ask_many(2),
-    "ask for each": lambda study, turn: study.ask_each([{"holder": "a"}, {"holder": "b"}]),
+    "ask for each": lambda study, turn: study.do_together("ask", [{"holder": "a"}, {"holder": "b"}]),
     "confirm": lambda study, turn: study.ask("confirm"),
     "tell": lambda study, turn: study.tell((one := asked(study)).id, bowl(one)),
     "tell a wild value": lambda study, turn: study.tell(asked(study).id, 1e5),
@@ -105,8 +105,8 @@ def test_whatever_is_interrupted_at_any_moment_leaves_a_study_that_is_right(tmp_
                     interrupted += 1
                 except (NothingToAsk, ValueError):
                     pass
-            fresh = Session(one._log, one.spec, one._clock)
-            assert known(one._session) == known(fresh), (life, turn, name)
+            fresh = Session(one.transport.log, "a", one.spec, one.transport.clock)
+            assert known(one.transport) == known(fresh), (life, turn, name)
         one.verify()
     assert interrupted >= 200
 
@@ -117,7 +117,7 @@ def test_a_log_that_cannot_be_followed_names_the_row(url, tmp_path):
     for _ in range(4):
         study.tell(study.ask().id, 1.0)
     place = driftopt.study.trial.Place("method", 9, 1, 0)
-    study._log.write(lambda log: log.ask(place, study.spec.start, None, "somebody", 0.0, None))
+    study.transport.log.write(lambda log: log.ask(place, study.spec.start, None, "somebody", 0.0, None))
     study = Study.open(url, "a")
     for look in (study.ask, study.recommend, study.trials, study.summary, study.status, study.verify):
         with pytest.raises(DamagedLog, match="row 11 of the log does not follow"):

@@ -98,7 +98,7 @@ def test_a_long_log_is_one_fold(sqlite_url):
             id = log.ask(Place("method"), x, None, "till", float(turn), None)
             log.say(id, "complete", float(turn), value=float(turn))
 
-    study._log.write(written)
+    study.transport.log.write(written)
     trials = Study.open(sqlite_url, "a").trials()
     assert [trial.value for trial in trials] == list(range(5000))
     assert study.verify() == 10_000
@@ -152,7 +152,7 @@ def test_outputs_make_the_value_and_are_kept(any_url, tmp_path):
     assert study.trial(first.id).value == 59.0
     study.export(tmp_path / "a.json")
     again = load("sqlite://", tmp_path / "a.json")
-    arrays = again._session.read(lambda state: results_of(again.spec, state.standing))
+    arrays = results_of(again.spec, again.transport.read(lambda: again.transport.state.standing))
     assert arrays.outputs.tolist() == [[12.0, 20.0], [10.0, 20.0], [10.0, 20.0], [9.0, 19.0]]
     np.testing.assert_array_equal(arrays.value, [np.nan, np.nan, np.nan, 50.0])
     assert [trial.outputs for trial in again.trials()] == [trial.outputs for trial in study.trials()]

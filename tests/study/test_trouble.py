@@ -50,7 +50,7 @@ def test_every_commit_reaches_the_disk_before_it_is_answered(tmp_path):
 
 def test_who_will_write_keeps_others_from_it_from_the_start_and_who_reads_does_not(tmp_path):
     path = tmp_path / "a.db"
-    store = Study.create(path, "a", budget=12, **PLAIN)._log.database
+    store = Study.create(path, "a", budget=12, **PLAIN).transport.log.database
 
     def free(_):
         with closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as other:

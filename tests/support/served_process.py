@@ -10,7 +10,8 @@ import sys
 import threading
 from contextlib import contextmanager
 
-from driftopt.study import BudgetSpent, NothingToAsk, Study, service_client
+from driftopt.study import BudgetSpent, NothingToAsk, Study
+from driftopt.study import http as service_client
 from support.study_worlds import bowl
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 def known(session: Any) -> Any:
     """What the log says, what the method was told of it, and what is recommended."""
-    state = session.read(lambda state: state)
+    state = session.read(lambda: session.state)
     plain = {name: value for name, value in vars(state).items() if name not in ("spec", "_last")}
     told: list[bytes] = []
     if not session.spec.uses_model:

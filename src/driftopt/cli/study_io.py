@@ -343,11 +343,12 @@ def trial_as_text(trial: Any, spec: Any) -> str:
 
 def result(one: dict[str, Any], names: list[str]) -> dict[str, Any]:
     """The arguments of `Study.tell` from JSON; x_deployed may be an object by name, and null means NaN."""
-    from driftopt.study.telling import PARTS
+    from driftopt.study.records import Result, fields_of
 
-    unknown = sorted(set(one) - set(PARTS))
+    known = [part.name for part in fields_of(Result)]
+    unknown = sorted(set(one) - set(known))
     if unknown:
-        raise ValueError(f"a result has no {', '.join(unknown)}; it has {', '.join(PARTS)}")
+        raise ValueError(f"a result has no {', '.join(unknown)}; it has {', '.join(known)}")
     value = one.get("value")
     if value is None and not one.get("outputs"):
         value = float("nan")

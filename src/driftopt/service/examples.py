@@ -7,9 +7,9 @@ from pydantic import TypeAdapter
 
 from driftopt.service import models
 from driftopt.study import Change, Listed, Recommendation, Status, Summary, Trial
+from driftopt.study.facts import Values
 from driftopt.study.next_step import NextStep
 from driftopt.study.recommendation import Improvement, Mean
-from driftopt.study.summary import Values
 from driftopt.study.trial import Event
 
 _BEGAN = 1790000000.0

@@ -77,14 +77,14 @@ class KeptStudy:
         """Answer all waiting questions, in one transaction if possible."""
         waiting = _begun(self._questions)
         try:
-            outcomes = self.study.ask_each([question for question, _ in waiting])
+            outcomes: list[Any] = self.study.do_together("ask", [question for question, _ in waiting])
         except Exception as error:
             outcomes = [error] * len(waiting)
         for (_, asked), outcome in zip(waiting, outcomes, strict=True):
             if isinstance(outcome, Exception):
                 asked.set_exception(outcome)
             else:
-                asked.set_result(outcome)
+                asked.set_result(outcome.trials[0])
 
     def news(self) -> None:
         """Wake the streams that wait for news."""

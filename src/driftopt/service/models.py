@@ -24,8 +24,8 @@ from pydantic import (
 
 from driftopt import checks
 from driftopt import study as records
-from driftopt.study.creation import MOST_PARALLEL
 from driftopt.study.errors import Holding
+from driftopt.study.records import MOST_PARALLEL
 from driftopt.study.trial import STATES, Event
 
 _Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]

@@ -17,8 +17,8 @@ import driftopt
 from driftopt.packages import package
 from driftopt.service import models
 from driftopt.service.access import Reader, ReaderOfAll, StudyName
-from driftopt.service.course import Course, course
 from driftopt.service.routes_studies import kept
+from driftopt.study.facts import Course
 
 router = APIRouter(tags=["server"])
 page_router = APIRouter(prefix="/v1", tags=["page"])
@@ -80,7 +80,7 @@ async def study_course(
     count: Annotated[int, Query(ge=0, le=100, description="Coordinates whose paths are wanted.")] = 12,
 ) -> Any:
     """Deployments over the calendar, control with its drift, coordinates, and the cost of the search."""
-    return await kept(request).read(name, lambda study: course(study, skip, count))
+    return await kept(request).read(name, lambda study: study.course(skip, count))
 
 
 @cache

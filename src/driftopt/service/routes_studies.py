@@ -14,7 +14,8 @@ from driftopt.service.errors import Refused
 from driftopt.service.kept_studies import KeptStudies
 from driftopt.stationarity import Stationarity
 from driftopt.study import Study
-from driftopt.study.summary import Summary
+from driftopt.study.facts import Summary
+from driftopt.study.records import as_json
 
 router = APIRouter(prefix="/v1/studies", tags=["studies"])
 Key = Annotated[
@@ -170,6 +171,12 @@ async def stationarity(
 async def verification(request: Request, name: StudyName, caller: Reader) -> Any:
     """Read the whole log again, check every row, and replay it."""
     return {"rows": await kept(request).read(name, lambda study: study.verify())}
+
+
+@router.get("/{name}/log")
+async def log(request: Request, name: StudyName, caller: StudyReader) -> Any:
+    """The whole log with a checksum of all rows."""
+    return await kept(request).read(name, lambda study: as_json(study.do("log")))
 
 
 @router.get(

@@ -16,12 +16,11 @@ from driftopt.study.errors import (
     StudyExists,
     UnknownTrial,
 )
+from driftopt.study.facts import Summary
+from driftopt.study.looking import Change
 from driftopt.study.recommendation import Recommendation
-from driftopt.study.status import Status
-from driftopt.study.study import Study
-from driftopt.study.summary import Summary
-from driftopt.study.trial import Trial
-from driftopt.study.watching import Change, Watch
+from driftopt.study.study import Study, Watch
+from driftopt.study.trial import Status, Trial
 
 __all__ = [
     "BudgetSpent",

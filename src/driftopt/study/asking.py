@@ -1,70 +1,59 @@
 """Which deployment to hand out next: decided on the state under the log's write lock, and appended there."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import NoReturn
 
 import numpy as np
 
+from driftopt.runtime.process_name import this_process
 from driftopt.space import units
 from driftopt.study import display, words
-from driftopt.study.errors import BudgetSpent, Halted, NothingToAsk, StudyError
+from driftopt.study.errors import BudgetSpent, Halted, NothingToAsk
 from driftopt.study.iterations import free, open_one
-from driftopt.study.log import Request, Writer, vector_as_json
+from driftopt.study.log import Request, vector_as_json
+from driftopt.study.records import Question, StudySpec
 from driftopt.study.session import Session
-from driftopt.study.spec import Spec
 from driftopt.study.state import Entry, State, answered
-from driftopt.study.trial import FOR_ANOTHER, Place, Trial
+from driftopt.study.trial import FOR_ANOTHER, Place, Trial, Trials
 
 _STREAM = 0x57A7  # sets the directions of stationarity apart from every other use of the study's seed
 _WEEK = 7
 
 
-@dataclass(frozen=True)
-class Question:
-    """What one of several asks."""
-
-    purpose: str
-    holder: str
-    held: int | None = None  # this one of those that the holder has not answered, if there are so many
-    request: Request | None = None
-    context: Mapping[str, str] | None = None
-
-
-def ask(session: Session, questions: Sequence[Question]) -> list[Trial | StudyError | ValueError]:
-    """For each question in turn its deployment or its refusal, all in one transaction."""
-    if not session.spec.uses_model and any(question.purpose == "method" for question in questions):
-        _prepare(session)
-
-    def work(log: Writer) -> list[Trial | StudyError | ValueError]:
-        outcomes: list[Trial | StudyError | ValueError] = []
-        for question in questions:
-            before = log.appended
-            try:
-                outcomes.append(_handed_out(session, log, question))
-            except (StudyError, ValueError) as error:
-                if log.appended != before:
-                    raise
-                outcomes.append(error)
-        return outcomes
-
-    return session.write(work, again=all(question.request is not None for question in questions))
-
-
-def _prepare(session: Session) -> None:
+def prepare(session: Session, question: Question) -> None:
     """Compute what a sequential method may need next, so that no lock is held meanwhile."""
+    if session.spec.uses_model or question.purpose != "method":
+        return
     if session.state.seen == session.log.begin or not session.state.whole:
-        session.read(lambda state: None)
+        session.read(lambda: None)
     if open_one(session.state, session.clock()) is None:
         session.sequential.decisions(session.state, session.clock())
 
 
-def _handed_out(session: Session, log: Writer, question: Question) -> Trial:
-    """What the holder has not answered, else a new deployment."""
-    spec, state, now, request = session.spec, session.state, session.clock(), question.request
-    if request is not None and (done := log.done_for(request)) is not None:
-        return state.trial(state.entry(done), now)
+def ask(session: Session, question: Question) -> Trials:
+    """Up to `count` deployments: fewer when fewer can be pending together; none is an error."""
+    trials: list[Trial] = []
+    for number in range(question.count):
+        before = session.appended
+        try:
+            trials.append(_handed_out(session, question, number))
+        except NothingToAsk:
+            if not trials or session.appended != before:
+                raise
+            break
+    return Trials(trials)
+
+
+def _handed_out(session: Session, question: Question, number: int) -> Trial:
+    """One of several: what the holder has not answered, else a new deployment."""
+    spec, state, now, log, request = session.spec, session.state, session.clock(), session.writer, None
+    if question.key is not None:
+        who = None if question.new else question.holder
+        said = (question.purpose, who, question.new, question.context)
+        request = Request.of(question.key, number, question.count, *said)
+        if (done := log.done_for(request)) is not None:
+            return state.trial(state.entry(done), now)
     context = session.context(question.context)
     if spec.contexts and question.context is None:
         raise ValueError(f"context is needed: a category for each of {', '.join(spec.contexts)}")
@@ -73,22 +62,24 @@ def _handed_out(session: Session, log: Writer, question: Question) -> Trial:
     first = 0 if question.purpose == "method" else state.searched  # no earlier recommendation is evaluated
     mine = [one for one in list(state.entries.values())[first:] if _unanswered(one, question, context)]
     mine = [one for one in mine if not (one.overdue(now) and state.replaced(one))]
-    if question.held is not None and len(mine) > question.held:
-        return state.trial(mine[question.held], now)
+    until = None if spec.lease is None else now + spec.lease
+    if not question.new and len(mine) > number:
+        if mine[number].overdue(now):  # its holder is alive after all
+            session.say(mine[number].asked.id, "renewed", value=until)
+        return state.trial(mine[number], now)
     _check_open(state, question.purpose, now)
 
-    place, x = _target(session, log, question.purpose, context, now)
-    session.follow(log)
+    place, x = _target(session, question.purpose, context, now)
+    session.follow()
     if spec.max_change is not None and spec.space.distance(state.deployed, x) > spec.max_change * (1 + 1e-9):
         place, x = Place("way"), spec.space.toward(state.deployed, x, spec.max_change)
     elif state.periods(vector_as_json(x), now) < spec.settle - 1:
         place = Place("settle")
-    until = None if spec.lease is None else now + spec.lease
     text = json.dumps(context) if spec.contexts else None
-    id = log.ask(place, x, text, question.holder, now, until)
+    id = log.ask(place, x, text, question.holder or this_process(), now, until)
     if request is not None:
         log.keep(request, id, now)
-    session.follow(log)
+    session.follow()
     return state.trial(state.entry(id), now)
 
 
@@ -103,7 +94,7 @@ def _check_open(state: State, purpose: str, now: float) -> None:
 def _refuse_more(state: State, why: str, now: float) -> NoReturn:
     """Raise NothingToAsk, with who holds what."""
     out = [one for one in state.entries.values() if one.out(now)]
-    ends = [words.lease(one.asked.expires_at, now) for one in out]
+    ends = [words.lease(one.expires_at, now) for one in out]
     lines = [f"trial {one.asked.id} by {one.asked.holder}, {end}" for one, end in zip(out, ends, strict=True)]
     raise NothingToAsk(f"{why}: " + "; ".join(lines), [one.holding for one in out])
 
@@ -114,14 +105,14 @@ def _unanswered(one: Entry, question: Question, context: Mapping[str, str]) -> b
     return same and not one.happened and one.asked.kind in (*kinds, *FOR_ANOTHER)
 
 
-def refusal(spec: Spec, halted: str) -> Halted:
+def refusal(spec: StudySpec, halted: str) -> Halted:
     """What a study that is halted answers to every question."""
     start = display.decision(spec.names, spec.x0)
     return Halted(f"{halted}. Deploy the start again ({start}); `resume` goes on with the study")
 
 
 def _target(
-    session: Session, log: Writer, purpose: str, context: Mapping[str, str], now: float
+    session: Session, purpose: str, context: Mapping[str, str], now: float
 ) -> tuple[Place, np.ndarray]:
     """What is to be deployed, if nothing must come before it."""
     spec, state = session.spec, session.state
@@ -143,7 +134,7 @@ def _target(
     _pay(state, needed, "the next iteration" if opened is None else "the open iteration", spec.reserve)
     if _control_due(state, needed):
         return Place("control"), spec.start
-    return session.sequential.next(state, log, now)
+    return session.sequential.next(state, session.writer, now)
 
 
 def _pay(state: State, price: int, what: str, kept: int = 0) -> None:
@@ -214,13 +205,13 @@ def next_evaluation(
     return Place(purpose, 0, new, 0), evaluated(session.spec, purpose, new, 0, recommended)
 
 
-def direction(spec: Spec, pair: int) -> np.ndarray:
+def direction(spec: StudySpec, pair: int) -> np.ndarray:
     """The pair's direction, uniform on the sphere, a function of the study's seed."""
     u = np.random.default_rng([spec.seed, _STREAM, pair]).standard_normal(spec.dim)
     return u / np.linalg.norm(u)
 
 
-def evaluated(spec: Spec, purpose: str, pair: int, side: int, recommended: np.ndarray) -> np.ndarray:
+def evaluated(spec: StudySpec, purpose: str, pair: int, side: int, recommended: np.ndarray) -> np.ndarray:
     """The decision on one side of a pair: start and recommendation, or two points about the latter."""
     if purpose == "confirm":
         return spec.space.start if side == 0 else recommended

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from driftopt import checks
 from driftopt.study import log, log_file
+from driftopt.study.http import ServiceClient, encoded, is_address, no_token
 from driftopt.study.log import Database
-from driftopt.study.service_client import ServiceClient, encoded, is_address, no_token
-from driftopt.study.spec import Spec
+from driftopt.study.records import StudySpec
 from driftopt.study.study import Study
 
 
@@ -54,7 +54,7 @@ def _opened(url: str | os.PathLike[str] | Database) -> Generator[Database]:
 
 
 def _listed(found: log.studies.Standing) -> Listed:
-    spec = Spec.from_json(found.spec)
+    spec = StudySpec.from_json(found.spec)
     budget = spec.budget if found.extended is None else int(found.extended)
     plan = (spec.method, spec.direction, spec.dim, budget)
     return Listed(found.name, found.created_at, *plan, found.spent, bool(found.stopped))

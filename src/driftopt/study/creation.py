@@ -1,4 +1,4 @@
-"""From the user's arguments to a Spec: everything is checked and every default decided once, at creation."""
+"""From the options of `Study.create` to a StudySpec: every default is decided once, at creation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,68 +6,29 @@ from typing import Any
 import numpy as np
 
 from driftopt import checks
-from driftopt.answers import beside
-from driftopt.answers.limits import checked
 from driftopt.model.defaults import takes_model, units_of
 from driftopt.plugins import OWN
 from driftopt.space import Space
-from driftopt.study.spec import MODEL, Spec, check_size, planned
+from driftopt.study.records import MODEL, StudyOptions, StudySpec, check_size, planned
 
-MOST_PARALLEL = 1000
 _ROUNDING = 1 + 1e-6  # directions are unit vectors in float32
 _MOST_NUMBERS = 2_000_000  # of an iteration, all of whose points are in one row of the log
 UNEVEN = 10.0  # times as wide as another: no one length is right for both
 
 
-def specify(
-    *,
-    x0: Any,
-    decisions: Mapping[str, Any],
-    radius: Any,
-    method: str | None,
-    params: Mapping[str, Any] | None,
-    budget: int | None,
-    direction: str,
-    rng: Any,
-    parallel: int,
-    lease: float | None,
-    max_failures: int,
-    tolerance: float | None,
-    max_change: float | None,
-    max_loss: float | None,
-    max_loss_total: float | None,
-    control_every: int | None,
-    reserve: int,
-    settle: int,
-    outliers: Any,
-    covariates: Any,
-    limits: Any,
-    relative_to_control: Any,
-    outputs: Any,
-    objective: Any,
-    contexts: Any,
-) -> Spec:
-    """The specification of a new study; `decisions` are the arguments of `Space.build` except x0."""
-    space = Space.build(x0, **decisions)
-    if reserve != 0:
-        reserve = checks.one_count("reserve", reserve)
-    if method is not None and not isinstance(method, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ValueError(
-            "method must be a name, because a study outlives the program: give a method of your own one with "
-            f"driftopt.methods.register; got {checks.brief(method)}"
-        )
-    limit = None if max_change is None else checks.one_positive("max_change", max_change)
-    held = checks.one_count("settle", settle)
-    plan: dict[str, Any] = {
-        "budget": None if budget is None else checks.one_count("budget", budget),
-        "reserve": reserve,
-        "control_every": None if control_every is None else checks.one_count("control_every", control_every),
-        "settle": held,
-        "parallel": checks.one_count("parallel", parallel, MOST_PARALLEL),
-        "max_change": limit,
-    }
+def specify(given: StudyOptions) -> StudySpec:
+    """The specification of a new study from its options, each of which was checked by itself."""
+    plan: dict[str, Any] = dict(given)
+    x0, names = plan.pop("x0"), plan.pop("names")
+    if isinstance(x0, Mapping):
+        if names is not None:
+            raise ValueError("x0 names its coordinates: leave names out")
+        x0, names = list(x0.values()), list(x0)
+    rules = {part: plan.pop(part) for part in ("bounds", "constraints", "grid")}
+    space = Space.build(x0, names=names, **rules)
+    budget, reserve, held = plan["budget"], plan["reserve"], plan["settle"]
     if 0 < reserve < 2 * held:
-        way = "" if limit is None else ", way not counted"
+        way = "" if plan["max_change"] is None else ", way not counted"
         raise ValueError(
             f"reserve must be 0 or at least {2 * held}, for a deployment of the start and one of the "
             f"recommendation{way}; got {reserve}. Better {4 * held}: one pair tells an improvement only with "
@@ -75,47 +36,31 @@ def specify(
         )
     if reserve and budget is None:
         raise ValueError("reserve keeps deployments of a budget: give a budget, or leave reserve out")
-    named = beside.names("outputs", outputs)
-    more: dict[str, Any] = {
-        "max_loss": None if max_loss is None else float(checks.one_positive("max_loss", max_loss)),
-        "max_loss_total": None
-        if max_loss_total is None
-        else float(checks.one_positive("max_loss_total", max_loss_total)),
-        "outputs": list(named),
-        "objective": checked_objective(objective, named, space.dim),
-        "contexts": checked_contexts(contexts),
-    }
-    name = method or "auto"
-    if takes_model(name, plan["budget"], space.dim):
+    for part in ("covariates", "outputs"):
+        plan[part] = list(plan[part] or ())
+    for part in ("limits", "contexts"):
+        plan[part] = plan[part] or {}
+    plan["objective"] = checked_objective(plan["objective"], plan["outputs"], space.dim)
+    rng, radius, method, params = (plan.pop(part) for part in ("rng", "radius", "method", "params"))
+    tolerance, name = plan.pop("tolerance"), method or "auto"
+    if takes_model(name, budget, space.dim):
         space, own = _model(space, radius, params, plan, tolerance)
     else:
-        if asked := [key for key, value in more.items() if value]:
+        of_model = ("max_loss", "max_loss_total", "outputs", "objective", "contexts")
+        if asked := [part for part in of_model if plan[part]]:
             raise ValueError(f"{', '.join(asked)}: for the model alone; leave method={method!r} out")
         name = "walk" if name == "auto" else name
         space, own = _sequential(name, space, radius, params, plan, tolerance)
-    return Spec(
+    seed = int(np.random.SeedSequence().generate_state(1)[0]) if rng is None else rng
+    return StudySpec(
         x0=space.start.tolist(),
         names=list(space.names),
         bounds=space.given.get("bounds"),
         steps={key: value for key, value in space.given.items() if key != "bounds"},
-        direction=checks.choice("direction", direction, ("minimize", "maximize")),
-        seed=_seed(rng),
-        lease=None if lease is None else checks.one_positive("lease", lease),
-        max_failures=checks.one_count("max_failures", max_failures),
-        outliers=checks.flag("outliers", outliers),
-        covariates=list(beside.names("covariates", covariates)),
-        limits=checked(limits),
-        relative_to_control=checks.flag("relative_to_control", relative_to_control),
+        seed=seed,
         **plan,
-        **more,
         **own,
     )
-
-
-def _seed(rng: Any) -> int:
-    if rng is None:
-        return int(np.random.SeedSequence().generate_state(1)[0])
-    return int(rng.integers(2**32)) if isinstance(rng, np.random.Generator) else checks.seed("rng", rng)
 
 
 def checked_objective(given: Any, outputs: Sequence[str], dim: int) -> dict[str, Any] | None:
@@ -150,15 +95,6 @@ def checked_objective(given: Any, outputs: Sequence[str], dim: int) -> dict[str,
                 raise ValueError('a margin is {"cost": [...], "fixed": number}')
             cost = checks.vector("the objective's cost", parts["cost"], many).tolist()
             return {"margin": {"cost": cost, "fixed": float(checks.number("fixed", parts.get("fixed", 0.0)))}}
-
-
-def checked_contexts(given: Any) -> dict[str, list[str]]:
-    """The categories of each context."""
-    table = checks.table("contexts", given)
-    found = {str(name): list(beside.names(f"contexts {name}", known)) for name, known in table.items()}
-    if lonely := [name for name, known in found.items() if len(known) < 2]:
-        raise ValueError(f"contexts {', '.join(lonely)} must have at least two categories")
-    return found
 
 
 def _model(

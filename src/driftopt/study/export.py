@@ -4,16 +4,14 @@ import csv
 import io
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from driftopt import checks
 from driftopt.report.escaping import spreadsheet
 from driftopt.runtime.files import write_whole
-from driftopt.study.log import Row
-from driftopt.study.log_file import as_data
-from driftopt.study.spec import Spec
+from driftopt.study.records import StudySpec
 from driftopt.study.trial import Trial
 
 SUFFIXES = (".csv", ".json", ".parquet")
@@ -46,10 +44,9 @@ def rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
 def export(
     path: str | os.PathLike[str],
     name: str,
-    spec: Spec,
+    spec: StudySpec,
     trials: Sequence[Trial],
-    log: Sequence[Row],
-    created_at: float,
+    log: Callable[[], Mapping[str, Any]],
 ) -> Path:
     """Write CSV, JSON or Parquet, by the path's suffix.
 
@@ -64,7 +61,7 @@ def export(
             row | {"history": [e._asdict() for e in t.history]} for row, t in zip(table, trials, strict=True)
         ]
         whole = {"study": name, "spec": json.loads(spec.as_json()), "trials": told}
-        whole["log"] = as_data(name, created_at, spec, log)
+        whole["log"] = log()
         content = (json.dumps(whole, indent=1) + "\n").encode()
     elif target.suffix == ".parquet":
         content = _parquet(table, spec)
@@ -74,7 +71,7 @@ def export(
     return target
 
 
-def _csv(table: list[dict[str, Any]], spec: Spec) -> bytes:
+def _csv(table: list[dict[str, Any]], spec: StudySpec) -> bytes:
     """No cell may begin like a formula: whoever named a coordinate must not run code in a spreadsheet."""
 
     def safe(value: Any) -> Any:
@@ -88,7 +85,7 @@ def _csv(table: list[dict[str, Any]], spec: Spec) -> bytes:
     return file.getvalue().encode()
 
 
-def _columns(spec: Spec, table: list[dict[str, Any]]) -> list[str]:
+def _columns(spec: StudySpec, table: list[dict[str, Any]]) -> list[str]:
     here = [f"x:{name}" for name in spec.names]
     there = [f"deployed:{name}" for name in spec.names]
     beside = [f"covariate:{name}" for name in spec.covariates]
@@ -100,7 +97,7 @@ def _columns(spec: Spec, table: list[dict[str, Any]]) -> list[str]:
     return [*_PLAIN, *here, *_ANSWER, *there, *beside]
 
 
-def _parquet(table: list[dict[str, Any]], spec: Spec) -> bytes:
+def _parquet(table: list[dict[str, Any]], spec: StudySpec) -> bytes:
     try:
         import polars as pl
     except ImportError:

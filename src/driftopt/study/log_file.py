@@ -16,7 +16,7 @@ from driftopt.plugins import OWN
 from driftopt.report.escaping import one_line
 from driftopt.space import Space
 from driftopt.space.space import STEPS
-from driftopt.study.creation import checked_contexts, checked_objective
+from driftopt.study.creation import checked_objective
 from driftopt.study.errors import StudyError
 from driftopt.study.log import (
     Asked,
@@ -30,8 +30,7 @@ from driftopt.study.log import (
     vector_as_json,
     vector_from_json,
 )
-from driftopt.study.spec import Spec, check_size
-from driftopt.study.telling import LONGEST_REASON
+from driftopt.study.records import LONGEST_TEXT, Result, StudySpec, check_size, checked_contexts, decode
 from driftopt.study.trial import AMENDMENTS, ANSWERS, EVALUATIONS, KINDS
 
 _KINDS: dict[str, Any] = {"opened": Opened, "asked": Asked, "happened": Happened}
@@ -39,7 +38,7 @@ _WRONG = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
-def as_data(name: str, created_at: float, spec: Spec, rows: Iterable[Row]) -> dict[str, Any]:
+def as_data(name: str, created_at: float, spec: StudySpec, rows: Iterable[Row]) -> dict[str, Any]:
     """Every row as a list that begins with its kind, and the checksum of all of them."""
     mark, lines = Mark(0, chained("", name, created_at, spec.as_json())), list[list[Any]]()
     for row in rows:
@@ -53,7 +52,7 @@ class LogFile(NamedTuple):
 
     name: str
     created_at: float
-    spec: Spec
+    spec: StudySpec
     rows: list[Row]
 
 
@@ -78,7 +77,7 @@ def from_data(what: str, whole: Mapping[str, Any]) -> LogFile:
     try:
         log = whole["log"]
         name = str(checks.text("the study's name", whole["study"]))
-        created_at, spec = log["created_at"], Spec.from_json(json.dumps(whole["spec"]))
+        created_at, spec = log["created_at"], StudySpec.from_json(json.dumps(whole["spec"]))
         rows: list[Row] = [_KINDS[kind](*fields) for kind, *fields in log["rows"]]
         unchanged = as_data(name, created_at, spec, rows)["checksum"] == log["checksum"]
     except _WRONG as error:
@@ -104,7 +103,7 @@ def _check_time(name: str, at: Any) -> None:
         raise ValueError(f"{name} must be a finite number of seconds, got {checks.brief(at)}")
 
 
-def _check_spec(spec: Spec) -> None:
+def _check_spec(spec: StudySpec) -> None:
     """Every field as `Study.create` would have written it."""
     if unknown := sorted(set(checks.table("steps", spec.steps)) - {step.name for step in STEPS}):
         raise ValueError(f"steps has {', '.join(unknown)}, which is no rule for decisions")
@@ -158,7 +157,7 @@ def _check_spec(spec: Spec) -> None:
         relative_to_control=checks.flag("relative_to_control", spec.relative_to_control),
         outputs=list(beside.names("outputs", spec.outputs)),
         objective=checked_objective(spec.objective, spec.outputs, space.dim),
-        contexts=checked_contexts(spec.contexts),
+        contexts=checked_contexts("contexts", spec.contexts),
     )
     if spec.budget is None and not spec.uses_model:
         raise ValueError(f"{spec.method} has no budget")
@@ -166,7 +165,7 @@ def _check_spec(spec: Spec) -> None:
         raise ValueError("its specification is not written as driftopt writes it")
 
 
-def _check_rows(spec: Spec, rows: Sequence[Row]) -> None:
+def _check_rows(spec: StudySpec, rows: Sequence[Row]) -> None:
     """Every field of every row as the door would have let it in, and rows that follow from each other."""
     trials: dict[int, tuple[Asked, list[str]]] = {}  # and the kinds of what happened to each
     last: Opened | None = None
@@ -186,6 +185,10 @@ def _check_rows(spec: Spec, rows: Sequence[Row]) -> None:
                     trials[row.id] = row, []
                 case Happened() if row.trial_id is None:
                     budget = _check_of_study(row, budget)
+                case Happened(kind="renewed"):
+                    _check_time("value", row.value)
+                    if trials[_id("trial_id", row.trial_id)][1] or any([*row[4:8], row.beside]):
+                        raise ValueError("a lease is renewed before there is a result, and says nothing else")
                 case Happened():
                     asked, kinds = trials[_id("trial_id", row.trial_id)]
                     _check_happened(spec, row, asked, kinds)
@@ -198,7 +201,7 @@ def _check_rows(spec: Spec, rows: Sequence[Row]) -> None:
         raise ValueError(f"{len(trials)} deployments were handed out, and the budget is {budget}")
 
 
-def _check_opened(spec: Spec, row: Opened, last: Opened | None) -> None:
+def _check_opened(spec: StudySpec, row: Opened, last: Opened | None) -> None:
     if spec.uses_model or _whole("iteration", row.iteration) != (0 if last is None else last.iteration + 1):
         raise ValueError(f"iteration {row.iteration} does not come next")
     if (_whole("count", row.count), _whole("repeats", row.repeats)) != (spec.points, spec.repeats):
@@ -207,7 +210,7 @@ def _check_opened(spec: Spec, row: Opened, last: Opened | None) -> None:
     _check_time("opened_at", row.opened_at)
 
 
-def _check_asked(spec: Spec, row: Asked, last: Opened | None) -> None:
+def _check_asked(spec: StudySpec, row: Asked, last: Opened | None) -> None:
     _id("id", row.id)
     kind = checks.choice("kind", row.kind, KINDS)
     place = [_whole(name, getattr(row, name)) for name in ("iteration", "point", "sample")]
@@ -248,7 +251,7 @@ def _check_of_study(row: Happened, budget: int | None) -> int | None:
     return more
 
 
-def _check_happened(spec: Spec, row: Happened, asked: Asked, before: Sequence[str]) -> None:
+def _check_happened(spec: StudySpec, row: Happened, asked: Asked, before: Sequence[str]) -> None:
     checks.choice("kind", row.kind, (*ANSWERS, *AMENDMENTS))
     _check_words(row)
     answered = any(kind in ANSWERS for kind in before)
@@ -265,7 +268,7 @@ def _check_happened(spec: Spec, row: Happened, asked: Asked, before: Sequence[st
             raise ValueError(f"trial {asked.id} cannot be {row.kind}: {against.reason}")
 
 
-def _check_parts(spec: Spec, row: Happened) -> None:
+def _check_parts(spec: StudySpec, row: Happened) -> None:
     """Its numbers, each by itself."""
     if row.value is not None:
         _check_real("value", row.value)
@@ -277,14 +280,14 @@ def _check_parts(spec: Spec, row: Happened) -> None:
         _check_vector("x_deployed", row.x_deployed, (spec.dim,))
     if row.beside is not None:
         said: dict[str, Any] = checks.table("beside", json.loads(row.beside))
-        if spec.beside(said).as_json() != row.beside:
+        if decode(Result, said | {"id": 1}).beside(spec).as_json() != row.beside:
             raise ValueError(f"what came with the answer is written otherwise: {checks.brief(row.beside)}")
 
 
 def _check_words(row: Happened) -> None:
     _check_time("at", row.at)
     if row.reason is not None:
-        checks.text("reason", row.reason, LONGEST_REASON)
+        checks.text("reason", row.reason, LONGEST_TEXT)
     if row.who is not None:
         checks.text("who", row.who)
 

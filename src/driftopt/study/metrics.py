@@ -7,13 +7,13 @@ import numpy as np
 from driftopt import averages
 from driftopt.answers.limits import limits_of
 from driftopt.study.recommendation import Metric
-from driftopt.study.spec import Spec
+from driftopt.study.records import StudySpec
 from driftopt.study.trial import Trial
 
 _LATE, _FEWEST = 8, 4  # the last eighth of the answers, four at the least
 
 
-def estimates(spec: Spec, x: np.ndarray, trials: Sequence[Trial]) -> tuple[Metric, ...]:
+def estimates(spec: StudySpec, x: np.ndarray, trials: Sequence[Trial]) -> tuple[Metric, ...]:
     """From deployments of the recommendation itself, if there are two; else from the last trials."""
     told = [trial for trial in trials if trial.state == "complete"]
     there = [t for t in told if t.kind == "confirm" and t.sample == 1 and np.array_equal(t.x, x)]

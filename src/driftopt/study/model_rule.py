@@ -9,14 +9,14 @@ from driftopt.answers.effects import Effect, p_value
 from driftopt.model import Estimate, Limit, Model, Results
 from driftopt.model.belief import precision
 from driftopt.study.log import Happened
-from driftopt.study.spec import Spec
+from driftopt.study.records import StudySpec
 from driftopt.study.state import Entry, State
 
 NEAREST = 200  # results with which a new one of a sequential method is compared
 WEIGHTS = 1e-3, 1e3  # of a result, in units of a usual one
 
 
-def model_of(spec: Spec, budget: int | None) -> Model:
+def model_of(spec: StudySpec, budget: int | None) -> Model:
     """The model of a study."""
     return Model(
         space=spec.space,
@@ -35,7 +35,7 @@ def model_of(spec: Spec, budget: int | None) -> Model:
     )
 
 
-def results_of(spec: Spec, entries: Sequence[Entry]) -> Results:
+def results_of(spec: StudySpec, entries: Sequence[Entry]) -> Results:
     """The results of trials that stand, as the model's arrays."""
     said = [Beside.from_json(entry.stands.beside) for entry in entries if entry.stands is not None]
     rows = [entry.stands for entry in entries if entry.stands is not None]
@@ -63,7 +63,7 @@ def results_of(spec: Spec, entries: Sequence[Entry]) -> Results:
     )
 
 
-def numbers_of(spec: Spec, context: Mapping[str, str]) -> list[float]:
+def numbers_of(spec: StudySpec, context: Mapping[str, str]) -> list[float]:
     """The number of each context's category."""
     return [float(known.index(context[name])) for name, known in spec.contexts.items()]
 
@@ -71,7 +71,7 @@ def numbers_of(spec: Spec, context: Mapping[str, str]) -> list[float]:
 class ModelRule:
     """The next decision and the recommendation of a study that uses the model."""
 
-    def __init__(self, spec: Spec):
+    def __init__(self, spec: StudySpec):
         self.spec = spec
         self._known: tuple[object, tuple[np.ndarray, Estimate | None]] | None = None
 

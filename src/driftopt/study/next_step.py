@@ -9,7 +9,7 @@ import numpy as np
 from driftopt.study.asking import left_of
 from driftopt.study.iterations import free, open_one
 from driftopt.study.recommendation import confirming, improvement, still_to_ask
-from driftopt.study.spec import Spec
+from driftopt.study.records import StudySpec
 from driftopt.study.state import State
 from driftopt.study.trial import Trial
 
@@ -34,7 +34,7 @@ class NextStep:
 
 
 def next_step(
-    url: str, name: str, spec: Spec, state: State, x: np.ndarray, trials: Sequence[Trial], now: float
+    url: str, name: str, spec: StudySpec, state: State, x: np.ndarray, trials: Sequence[Trial], now: float
 ) -> NextStep:
     """The most urgent: results that are held, a halt, results owed, the next question, the recommendation.
 
@@ -89,7 +89,7 @@ def next_step(
     return NextStep(f"{why}: ask for the recommendation", (command("recommend"),))
 
 
-def _can_ask(spec: Spec, state: State, now: float) -> bool:
+def _can_ask(spec: StudySpec, state: State, now: float) -> bool:
     """Whether `ask` has something to hand out, and can pay for the iteration that it belongs to."""
     out = [entry for entry in state.entries.values() if entry.out(now)]
     left = left_of(state, spec.reserve)

@@ -10,8 +10,8 @@ import numpy as np
 from driftopt.report.escaping import plot as as_written
 from driftopt.report.picture import write_picture
 from driftopt.study import words
-from driftopt.study.drift_band import drift_band
-from driftopt.study.spec import Spec
+from driftopt.study.facts import drift_band
+from driftopt.study.records import StudySpec
 from driftopt.study.trial import ANSWERS, Trial, at_start
 
 _COLOURS = {"method": "#9aa5b1", "confirm": "#1b7f4b", "stationarity": "#7a4fa3"}
@@ -30,7 +30,7 @@ _ACROSS = 3
 def plot(
     path: str | os.PathLike[str],
     name: str,
-    spec: Spec,
+    spec: StudySpec,
     trials: Sequence[Trial],
     x: np.ndarray,
     budget: int | None,
@@ -39,7 +39,7 @@ def plot(
     return write_picture(draw(name, spec, trials, x, budget), path, dpi=120)
 
 
-def draw(name: str, spec: Spec, trials: Sequence[Trial], x: np.ndarray, budget: int | None) -> Any:
+def draw(name: str, spec: StudySpec, trials: Sequence[Trial], x: np.ndarray, budget: int | None) -> Any:
     """The picture as matplotlib's Figure."""
     try:
         from matplotlib.figure import Figure
@@ -126,7 +126,7 @@ def _values(axes: Any, trials: Sequence[Trial]) -> None:
     axes.set_ylabel("value told")
 
 
-def _legend(axes: Any, spec: Spec) -> None:
+def _legend(axes: Any, spec: StudySpec) -> None:
     """For the values, and for the panels below."""
     axes.plot([], [], "o", ms=2.5, color=_ASKED, label="below: asked")
     axes.plot([], [], color=_CONTROL, lw=0.8, ls="--", label="below: start")
@@ -185,7 +185,7 @@ def _held(axes: Any, trials: Sequence[Trial], limits: tuple[float, float] | None
     axes.plot(_dates(held), values, "^", ms=8, color=_HELD, ls="", label="held", clip_on=False, zorder=5)
 
 
-def _coordinate(axes: Any, spec: Spec, trials: Sequence[Trial], recommended: float, i: int) -> None:
+def _coordinate(axes: Any, spec: StudySpec, trials: Sequence[Trial], recommended: float, i: int) -> None:
     """One coordinate: what was asked, its bounds, the start and the recommendation."""
     axes.plot(_dates(trials), [float(t.x[i]) for t in trials], "o", ms=2.5, color=_ASKED)
     axes.axhline(spec.x0[i], color=_CONTROL, lw=0.8, ls="--")

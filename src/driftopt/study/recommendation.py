@@ -9,7 +9,7 @@ import numpy as np
 
 from driftopt import averages
 from driftopt.study import display
-from driftopt.study.spec import Spec
+from driftopt.study.records import StudySpec
 from driftopt.study.trial import EVALUATIONS, FOR_ANOTHER, Trial
 
 PAIRS = 2  # that confirm: their differences show the error of their mean
@@ -134,7 +134,7 @@ def mean_of(trials: Sequence[Trial]) -> Mean | None:
 
 
 def recommend(
-    spec: Spec, x: np.ndarray, results: int, spent: int, left: int | None, trials: Sequence[Trial]
+    spec: StudySpec, x: np.ndarray, results: int, spent: int, left: int | None, trials: Sequence[Trial]
 ) -> Recommendation:
     """The recommendation of x; `left` are the deployments that may still be made, None without end."""
     gain = improvement(spec, x, trials)
@@ -163,7 +163,7 @@ def still_to_ask(confirming: Sequence[Trial]) -> int:
     return 2 * PAIRS - sum(count for _, count in sides.most_common(PAIRS))
 
 
-def _to_measure(spec: Spec, pairs: Sequence[Trial], left: int | None) -> str:
+def _to_measure(spec: StudySpec, pairs: Sequence[Trial], left: int | None) -> str:
     """What makes the improvement known, as far as the budget goes."""
     missing = still_to_ask(pairs)
     if missing == 0:
@@ -178,7 +178,7 @@ def _to_measure(spec: Spec, pairs: Sequence[Trial], left: int | None) -> str:
     return f"to measure it takes {more} more for the purpose confirm, and {is_left}{rest}"
 
 
-def improvement(spec: Spec, x: np.ndarray, trials: Sequence[Trial]) -> Improvement | None:
+def improvement(spec: StudySpec, x: np.ndarray, trials: Sequence[Trial]) -> Improvement | None:
     """What is measured of it: fresh values at the recommendation against values at the start.
 
     Two values of a pair saw the same weeks, so that the error is that of the differences, sd(d_i)/√n: what

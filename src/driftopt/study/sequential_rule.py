@@ -18,7 +18,7 @@ from driftopt.runtime.forks import refuse_after_fork
 from driftopt.study.errors import ReplayError
 from driftopt.study.iterations import free, open_one, over, slots
 from driftopt.study.log import Writer, vector_from_json
-from driftopt.study.spec import Spec
+from driftopt.study.records import StudySpec
 from driftopt.study.state import Entry, State, answered
 from driftopt.study.trial import Place
 
@@ -30,7 +30,7 @@ Step = (
 class SequentialRule:
     """The next decision and the recommendation of a study that uses a sequential method."""
 
-    def __init__(self, spec: Spec):
+    def __init__(self, spec: StudySpec):
         self.spec = spec
         self._told: list[
             tuple[object, Any, np.ndarray]
@@ -138,7 +138,7 @@ def _said(entry: Entry | None, control: Entry | None) -> Beside:
 class Replay(Host):
     """A `Host` that takes each step once."""
 
-    def __init__(self, spec: Spec):
+    def __init__(self, spec: StudySpec):
         from driftopt import methods
 
         self._spec, self._params = spec, dict(spec.params)

@@ -2,14 +2,15 @@
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from driftopt.packages import needs_jax
 from driftopt.study.log import Log, Reader, Writer
-from driftopt.study.spec import Spec
+from driftopt.study.records import StudySpec
 from driftopt.study.state import State
+from driftopt.study.trial import Status
 
 if TYPE_CHECKING:
     from driftopt.model import Estimate
@@ -22,12 +23,14 @@ T = TypeVar("T")
 class Session:
     """What it remembers is only a cache of the log: any other session would decide alike."""
 
-    def __init__(self, log: Log, spec: Spec, clock: Callable[[], float]):
-        self.log = log
+    def __init__(self, log: Log, name: str, spec: StudySpec, clock: Callable[[], float]):
+        self.name = name
         self.spec = spec
         self.clock = clock
-        self.lock = threading.RLock()
+        self.log = log
         self.state = State(spec, log.begin)
+        self._writer: Writer | None = None  # of the transaction that is open
+        self.lock = threading.RLock()
         self._model: ModelRule | None = None
         self._sequential: SequentialRule | None = None
         self._uncommitted = False  # whether `state` may know rows of a transaction that came to nothing
@@ -51,25 +54,25 @@ class Session:
             self._sequential = SequentialRule(self.spec)
         return self._sequential
 
-    def read(self, work: Callable[[State], T]) -> T:
+    def read(self, work: Callable[[], T]) -> T:
         """Look at the present state."""
-
-        def looked(log: Reader) -> None:
-            self._begin(log)
-
         with self.lock:
-            self.log.read(looked)
-            return work(self.state)
+            self.log.read(self._begin)
+            return work()
 
-    def write(self, work: Callable[[Writer], T], *, again: bool = False) -> T:
+    def write(self, work: Callable[[], T], *, again: bool = False) -> T:
         """Append to the log, as the only writer, with `state` at its present end."""
 
         def attempt(log: Writer) -> T:
             self._begin(log)
-            return work(log)
+            self._writer = log
+            return work()
 
         with self.lock:
-            result, written = self.log.write(attempt, again=again)
+            try:
+                result, written = self.log.write(attempt, again=again)
+            finally:
+                self._writer = None
             self._uncommitted = False
             self.state.take(written)
             return result
@@ -81,11 +84,52 @@ class Session:
             self._uncommitted = False
         self.state.follow(log)
 
-    def follow(self, log: Reader) -> None:
+    @property
+    def label(self) -> str:
+        """Where the study is kept; a password is not shown."""
+        return self.log.database.label
+
+    @property
+    def place(self) -> str:
+        """What the shell's commands call the database: a file by its path."""
+        return self.label.removeprefix("sqlite:///") or self.label
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self.log.database.close()
+
+    # In a transaction
+
+    @property
+    def writer(self) -> Writer:
+        """The log in the transaction that is open."""
+        assert self._writer is not None, "only a verb that changes the study may write"
+        return self._writer
+
+    @property
+    def appended(self) -> int:
+        """How many rows this transaction appended so far."""
+        return self.writer.appended
+
+    def say(self, trial_id: int | None, kind: str, *, at: float | None = None, **told: Any) -> None:
+        """Append that something happened to a trial, or, with None, to the study."""
+        told.pop("row", None)  # its number follows from the log
+        self.writer.say(trial_id, kind, self.clock() if at is None else at, **told)
+        self.follow()
+
+    def follow(self) -> None:
         """Take in the rows that this transaction has appended."""
-        if log.appended:
+        if self.appended:
             self._uncommitted = True
-        self.state.follow(log)
+        self.state.follow(self.writer)
+
+    # Looking
+
+    def status(self) -> Status:
+        """How far the study is."""
+        state = self.state
+        so_far = (state.budget, state.spent, state.stopped, state.seen.rows, state.halted)
+        return Status(self.name, self.log.created_at, *so_far)
 
     def recommendation(self, context: Mapping[str, str]) -> "tuple[np.ndarray, Estimate | None]":
         """The recommended decision, and its gain over the start as the model has it."""
@@ -117,12 +161,11 @@ class Session:
                 raise ValueError(f"context {name} must be one of {', '.join(known[name])}; got {category!r}")
         return {name: given[name] for name in known}
 
-
-def checked_again(session: Session) -> int:
-    """Read the whole log from its beginning and replay it; returns the number of rows."""
-    fresh = Session(session.log, session.spec, session.clock)
-    state = fresh.read(lambda state: state)
-    session.log.database.check()
-    if not session.spec.uses_model:
-        fresh.sequential.verify(state, session.clock())
-    return state.seen.rows
+    def verify(self) -> int:
+        """Read the whole log from its beginning and replay it; returns the number of rows."""
+        fresh = Session(self.log, self.name, self.spec, self.clock)
+        fresh.read(lambda: None)
+        self.log.database.check()
+        if not self.spec.uses_model:
+            fresh.sequential.verify(fresh.state, self.clock())
+        return fresh.state.seen.rows

@@ -15,7 +15,7 @@ from driftopt.answers import Beside
 from driftopt.answers.limits import limits_of
 from driftopt.study.errors import DamagedLog, Holding, UnknownTrial
 from driftopt.study.log import Asked, Happened, Mark, Opened, Reader, Row, Written, vector_from_json
-from driftopt.study.spec import Spec
+from driftopt.study.records import StudySpec
 from driftopt.study.trial import AMENDMENTS, ANSWERS, EVALUATIONS, FOR_ANOTHER, Event, Place, Trial, state_of
 
 TWICE = 2  # results in a row that break a hard limit halt a study
@@ -29,6 +29,7 @@ class Entry:
     number: int  # which deployment of the study it is, from 1
     keep: bool  # whether it is what its holder has deployed already
     happened: list[Happened] = field(default_factory=list[Happened])
+    expires_at: float | None = None  # when its lease ends; its holder has renewed it by asking again
 
     @cached_property
     def x(self) -> np.ndarray:
@@ -69,7 +70,7 @@ class Entry:
 
     def overdue(self, now: float) -> bool:
         """Whether its lease is over."""
-        return self.asked.expires_at is not None and self.asked.expires_at <= now
+        return self.expires_at is not None and self.expires_at <= now
 
     def out(self, now: float) -> bool:
         """Whether its result is still awaited."""
@@ -78,15 +79,16 @@ class Entry:
     @property
     def holding(self) -> Holding:
         """Who has it."""
-        return Holding(self.asked.id, self.asked.holder, self.asked.expires_at)
+        return Holding(self.asked.id, self.asked.holder, self.expires_at)
 
 
 class State:
     """All that the log says, up to the last `follow`."""
 
-    def __init__(self, spec: Spec, begin: Mark):
+    def __init__(self, spec: StudySpec, begin: Mark):
         self.spec = spec
         self.seen = begin
+        self.rows: list[Row] = []  # all of them
         self.entries: dict[int, Entry] = {}  # by the trial's number in the database, in the order asked
         self.places: dict[Place, list[Entry]] = {}  # what was asked for a sequential method
         self.opened: list[Opened] = []
@@ -116,6 +118,7 @@ class State:
                 self._take(row)
             except LookupError:
                 raise DamagedLog(f"row {row.row} of the log does not follow from those before it") from None
+            self.rows.append(row)
         self.seen, self.whole = seen, True
 
     def _take(self, row: Row) -> None:
@@ -126,6 +129,7 @@ class State:
                 self.opened.append(row)
             case Asked():
                 entry = self._last = Entry(row, len(self.entries) + 1, self._keeps(row))
+                entry.expires_at = row.expires_at
                 self.entries[row.id] = entry
                 if row.kind == "method" and not self.spec.uses_model:
                     if row.iteration >= len(self.opened):
@@ -133,6 +137,8 @@ class State:
                     self.places.setdefault(row.place, []).append(entry)
             case Happened(trial_id=None):
                 self._of_study(row)
+            case Happened(kind="renewed"):
+                self.entries[row.trial_id or 0].expires_at = row.value
             case Happened():
                 entry = self.entries[row.trial_id or 0]
                 entry.happened.append(row)
@@ -271,7 +277,7 @@ class State:
             name: value for name, value in asked._asdict().items() if name not in ("row", "x", "context")
         }
         plain |= {"x": entry.x.copy(), "names": tuple(self.spec.names), "state": state, "keep": entry.keep}
-        plain["context"] = entry.context
+        plain |= {"context": entry.context, "expires_at": entry.expires_at}
         plain["history"] = tuple(Event(e.kind, e.value, e.reason, e.who, e.at) for e in entry.happened)
         if told is None or said is None:
             return Trial(**plain)

@@ -7,12 +7,12 @@ import numpy as np
 from driftopt.space import units
 from driftopt.stationarity import Stationarity, from_pairs, least_pairs
 from driftopt.study.asking import direction, evaluated
-from driftopt.study.spec import Spec
+from driftopt.study.records import StudySpec
 from driftopt.study.trial import Trial
 
 
 def stationarity(
-    spec: Spec,
+    spec: StudySpec,
     x: np.ndarray,
     trials: Sequence[Trial],
     confidence: float,

@@ -11,9 +11,9 @@ from rich.text import Text
 from driftopt.report.escaping import one_line
 from driftopt.report.numbers import significant
 from driftopt.study import words
+from driftopt.study.facts import Summary
 from driftopt.study.recommendation import Recommendation
-from driftopt.study.spec import Spec
-from driftopt.study.summary import Summary
+from driftopt.study.records import StudySpec
 
 _MOST = 3  # deployments out, and answers held, that are listed one by one
 _COORDINATES = 12
@@ -22,7 +22,7 @@ _BAR = 30
 _LEFT_TO_RIGHT = "\u200e"  # as wide as nothing
 
 
-def page(spec: Spec, summary: Summary, recommendation: Recommendation, now: float) -> Any:
+def page(spec: StudySpec, summary: Summary, recommendation: Recommendation, now: float) -> Any:
     """A rich renderable."""
     facts = Table.grid(padding=(0, 1))
     facts.add_column(width=11, no_wrap=True)
@@ -107,7 +107,7 @@ def _side(facts: Table, summary: Summary) -> None:
         facts.add_row("warning", Text(one_line(warning)))
 
 
-def _decision(spec: Spec, recommendation: Recommendation) -> Table:
+def _decision(spec: StudySpec, recommendation: Recommendation) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("decision", no_wrap=True, max_width=30)
     for heading in ("start", "recommended", "change"):
@@ -132,7 +132,7 @@ def _honesty(recommendation: Recommendation) -> Text:
     )
 
 
-def _open(facts: Table, spec: Spec, summary: Summary, now: float) -> None:
+def _open(facts: Table, spec: StudySpec, summary: Summary, now: float) -> None:
     """What waits for someone: deployments out, answers held, and what failed of late."""
     for one in summary.out[:_MOST]:
         facts.add_row(f"out {one.id}", _name(f"{one.lease}, {one.kind}, with {one.holder}"))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,39 @@ class Event(NamedTuple):
     at: float
 
 
+class TrialState(NamedTuple):
+    """What a trial is after something was said of it."""
+
+    id: int
+    state: str  # complete, failed, voided or held
+    doubts: tuple[str, ...] = ()  # why a correction may be a slip; it counts all the same
+
+
+class TrialStates(NamedTuple):
+    """What several trials are after their results were reported."""
+
+    states: tuple[TrialState, ...]
+
+
+class Trials(NamedTuple):
+    """Some trials; `next` is the `after` of the next page, None on the last."""
+
+    trials: "list[Trial]"
+    next: int | None = None
+
+
+class Status(NamedTuple):
+    """How far a study is."""
+
+    name: str  # by which it is opened
+    created_at: float  # seconds since the epoch
+    budget: int | None  # deployments, as last extended; None: without end
+    spent: int  # deployments that count against the budget
+    stopped: str | None  # why it was ended before its budget
+    rows: int  # how many its log has
+    halted: str | None  # why nothing is asked until someone resumes it
+
+
 class Place(NamedTuple):
     """What a deployment is for: two trials at the same place are two tries of the same deployment.
 
@@ -45,6 +78,7 @@ class Place(NamedTuple):
 class Trial:
     """A point to deploy, and what became of it."""
 
+    ALSO: ClassVar = ("story",)  # which JSON has as well
     id: int  # its number in the database
     x: np.ndarray  # (d,), the decision to deploy
     names: tuple[str, ...]  # one for each coordinate

@@ -14,10 +14,10 @@ from driftopt.report.page import Badge, Finding, Page, Picture, Section, render
 from driftopt.report.table import Row, Table, cells
 from driftopt.runtime.files import write_whole
 from driftopt.study import words
+from driftopt.study.facts import Summary
 from driftopt.study.plot import darken, draw
 from driftopt.study.recommendation import Recommendation
-from driftopt.study.spec import Spec
-from driftopt.study.summary import Summary
+from driftopt.study.records import StudySpec
 from driftopt.study.trial import Trial
 
 _WORDS = (0, 1, 2, 3)
@@ -25,7 +25,7 @@ _WORDS = (0, 1, 2, 3)
 
 def write_page(
     path: str | os.PathLike[str],
-    spec: Spec,
+    spec: StudySpec,
     summary: Summary,
     recommendation: Recommendation,
     trials: Sequence[Trial],
@@ -41,7 +41,7 @@ def write_page(
 
 
 def _picture(
-    spec: Spec, summary: Summary, recommendation: Recommendation, trials: Sequence[Trial]
+    spec: StudySpec, summary: Summary, recommendation: Recommendation, trials: Sequence[Trial]
 ) -> Picture:
     figure = draw(summary.name, spec, trials, recommendation.x, summary.budget)
     light = _as_url(figure)
@@ -57,7 +57,7 @@ def _as_url(figure: Any) -> str:
 
 
 def _page(
-    spec: Spec,
+    spec: StudySpec,
     summary: Summary,
     recommendation: Recommendation,
     trials: Sequence[Trial],
@@ -103,7 +103,7 @@ def _course(summary: Summary) -> str:
     return text
 
 
-def _decision(spec: Spec, recommendation: Recommendation) -> Table:
+def _decision(spec: StudySpec, recommendation: Recommendation) -> Table:
     """Every coordinate, those that changed most first where they are many."""
     x = recommendation.x.tolist()
     places = words.decimals(spec, x)
@@ -120,7 +120,7 @@ def _metrics(recommendation: Recommendation) -> list[Table]:
     return [table] if rows else []
 
 
-def _open(spec: Spec, summary: Summary, trials: Sequence[Trial]) -> list[Table]:
+def _open(spec: StudySpec, summary: Summary, trials: Sequence[Trial]) -> list[Table]:
     out = [
         Row(f"{o.id}", cells([o.holder, o.lease, f"{o.kind}: {words.decision(spec, o.x)}"]))
         for o in summary.out
@@ -142,7 +142,7 @@ def _open(spec: Spec, summary: Summary, trials: Sequence[Trial]) -> list[Table]:
 _LOST = ("trial", "state", "date (UTC)", "reason")
 
 
-def _facts(spec: Spec, summary: Summary) -> list[tuple[str, str]]:
+def _facts(spec: StudySpec, summary: Summary) -> list[tuple[str, str]]:
     facts = [
         ("Method", summary.method),
         ("Direction", summary.direction),

@@ -11,7 +11,7 @@ import numpy as np
 from driftopt import averages
 from driftopt.report.numbers import fixed, significant
 from driftopt.space.grid import DecisionGrid
-from driftopt.study.spec import Spec
+from driftopt.study.records import StudySpec
 
 DAY = 86400.0
 _SPANS = ((DAY, "day"), (3600.0, "hour"), (60.0, "minute"), (1.0, "second"))
@@ -120,7 +120,7 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(_BARS[min(7, int((value - low) / wide * 8))] for value in halves)
 
 
-def decimals(spec: Spec, x: Any) -> list[int]:
+def decimals(spec: StudySpec, x: Any) -> list[int]:
     """Decimals with which each coordinate is read.
 
     On a grid, the grid's; else two digits of what a trial changes, radius / √d in the coordinate's unit, or
@@ -153,7 +153,7 @@ def price(value: float, places: int, *, sign: bool = False) -> str:
     return significant(value, 6) if abs(value) >= _LONG else fixed(value, places, sign=sign)
 
 
-def as_typed(spec: Spec, x: Iterable[float]) -> list[str]:
+def as_typed(spec: StudySpec, x: Iterable[float]) -> list[str]:
     """Each coordinate with the digits that matter, as one would type it.
 
     Nine of them where it stands in a constraint and on no grid: what is typed must keep a sum of shares too.
@@ -169,7 +169,7 @@ def as_typed(spec: Spec, x: Iterable[float]) -> list[str]:
     ]
 
 
-def most_changed(spec: Spec, x: Any, most: int) -> list[int]:
+def most_changed(spec: StudySpec, x: Any, most: int) -> list[int]:
     """The coordinates of a decision to show: all, in order; or those farthest from the start, first.
 
     Each is measured in its unit.
@@ -210,7 +210,7 @@ def effect(size: float, known: int) -> str:
     return f"{what}, from {known} answer{'s' * (known != 1)}"
 
 
-def decision(spec: Spec, x: Any, most: int = 6) -> str:
+def decision(spec: StudySpec, x: Any, most: int = 6) -> str:
     """A decision on one line; of a long one, what is farthest from the start."""
     places, chosen = decimals(spec, x), most_changed(spec, x, most)
     parts = [f"{short(spec.names[i])} {price(float(x[i]), places[i])}" for i in chosen]

@@ -1,7 +1,7 @@
-"""Requests to a server of studies, repeated where the connection is lost: none of them is done twice.
+"""The transport to a server of studies, which repeats requests where the connection is lost.
 
-Looking changes nothing, an answer that is told again is the same answer, and whatever hands something out
-carries a key. So a request may be sent again when nobody knows whether the last one arrived.
+Looking changes nothing, a result that is reported again is the same result, and a request that hands
+something out carries a key. So a request may be sent again when nobody knows whether the last one arrived.
 """
 
 import http.client
@@ -12,13 +12,18 @@ import threading
 import time
 import uuid
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
+import numpy as np
+
 from driftopt import checks
+from driftopt.space import Space
 from driftopt.study import errors
 from driftopt.study.log import Database
+from driftopt.study.records import StudySpec, answer_from_json, as_json
+from driftopt.study.verbs import verb_of
 
 VARIABLE = "DRIFTOPT_TOKEN"
 GIVE_UP_AFTER = 60.0  # seconds that a server which is away is waited for
@@ -40,6 +45,75 @@ def no_token(url: "str | os.PathLike[str] | Database", token: str | None) -> Non
     """A database needs no token: whoever gives one means a server."""
     if token is not None:
         raise ValueError("token is for a server, whose url begins with http:// or https://")
+
+
+class Http:
+    """The transport to a server: a verb is one request."""
+
+    def __init__(self, client: "ServiceClient", name: str, plan: Mapping[str, Any]):
+        self.name = name
+        self.spec = StudySpec.from_json(json.dumps(plan["spec"]))
+        self.label = self.place = client.label
+        self.clock = time.time
+        self._client = client
+        self._at = f"/v1/studies/{encoded(name)}"
+
+    @classmethod
+    def open(cls, url: str, name: str, token: str | None) -> "Http":
+        """A study that exists."""
+        client = ServiceClient(url, token)
+        return cls(client, name, client.get(f"/v1/studies/{encoded(name)}"))
+
+    @classmethod
+    def create(
+        cls, url: str, name: str, token: str | None, key: str | None, options: Mapping[str, Any]
+    ) -> "Http":
+        """A new study; its decisions are checked here as they are there."""
+        client, given = ServiceClient(url, token), dict(options)
+        decisions = {part: given.pop(part, None) for part in ("names", "bounds", "constraints", "grid")}
+        space = Space.build(given.pop("x0"), **decisions)
+        if "units" in space.given:
+            raise ValueError(
+                "a Space with units cannot be sent to a server: give a radius for each coordinate"
+            )
+        if callable(given.get("objective")):
+            raise ValueError(
+                "a function cannot be sent to a server: objective must be one of the named kinds"
+            )
+        if isinstance(given.get("rng"), np.random.Generator):
+            given["rng"] = int(given["rng"].integers(2**32))
+        given |= space.given | {"x0": space.start.tolist(), "names": list(space.names)}
+        plan = client.post("/v1/studies", {"name": name} | given, key=key, keyed=True)
+        return cls(client, name, plan)
+
+    def do(self, name: str, record: Any) -> Any:
+        """The answer of a verb."""
+        verb, body = verb_of(name), as_json(record)
+        given = {part: value for part, value in body.items() if value is not None}
+        path = self._at + verb.path.replace("{id}", str(given.get("id")))
+        if "{id}" in verb.path:
+            del given["id"]
+        if verb.changes:
+            key = given.pop("key", None)
+            found = self._client.post(path, given, key=key, keyed="key" in body)
+        else:
+            query = {part: json.dumps(one) if isinstance(one, dict) else one for part, one in given.items()}
+            found = self._client.get(path, **query)
+        return answer_from_json(verb.answer_type, found)
+
+    def do_together(self, name: str, records: Sequence[Any]) -> list[Any]:
+        """For each record in turn its answer or its refusal."""
+        outcomes: list[Any] = []
+        for record in records:
+            try:
+                outcomes.append(self.do(name, record))
+            except (errors.StudyError, ValueError) as error:
+                outcomes.append(error)
+        return outcomes
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._client.close()
 
 
 class _ServerAnswer(NamedTuple):
@@ -92,7 +166,7 @@ class ServiceClient:
         headers = {"Content-Type": "application/json"}
         if keyed:
             headers |= _keyed(key)
-        content = json.dumps(body, default=_plain).encode()
+        content = json.dumps(as_json(body), default=_unknown).encode()
         return self._read(self._patiently("POST", path, content, headers))
 
     def delete(self, path: str, *, key: str | None = None, **query: str) -> Any:
@@ -183,10 +257,7 @@ def _keyed(key: str | None) -> dict[str, str]:
     return {"Idempotency-Key": plain}
 
 
-def _plain(value: Any) -> Any:
-    """NumPy's numbers and arrays, and whatever else JSON does not know, as Python's."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
+def _unknown(value: Any) -> Any:
     raise ValueError(f"{checks.brief(value)} cannot be sent to a server")
 
 

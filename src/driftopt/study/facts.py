@@ -1,4 +1,4 @@
-"""Where a study stands, in numbers: no JAX, and nothing is changed."""
+"""What is known of a study now: the record from which every page, terminal and notebook is made."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,13 +11,15 @@ from driftopt import averages
 from driftopt.answers.control import ControlReport, RelativeToControl, report
 from driftopt.answers.covariates import Covariates
 from driftopt.answers.effects import Effect, found, noise_left, of_trials
+from driftopt.space.grid import DecisionGrid
 from driftopt.study import display, words
 from driftopt.study.change_point import ChangePoint, change
 from driftopt.study.errors import Holding
 from driftopt.study.next_step import NextStep, next_step
 from driftopt.study.recommendation import Gain, improvement
+from driftopt.study.records import StudySpec, Window
 from driftopt.study.session import Session
-from driftopt.study.trial import STATES, Trial, at_start
+from driftopt.study.trial import ANSWERS, STATES, Trial, at_start
 
 DAY = words.DAY
 _BARS = 48  # means in which the values are told
@@ -133,6 +135,82 @@ class Summary:
         return display.html(f"Study {self.name}", lines)
 
 
+MOST = 2000  # deployments in one course, the newest
+_PLACES = 50  # at which the band is known
+
+
+@dataclass(frozen=True)
+class DriftBand:
+    """The line, and two standard errors to either side, at times in seconds since the epoch."""
+
+    at: list[float]
+    level: list[float]
+    low: list[float]
+    high: list[float]
+    slope: float  # a day
+
+
+@dataclass(frozen=True)
+class CourseDeployment:
+    """One deployment of the course."""
+
+    id: int
+    at: float  # when it was asked for
+    kind: str
+    state: str
+    value: float | None
+    sem: float | None
+    start: bool  # whether the start was deployed
+    first: float | None  # the first result, if it was changed later
+
+
+@dataclass(frozen=True)
+class SearchCost:
+    """How much worse the search was than the start, in the study's direction: negative is a gain.
+
+    The start would have given n times the mean of the control, so that the error is n times that mean's.
+    """
+
+    deployments: int
+    controls: int
+    total: float
+    error: float | None
+
+
+@dataclass(frozen=True)
+class CourseCoordinate:
+    """One coordinate of the decision."""
+
+    name: str
+    start: float
+    recommended: float
+    places: int  # decimals with which it is read
+    low: float | None
+    high: float | None
+    step: float | None  # of the grid
+
+
+@dataclass(frozen=True)
+class Path:
+    """The values of one coordinate, in the order of the deployments."""
+
+    coordinate: int
+    asked: list[float]
+
+
+@dataclass(frozen=True)
+class Course:
+    """Everything that the page draws of a study."""
+
+    deployments: list[CourseDeployment]
+    left_out: int  # older deployments that are not among them
+    band: DriftBand | None
+    cost: SearchCost | None
+    coordinates: list[CourseCoordinate]
+    order: list[int]  # the coordinates, those that changed most first where they are many
+    paths: list[Path]
+
+
 def drift(trials: Sequence[Trial]) -> Drift | None:
     """Least squares of the start's values on time: y = a + b t, with the standard error of b.
 
@@ -238,3 +316,82 @@ def _out(trial: Trial, now: float) -> Out:
 def _lost(trial: Trial) -> Lost:
     last = trial.history[-1]
     return Lost(trial.id, trial.state, trial.reason or last.reason or "", last.at)
+
+
+def course(session: Session, window: Window) -> Course:
+    """The study's course, with the paths of some coordinates."""
+    spec, trials = session.spec, session.state.trials(session.clock())
+    x, _ = session.recommendation(session.context(None))
+    few = words.most_changed(spec, x, 12)
+    order = [*few, *(i for i in range(spec.dim) if i not in few)]
+    drawn = trials[-MOST:]
+    deployments: list[CourseDeployment] = []
+    for t in drawn:
+        first = next((event.value for event in t.history if event.kind in ANSWERS), None)
+        before = first if t.amended and first != t.value else None
+        plain = (t.id, t.asked_at, t.kind, t.state, t.value, t.sem)
+        deployments.append(CourseDeployment(*plain, at_start(t), before))
+    return Course(
+        deployments,
+        len(trials) - len(drawn),
+        drift_band(trials),
+        search_cost(spec, trials),
+        _coordinates(spec, x),
+        order,
+        [Path(i, [float(t.x[i]) for t in drawn]) for i in order[window.skip : window.skip + window.count]],
+    )
+
+
+def search_cost(spec: StudySpec, trials: Sequence[Trial]) -> SearchCost | None:
+    """The cost of the method's own deployments; None without results of them or of control."""
+    told = [t for t in trials if t.state == "complete" and t.value is not None]
+    own = np.array([t.value for t in told if t.kind == "method"], dtype=np.float64)
+    control = np.array([t.value for t in told if at_start(t)], dtype=np.float64)
+    if not own.size or not control.size:
+        return None
+    sign = 1.0 if spec.direction == "minimize" else -1.0
+    with np.errstate(over="ignore"):
+        less = sign * own.size * averages.within_range(averages.mean(own) - averages.mean(control))
+        total = float(averages.within_range(less))
+        error = None
+        if control.size > 1:
+            error = float(averages.within_range(own.size * averages.standard_error(control)))
+    return SearchCost(int(own.size), int(control.size), total, error)
+
+
+def _coordinates(spec: StudySpec, x: np.ndarray) -> list[CourseCoordinate]:
+    places = words.decimals(spec, x)
+    grid = next((step for step in spec.space.steps if isinstance(step, DecisionGrid)), None)
+    found: list[CourseCoordinate] = []
+    for i, name in enumerate(spec.names):
+        low, high = (None, None) if spec.bounds is None else spec.bounds[i]
+        step = float(grid.steps[i]) if grid is not None and grid.steps[i] > 0 else None
+        found.append(CourseCoordinate(name, spec.x0[i], float(x[i]), places[i], low, high, step))
+    return found
+
+
+def drift_band(trials: Sequence[Trial]) -> DriftBand | None:
+    """The band of `drift`; None where fewer than three values are told, or where it leaves all numbers.
+
+    At the time t its half width is 2 √(s²/n + se_b² (t − t̄)²), with s² = se_b² Σ(t − t̄)², the residuals'
+    variance.
+    """
+    found = drift(trials)
+    if found is None or found.slope is None or found.slope_sem is None:
+        return None
+    days = (
+        np.array(
+            [t.asked_at for t in trials if at_start(t) and t.state == "complete" and t.value is not None]
+        )
+        / DAY
+    )
+    centred = days - days.mean()
+    along = np.linspace(centred.min(), centred.max(), _PLACES)
+    with np.errstate(over="ignore", invalid="ignore"):
+        level = found.mean + found.slope * along
+        error = 2 * abs(found.slope_sem) * np.sqrt(centred @ centred / len(days) + along**2)
+        low, high = level - error, level + error
+    if not np.isfinite([level, low, high]).all():
+        return None
+    at = (along + days.mean()) * DAY
+    return DriftBand(at.tolist(), level.tolist(), low.tolist(), high.tolist(), found.slope)
