@@ -16,16 +16,16 @@ A wide radius sees slopes through the noise, but blurs f by about C. It is worth
 the noise that t pairs leave in what is known of f near x, and the fall that goes on.
 
 N steps of pure noise lead about δ away: far enough on most functions. In a kinked valley wide trials cost
-much, δ gets short, and x would stall though slopes are distinguishable from 0. So h watches p, the mean of
-the last steps in units of λ: of noise alone |p|² is about RECENT/2t. Where it is more, steps get longer,
+much, δ gets short, and x would stall on a slope. So h watches p, the mean of the last steps in units of λ: of
+noise alone |p|² is about RECENT/2t. Where it is more, steps get longer,
 
     h ← h · exp(HASTE (min(z, 2) − 1)/t),   z = |p|² 2t/RECENT / (1 + √(2/d)),   1 ≤ h ≤ √N
 
-Within bounds x and its trials are clipped. Of a pair that is shortened by that nothing grows, and E rises by
-up to 4: f may be level between its points and lower in the middle.
+Within bounds x and its trials are clipped. After a shortened pair nothing grows, and E rises by up to 4.
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -40,7 +40,7 @@ from driftopt.methods import directions
 from driftopt.methods.entry import Entry
 from driftopt.pytree import module, static
 
-CENTRE = 8  # every so many pairs one is asked at x itself: what trials cost is measured from there
+CENTRE = 8  # every eighth pair is asked at x itself: the cost of trials is measured from there
 RAMP = 0.13  # steps grow as τ/(τ + RAMP): little is known at first
 NOISE = 0.47  # θ's share of the noise: near a minimum the best radius costs a fixed share of d s/√t
 SLOPE = 0.9  # θ's share of the fall: large trials are right on a long slope
@@ -57,7 +57,7 @@ POWER = 8.0  # the weights of the recommended mean grow as t^POWER: it is the la
 class State(NamedTuple):
     key: Array
     told: Array
-    taken: Array  # pairs that said something: of some, the answers were taken back
+    taken: Array  # pairs with known values
     x: Array
     mean: Array
     trend: Array  # p
@@ -79,10 +79,8 @@ class State(NamedTuple):
 class Walk(Method):
     """The method for many cheap values, where nobody chooses a step size.
 
-    `budget` counts the queries of the whole run; answers beyond it change nothing. Where it is None the
-    driver fills it in. `max_radius` is a promise: no trial is farther than that from the current decision.
-    `directions` pairs are asked together, around one x. `low` and `high` are bounds, which drivers fill in:
-    x and its trials are clipped to them. Reflected trials would all see one point where x is on a bound.
+    Drivers fill in `budget`, the queries of the whole run, and the bounds `low` and `high`. x and its trials
+    are clipped to them, not reflected: where x is on a bound, both points of a pair would be reflected to one.
     """
 
     broadcasts: ClassVar[bool] = True
@@ -142,25 +140,21 @@ class Walk(Method):
         return pairs.reshape(2 * self.directions, *pairs.shape[2:])
 
     def tell(self, state: State, values: Array, noise: Any = None) -> State:
-        drawn, asked = self.drawn(state, noise), (state.x, state.radius)
-        pairs = values.reshape(self.directions, 2, *values.shape[1:])
-        begun = state._replace(told=state.told * self.directions)
-
-        def take(carried: tuple[State, Array], pair: tuple[Array, Array]) -> tuple[tuple[State, Array], None]:
-            return self._take(*carried, asked, *pair), None
-
+        pairs = values.reshape(self.directions, 2, *values.shape[1:]), self.drawn(state, noise)
         # All pairs saw f at one x: what x falls meanwhile counts from the next iteration on.
-        still = jnp.zeros_like(state.fallen)
+        begun = state._replace(told=state.told * self.directions), jnp.zeros_like(state.fallen)
+        take = partial(self._take, state.x, state.radius)
         if self.directions == 1:
-            after, fell = self._take(begun, still, asked, pairs[0], drawn[0])
+            (after, fell), _ = take(begun, (pairs[0][0], pairs[1][0]))
         else:
-            (after, fell), _ = jax.lax.scan(take, (begun, still), (pairs, drawn))
+            (after, fell), _ = jax.lax.scan(take, begun, pairs)
         return after._replace(told=state.told + 1, fallen=after.fallen + fell)
 
     def _take(
-        self, state: State, fell: Array, at: tuple[Array, Array], values: Array, direction: Array
-    ) -> tuple[State, Array]:
-        """The state after one pair more, asked around x at a radius, and how far x has come down by it."""
+        self, around: Array, asked: Array, carry: tuple[State, Array], pair: tuple[Array, Array]
+    ) -> tuple[tuple[State, Array], None]:
+        """The state after a pair at `around` ± `asked` · direction, and x's fall in this iteration so far."""
+        (state, fell), (values, direction) = carry, pair
         dim, dtype = direction.shape[0], state.x.dtype
         pairs = jnp.maximum(1, jnp.asarray(self.budget) // (2 * self.directions) * self.directions)
         pairs, count = pairs.astype(dtype), state.taken + 1
@@ -169,7 +163,6 @@ class Walk(Method):
         trial = live & ~centre
 
         a, m = values[0] - values[1], (values[0] + values[1]) / 2
-        around, asked = at
         # By how much bounds shortened the pair: f may be level between its points and lower in the middle.
         apart = self._inside(around + asked * direction) - self._inside(around - asked * direction)
         clipped = 0 if self.low is None else 1 - jnp.sum((apart / (2 * asked)) ** 2, axis=0)
@@ -186,8 +179,8 @@ class Walk(Method):
         still = jnp.where(live & centre, fed(state.still, 2 / (looks + 1)), state.still)
         jump = jnp.minimum(2 * (m - state.last + state.gained) ** 2, most**2 * square)
         rough = state.rough + jnp.where(count > 3, recent, 0) * (jump - state.rough)
-        unit = jnp.where(square > 0, square, jnp.where(still > 0, still, 1))
-        deviation = jnp.sqrt(unit)
+        after = state._replace(told=state.told + 1, taken=count, square=square, still=still, rough=rough)
+        deviation = jnp.sqrt(jnp.where(square > 0, square, jnp.where(still > 0, still, 1)))
         bound = most * deviation
 
         first = state.taken == 0  # usually at x; if that was taken back, the mean around x must do
@@ -201,11 +194,11 @@ class Walk(Method):
         fall = state.fall + recent * (dim / 2 * jnp.clip(a, -bound, bound) * uphill - state.fall)
         cost = state.cost + recent * (above - state.cost)
         width = state.width + recent * (asked - state.width)
+        after = after._replace(fall=fall, cost=cost, width=width)
         present = state.radius / jnp.where(width > 0, width, 1)
 
         # One pair at x says little of the noise: it is mixed with v.
-        noise = (square + looks * jnp.minimum(still, square)) / (1 + looks)
-        noise = jnp.where(square > 0, noise, 1)
+        noise = jnp.where(square > 0, (square + looks * jnp.minimum(still, square)) / (1 + looks), 1)
         worth = NOISE * (jnp.minimum(dim, count) + 3) * jnp.sqrt(noise / count)
         louder = jnp.minimum(rough, square) / (noise * (1 + 3 * jnp.sqrt(2 / looks)))
         worth = (worth + SLOPE * jnp.maximum(fall, 0) * present) / jnp.maximum(louder, 1) ** LOUDER
@@ -214,7 +207,11 @@ class Walk(Method):
         change = jnp.clip(excess, 0, 4) + 4 * clipped + GROWTH * jnp.clip(excess, -1, 0) * (1 - clipped)
         change = jnp.exp(-(elapsed**PACE) * change / count)
         radius = jnp.minimum(state.radius * change, 2 * asked)
-        radius = jnp.where(trial, self._allowed(radius, dim), state.radius)
+        if self.max_radius is not None:
+            radius = jnp.minimum(radius, self.max_radius)
+        if self.low is not None and self.high is not None:  # wider trials see the corners of the box alone
+            radius = jnp.minimum(radius, jnp.max(jnp.asarray(self.high) - self.low) / 2 * dim**0.5)
+        radius = jnp.where(trial, radius, state.radius)
 
         usual = seen / (2 - seen) * (1 + (2 / dim) ** 0.5)
         going = jnp.clip(jnp.sum(state.trend**2, axis=0) / usual, 0, 2) - 1
@@ -230,26 +227,14 @@ class Walk(Method):
         gained = jnp.sum((state.x - x) * direction, axis=0) * slope
         mean = state.mean + jnp.where(live, (POWER + 1) / (count + POWER), 0) * (x - state.mean)
         centred = live & (centre | first)
-        after = state._replace(
-            told=state.told + 1,
-            taken=count,
-            x=x,
-            mean=mean,
-            trend=trend,
-            haste=haste,
-            radius=radius,
-            square=square,
-            still=still,
-            rough=rough,
-            cost=cost,
-            fall=fall,
-            width=width,
+        after = after._replace(x=x, mean=mean, trend=trend, haste=haste, radius=radius)
+        after = after._replace(
             last=jnp.where(trial, m, state.last),
             gained=jnp.where(trial, gained, state.gained),
             here=jnp.where(centred, here, state.here),
             fallen=jnp.where(centred, 0, state.fallen),
         )
-        return after, fell + jnp.where(trial, gained, 0)
+        return (after, fell + jnp.where(trial, gained, 0)), None
 
     def recommend(self, state: State) -> Array:
         return state.mean
@@ -257,9 +242,9 @@ class Walk(Method):
     def settled(self, state: State, fall: float, away: float) -> bool:
         """False if the last steps still lead one way, or if trials got too short to see slopes.
 
-        Of noise alone d |p|² 2t/RECENT is about χ² with d degrees of freedom. The limit is 4.75 deviations
-        of its cube root, which is nearly normal: noise is above it in one of a million runs. Trials are too
-        short if they shrank to a twentieth and noise hides slopes as steep as the mean one from the start.
+        Of noise alone d |p|² 2t/RECENT is about χ² with d degrees of freedom; in one of a million runs it is
+        beyond 4.75 deviations of its cube root, which is nearly normal. Trials are too short if they shrank
+        to a twentieth and noise hides slopes as steep as the mean one from the start.
         """
         dim, seen = state.x.size, min(1, RECENT / max(1, int(state.taken)))
         spread, usual = 2 / (9 * dim), seen / (2 - seen)
@@ -273,26 +258,15 @@ class Walk(Method):
     def _inside(self, point: Array) -> Array:
         return point if self.low is None else jnp.clip(point, self.low, self.high)
 
-    def _allowed(self, radius: Array, dim: int) -> Array:
-        if self.max_radius is not None:
-            radius = jnp.minimum(radius, self.max_radius)
-        if self.low is not None and self.high is not None:
-            # Wider trials than the box see its corners alone.
-            radius = jnp.minimum(radius, jnp.max(jnp.asarray(self.high) - self.low) / 2 * dim**0.5)
-        return radius
-
 
 def _walk(radius: Any, max_radius: Any = None, budget: int | None = None, directions: Any = 1) -> Method:
     """The walk that needs no tuning.
 
     Args:
         radius: a first guess of how far from the current decision a trial should be, in the units of x. The
-            method makes its trials smaller where large ones cost too much, and larger where small ones tell
-            too little, so a wrong guess costs little.
-        max_radius: a promise: no trial is farther than this from the current decision. None: the method
-            may go as far as it finds worth while, within the bounds.
-        directions: pairs of trials asked together, around one decision; `parallel` of a study sets it.
-            It sets a shape, so it is one number for a method.
+            method corrects it, so a wrong guess costs little.
+        max_radius: no trial is farther than this from the current decision. None: no limit but the bounds.
+        directions: pairs of trials asked together, around one decision. It sets a shape.
     """
     return Walk(radius, max_radius, budget, directions)
 
