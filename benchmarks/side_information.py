@@ -361,7 +361,10 @@ def credit() -> None:
 
     problems = stack([StrategicClassification.from_credit(split) for split in range(701, 707)])
     auto = methods.get("auto", radius=2.0, max_radius=2.0)
-    for label, method in (("values", auto), ("values and covariates", methods.with_covariates(auto))):
+    for label, method in (
+        ("values", auto),
+        ("values and covariates", methods.informed(auto, covariates=True)),
+    ):
         found = simulate_many(method, problems, budget=30_000, seeds=range(12)).objective.reshape(6, 12)
         error = found.mean(axis=1).std(ddof=1) / 6**0.5
         print(f"auto, sees {label}: {found.mean():.3f} ± {error:.3f}")

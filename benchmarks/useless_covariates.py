@@ -80,7 +80,7 @@ def main() -> None:
             start = np.array([float(one.objective(jnp.zeros(DIM))) for one in problems])
             span = start - np.array([float(one.objective(one.best)) for one in problems])
             auto, gains = methods.get("auto", radius=RADIUS), []
-            for method in (auto, methods.with_covariates(auto)):
+            for method in (auto, methods.informed(auto, covariates=True)):
                 run = simulate_many(method, stack(problems), budget=budget, seeds=range(SEEDS))
                 gains.append(100 * (start[:, None] - run.objective.reshape(SHOPS, SEEDS)) / span[:, None])
             plain, lost = gains[0].mean(), gains[0] - gains[1]

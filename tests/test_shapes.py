@@ -48,10 +48,10 @@ for name in ("zo-o2nc-1pt", "zo-co", "zo-sph"):
     driftopt.minimize(noisy, np.ones(3), budget=24, method=name, params=entry.example)
 
 from driftopt.answers import Beside
-from driftopt.methods.informed import with_covariates
+from driftopt.methods.informed import informed
 from driftopt.oracle import WithBeside
 told = WithBeside(jnp.ones((1, 2)), jnp.ones((1, 2), bool), Beside({"rain": jnp.ones((1, 2))}))
-method = with_covariates(methods.get("zo-sph", radius=0.5, step=0.1))
+method = informed(methods.get("zo-sph", radius=0.5, step=0.1), covariates=True)
 state = method.init(jax.random.key(0), jnp.ones(3), told)
 assert method.ask(state).shape == (2, 3)
 assert method.recommend(method.tell(state, told)).shape == (3,)

@@ -202,10 +202,9 @@ def test_what_is_no_covariate_is_refused(answer, said):
 def test_covariates_need_values():
     with pytest.raises(ValueError, match="different names"):
         minimize(lambda x: 0.0, [0.0], budget=20, covariates=["a", "a"], method="walk")
+    method = methods.informed(methods.get("walk", radius=1.0), covariates=True)
     with pytest.raises(ValueError, match="give the method itself"):
-        minimize(
-            lambda x: 0.0, [0.0], budget=20, method=methods.with_covariates(methods.get("walk", radius=1.0))
-        )
+        minimize(lambda x: 0.0, [0.0], budget=20, method=method)
 
 
 def test_a_season_is_two_covariates():
@@ -222,4 +221,4 @@ def test_a_problem_without_covariates_is_refused():
     from driftopt.problems import kink
 
     with pytest.raises(ValueError, match="no covariates: define covariates"):
-        simulate(methods.with_covariates(methods.get("walk", radius=1.0)), kink(2), budget=20)
+        simulate(methods.informed(methods.get("walk", radius=1.0), covariates=True), kink(2), budget=20)

@@ -6,7 +6,7 @@ with needs_jax("driftopt.methods"):
     from driftopt.method import Method
     from driftopt.methods.entry import Entry
     from driftopt.methods.grids import Grid, grid
-    from driftopt.methods.informed import Informed, informed, with_covariates
+    from driftopt.methods.informed import Informed, informed
     from driftopt.methods.o2nc import O2NC
     from driftopt.methods.registry import describe, entry, get, names, register
     from driftopt.methods.sgd import SGD
@@ -27,5 +27,4 @@ __all__ = [
     "informed",
     "names",
     "register",
-    "with_covariates",
 ]

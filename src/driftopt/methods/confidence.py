@@ -59,6 +59,7 @@ class ConfidenceBounds(Method):
     """
 
     sees: ClassVar[Sight] = Sight.OBSERVATIONS
+    radius: ClassVar[float] = 0.0  # pyright: ignore[reportIncompatibleVariableOverride]  every query is at a decision
 
     low: ArrayLike
     high: ArrayLike
@@ -68,10 +69,6 @@ class ConfidenceBounds(Method):
     batch: ArrayLike = 10  # m_0
     grid: int = static(default=21)  # points of the grid in each coordinate
     budget: int | None = static(default=None)  # T
-
-    @property
-    def radius(self) -> ArrayLike:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return 0.0  # every query is at a decision of the grid
 
     def for_budget(self, budget: int) -> "Method":
         return self if self.budget is not None else replace(self, budget=budget)

@@ -66,11 +66,6 @@ def informed(
     return Informed(method, kept, **flags)
 
 
-def with_covariates(method: Method) -> "Informed":
-    """The method on values less the part that covariates explain: `informed(method, covariates=True)`."""
-    return informed(method, covariates=True)
-
-
 @module
 class Informed(Method):
     """The inner method, on values that the steps have adjusted for side information."""
@@ -85,12 +80,10 @@ class Informed(Method):
 
     @property
     def batch(self) -> ArrayLike:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Samples averaged at each point: the inner method's."""
         return self.method.batch
 
     @property
     def radius(self) -> ArrayLike:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The distance of trials from the iterate: the inner method's."""
         return self.method.radius
 
     @property

@@ -13,22 +13,8 @@ from driftopt.methods.entry import EXAMPLES, Entry, entry_of
 
 # The files that end in ENTRIES, in the order of every list. A file loads when a name is asked for that is in
 # none of the files before it.
-FILES = [
-    "walk",
-    "o2nc",
-    "sgd",
-    "ogvr",
-    "guided",
-    "dfo",
-    "epoch",
-    "gfm",
-    "same_sample",
-    "hlf",
-    "repeated",
-    "performative",
-    "plug_in",
-    "confidence",
-]
+_OF_VALUES = ["walk", "o2nc", "sgd", "ogvr", "guided", "dfo", "epoch", "gfm", "same_sample", "hlf"]
+FILES = [*_OF_VALUES, "repeated", "performative", "plug_in", "confidence"]
 GROUP = f"{plugins.OWN}.methods"  # of entry points
 _REGISTERED: dict[str, Entry] = {}  # while the program runs
 

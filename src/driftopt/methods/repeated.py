@@ -11,7 +11,6 @@ show the cost of ignoring the reaction.
 
 from typing import ClassVar, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
@@ -32,13 +31,11 @@ class State(NamedTuple):
 class Retraining(Method):
     """One point, the decision itself, and a batch of ξ there. The method itself draws nothing."""
 
+    radius: ClassVar[float] = 0.0  # pyright: ignore[reportIncompatibleVariableOverride]  every query is at x itself
+
     batch: ArrayLike
     low: ArrayLike | None  # Π projects every coordinate between these two; None: an open side
     high: ArrayLike | None
-
-    @property
-    def radius(self) -> ArrayLike:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return 0.0  # every query is at the decision itself
 
     def points(self, dim: int) -> int:
         return 1
@@ -93,7 +90,7 @@ class RRM(Retraining):
             return mean_formula(values.loss, x, values.xi, values.taken)
 
         x = solvers.descend(risk, state.x, self.iterations)
-        return State(state.key, state.told + 1, jax.tree.map(lambda a: jnp.clip(a, self.low, self.high), x))
+        return State(state.key, state.told + 1, jnp.clip(x, self.low, self.high))
 
 
 ENTRIES = {

@@ -80,7 +80,7 @@ class Walk(Method):
     """The method for many cheap values, where nobody chooses a step size.
 
     Drivers fill in `budget`, the queries of the whole run, and the bounds `low` and `high`. x and its trials
-    are clipped to them, not reflected: where x is on a bound, both points of a pair would be reflected to one.
+    are clipped to them, not reflected: reflected trials would all see one point where x is on a bound.
     """
 
     broadcasts: ClassVar[bool] = True

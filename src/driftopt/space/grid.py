@@ -243,10 +243,6 @@ class DecisionGrid(SpaceStep):
             return None
         return self.constraints.freeing(here, there)
 
-    @property
-    def detours(self) -> bool:
-        return self.constraints is not None
-
     def settled(self, asked: np.ndarray, deployed: np.ndarray) -> np.ndarray:
         """The deployed decision; a coordinate within half a step of the asked grid point is on it."""
         same = np.abs(deployed - asked) <= self.steps / 2 * (1 + _ON_GRID)
@@ -261,24 +257,6 @@ class DecisionGrid(SpaceStep):
     def slack(self) -> Any:
         """A step; infinite with constraints: the next grid point that keeps them may be anywhere."""
         return self.steps if self.constraints is None else np.inf
-
-    @property
-    def rounding(self) -> float:
-        """A step of each coordinate.
-
-        With constraints of `one_way`, rounding every coordinate to the side that gives slack keeps them, so
-        the nearest decision that keeps them is not farther in Σ |x − point|/units. The bounds must end on the
-        grid, and every coordinate be on it: a continuous one may have to move by any length.
-        """
-        sizes = self.steps / self.sizes
-        if self.constraints is None:
-            return float(np.linalg.norm(sizes))
-        ends = np.array([self.box.lower, self.box.upper])
-        counts = (ends - self.origin) / self._divisor
-        with np.errstate(invalid="ignore"):  # an open end
-            on_grid = (np.isinf(ends) | (np.abs(counts - np.rint(counts)) <= _ON_GRID)).all()
-        known = self.constraints.one_way and self._whole.all() and on_grid
-        return float(sizes.sum()) if known else np.inf
 
 
 def _pair(given: Any) -> tuple[float, float]:

@@ -253,40 +253,6 @@ class Space(Plain):
         """The largest distance to the next decision towards any other; infinite if there may be none."""
         return float(sum(np.linalg.norm(step.stride / self._units) for step in self._way))
 
-    def steps_between(self, away: float, limit: float) -> float:
-        """The most decisions that `toward` takes between two decisions that are `away` from each other.
-
-        Rounding to a grid takes less than the stride from a step, so each comes nearer by limit − stride:
-        ⌈(away − limit)/(limit − stride)⌉ are enough. With constraints, ⌈away/(limit − stride)⌉ detours more,
-        each of which shortens what is left of the moves that free them; straight steps never lengthen it.
-        """
-        if away <= limit:
-            return 0
-        nearer = limit * (1 - 1e-6) - self.stride
-        if not nearer > 0 or np.isinf(away):
-            return np.inf
-        detours = sum(step.detours for step in self._way) * np.ceil(away / nearer)
-        return float(np.ceil((away - limit) / nearer) + detours)
-
-    def farthest(self, begun: np.ndarray, walked: float) -> float:
-        """The largest distance from the start of a decision reported `walked` away from the `begun` point.
-
-        Only a grid lengthens distances, and lift(start) is deployed as the start, so the distance is at most
-        ‖begun − lift(start)‖ + walked + rounding. It is also at most that of the bounds.
-        """
-        moved = float(np.linalg.norm(begun - self.lift(self.start)))
-        by_walk = moved * (1 + 1e-9) + walked + self.rounding
-        box = next((step for step in self.steps if isinstance(step, Bounds)), None)
-        if box is None:
-            return by_walk
-        widest = np.maximum(self.start - box.lower, box.upper - self.start)
-        return min(by_walk, self.distance(widest, np.zeros(self.dim)))
-
-    @property
-    def rounding(self) -> float:
-        """The largest distance of a recommendation from the point before rounding; may be infinite."""
-        return float(sum(step.rounding for step in self._way))
-
     @property
     def slack(self) -> float:
         """The most by which decisions may be farther apart than a method's points."""

@@ -90,11 +90,6 @@ class SpaceStep(Plain, ABC):
         """The first target from `here` to `there` if `point` between cannot be deployed; else None."""
         return None
 
-    @property
-    def detours(self) -> bool:
-        """True if a path may leave the straight line."""
-        return False
-
     def settled(self, asked: np.ndarray, deployed: np.ndarray) -> np.ndarray:
         """The deployed decision, with every coordinate that counts as the asked one replaced by it."""
         return deployed
@@ -107,9 +102,4 @@ class SpaceStep(Plain, ABC):
     @property
     def slack(self) -> Any:
         """The most that this step may lengthen a distance, in each coordinate."""
-        return 0.0
-
-    @property
-    def rounding(self) -> float:
-        """The largest distance of a recommendation from the point before rounding, in the space's units."""
         return 0.0
