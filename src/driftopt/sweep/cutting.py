@@ -6,7 +6,6 @@ tiles are the same however many parts there are.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,7 +19,6 @@ from driftopt.methods.grids import Grid
 from driftopt.outside.contract import Outside
 from driftopt.sweep.tasks import (
     LARGEST,
-    SIDE_BY_SIDE,
     Arrays,
     Block,
     RunSettings,
@@ -48,13 +46,6 @@ def check_affordable(grids: Sequence[Grid], dim: int, budget: int, settle: int =
             raise ValueError(
                 f"a budget of {budget} pays for no step of any configuration of {one.label}; raise it"
             )
-
-
-def fit_side_by_side(grids: Sequence[Grid], source: Source, seeds: int) -> bool:
-    """Whether there is an accelerator, and each grid's runs with this number of seeds are one tile on it."""
-    if jax.default_backend() == "cpu" or not all(isinstance(one.candidate(0), Method) for one in grids):
-        return False
-    return max(len(one) for one in grids) * len(source.names) * seeds <= SIDE_BY_SIDE
 
 
 @dataclass(frozen=True)
@@ -111,17 +102,17 @@ class Part:
     group: Group
     block: Block
 
-    @property
+    @cached_property
     def instances(self) -> tuple[int, ...]:
         """Its instances, by number."""
         return self.group.instances[slice(*self.block[0])]
 
-    @property
+    @cached_property
     def seeds(self) -> tuple[int, ...]:
         """Its seeds."""
         return self.group.seeds[slice(*self.block[1])]
 
-    @property
+    @cached_property
     def configurations(self) -> tuple[tuple[int, ...], ...]:
         """Several configurations for each instance."""
         few = self.group.configurations[slice(*self.block[0])]
@@ -209,34 +200,53 @@ def groups_of(
     return found
 
 
-def split(group: Group, finished: Sequence[Block], most: int | None) -> tuple[list[Block], list[Block]]:
-    """The finished blocks that share no runs, and blocks of at most `most` runs that are in none of them."""
-    sizes = group.tile.shape
-    covered = np.zeros([-(-n // size) for n, size in zip(group.lanes, sizes, strict=True)], bool)
-    kept: list[Block] = []
+def split(
+    groups: Sequence[Group], files: Mapping[str, Sequence[Block]], most: int | None
+) -> tuple[list[Part], list[bool]]:
+    """The parts of a sweep, of at most `most` runs where they have no file, and whether each has one.
 
-    def tiles(block: Block) -> tuple[slice, ...]:
-        return tuple(slice(a // size, -(-b // size)) for (a, b), size in zip(block, sizes, strict=True))
+    Args:
+        groups: all its runs.
+        files: the blocks that have files, by the key of their group.
+        most: runs in a part.
+    """
+    parts: list[Part] = []
+    finished: list[bool] = []
+    for group in groups:
+        sizes = group.tile.shape
+        covered = np.zeros([-(-n // size) for n, size in zip(group.lanes, sizes, strict=True)], bool)
+        for block in files.get(group.key, []) if files else []:
+            edges = zip(block, group.lanes, sizes, strict=True)
+            whole = all(
+                a < b <= n and a % size == 0 and (b % size == 0 or b == n) for (a, b), n, size in edges
+            )
+            if whole and not covered[_tiles(block, sizes)].any():  # no run is in two parts
+                covered[_tiles(block, sizes)] = True
+                parts.append(Part(group, block))
+                finished.append(True)
+        for block in group.blocks(most):
+            missing = [Part(group, piece) for piece in _uncovered(block, covered, sizes)]
+            parts += missing
+            finished += [False] * len(missing)
+    return parts, finished
 
-    def missing(block: Block) -> Iterator[Block]:
-        found = covered[tiles(block)]
-        if not found.any():
-            yield block
-        elif not found.all():  # halve it along its longest axis, between two tiles
-            axis = int(np.argmax(found.shape))
-            first, end = block[axis]
-            middle = first + sizes[axis] * (found.shape[axis] // 2)
-            for span in ((first, middle), (middle, end)):
-                half: Any = (*block[:axis], span, *block[axis + 1 :])
-                yield from missing(half)
 
-    for block in finished:
-        edges = zip(block, group.lanes, sizes, strict=True)
-        whole = all(a < b <= n and a % size == 0 and (b % size == 0 or b == n) for (a, b), n, size in edges)
-        if whole and not covered[tiles(block)].any():
-            covered[tiles(block)] = True
-            kept.append(block)
-    return kept, [piece for block in group.blocks(most) for piece in missing(block)]
+def _uncovered(block: Block, covered: np.ndarray, sizes: tuple[int, int, int]) -> Iterator[Block]:
+    """The pieces of a block whose tiles are not covered: it is halved until each is covered or is not."""
+    found = covered[_tiles(block, sizes)]
+    if not found.any():
+        yield block
+    elif not found.all():
+        axis = int(np.argmax(found.shape))
+        first, end = block[axis]
+        middle = first + sizes[axis] * (found.shape[axis] // 2)
+        for span in ((first, middle), (middle, end)):
+            half: Any = (*block[:axis], span, *block[axis + 1 :])
+            yield from _uncovered(half, covered, sizes)
+
+
+def _tiles(block: Block, sizes: tuple[int, int, int]) -> tuple[slice, ...]:
+    return tuple(slice(a // size, -(-b // size)) for (a, b), size in zip(block, sizes, strict=True))
 
 
 def workers_of(executor: Any) -> int | None:
@@ -273,8 +283,3 @@ def most_runs(groups: Sequence[Group], parts: int | None, workers: int | None) -
         parts = parts if parts > fewest else None
     runs = sum(int(np.prod(group.lanes)) for group in groups)
     return None if parts is None else max(1, runs // parts)
-
-
-def cluster_of(executor: Executor | None) -> int | None:
-    """The workers to cut a sweep for; None for threads, which share the cores of one machine."""
-    return None if executor is None or isinstance(executor, ThreadPoolExecutor) else workers_of(executor) or 0

@@ -45,7 +45,6 @@ class Runs:
 
     # By name: method, instance, configuration, seed, parameters (JSON), queries, objective (+inf for a run
     # that diverged or could not start) and the problem's metrics.
-
     columns: Mapping[str, np.ndarray]
     x: np.ndarray  # the reported decisions, (runs, d); NaN where there is none
     # Each run's (queries, objective) along the way with `evaluate_every`, else None.
@@ -146,34 +145,31 @@ def assemble(
         for c in range(len(one)) if chosen is None else [chosen[one.label, name]]:
             tops[one.label, name, c] = len(seeds) * len(tops)
             parameters += [parameters_of(one, c)] * len(seeds)
-    count = len(parameters)
+    count, order = len(parameters), {seed: index for index, seed in enumerate(seeds)}
     x = np.full((count, source.dim), np.nan, np.float32)
     curves: list[tuple[np.ndarray, np.ndarray] | None] = [None] * count
     columns: dict[str, np.ndarray] = {
-        "method": np.repeat(np.array([label for label, _, _ in tops], dtype=str), len(seeds)),
-        "instance": np.repeat(np.array([name for _, name, _ in tops], dtype=str), len(seeds)),
-        "configuration": np.repeat(np.array([c for _, _, c in tops], dtype=np.int64), len(seeds)),
+        "method": np.repeat(np.array([label for label, _, _ in tops], str), len(seeds)),
+        "instance": np.repeat(np.array([name for _, name, _ in tops], str), len(seeds)),
+        "configuration": np.repeat(np.array([c for _, _, c in tops], np.int64), len(seeds)),
         "seed": np.tile(np.array(seeds, dtype=np.int64), len(tops)),
         "parameters": np.array(parameters, dtype=str),
         "queries": np.zeros(count, np.int64),
         "objective": np.full(count, np.inf),
     }
-    order = {seed: index for index, seed in enumerate(seeds)}
     for part, arrays in zip(parts, results, strict=True):
-        below = np.array([order[seed] for seed in part.seeds])[:, None]
-        for k, (instance, some) in enumerate(zip(part.instances, part.configurations, strict=True)):
-            label, name = part.group.grid.label, source.names[instance]
-            rows = np.array([tops[label, name, c] for c in some]) + below
-            columns["objective"][rows] = arrays["objective"][k]
-            columns["queries"][rows] = arrays["queries"][k]
-            x[rows] = arrays["x"][k]
-            if "curve" in arrays:
-                for s, c in np.ndindex(rows.shape):
-                    curves[rows[s, c]] = (arrays["curve_at"][k][c], arrays["curve"][k][s, c])
-            for name in arrays:
-                if name.startswith(METRIC):
-                    column = columns.setdefault(name.removeprefix(METRIC), np.full(count, np.nan))
-                    column[rows] = arrays[name][k]
+        label, below = part.group.grid.label, [order[seed] for seed in part.seeds]
+        names = [source.names[k] for k in part.instances]
+        each = zip(names, part.configurations, strict=True)
+        first = np.array([[tops[label, name, c] for c in some] for name, some in each])
+        rows = first[:, None, :] + np.array(below)[:, None]  # of each of the part's runs
+        x[rows] = arrays["x"]
+        for name, values in arrays.items():
+            if name in ("objective", "queries") or name.startswith(METRIC):
+                empty = np.full(count, np.nan)
+                columns.setdefault(name.removeprefix(METRIC), empty)[rows] = values
+        for k, s, c in np.ndindex(rows.shape) if "curve" in arrays else ():
+            curves[rows[k, s, c]] = (arrays["curve_at"][k, c], arrays["curve"][k, s, c])
     return Runs(columns, x, curves)
 
 
@@ -255,10 +251,9 @@ class Store:
                 raise ValueError("it holds another part")
             arrays: dict[str, np.ndarray] = {}
             for name in frame.columns[len(LABELS) :]:
-                column = frame[name].explode() if name.startswith("curve") else frame[name]
-                rows = column.to_numpy()
-                rows = rows.reshape(frame.height, -1) if name.startswith("curve") else rows
-                values = rows.reshape(*part.lanes, *rows.shape[1:])
+                curve, column = name.startswith("curve"), frame[name]
+                rows = (column.explode() if curve else column).to_numpy()
+                values = rows.reshape(*part.lanes, *((-1,) if curve else rows.shape[1:]))
                 arrays[name] = values[:, 0] if name == "curve_at" else values
             part.check(arrays)
         except Exception as error:  # a damaged file can raise anything
@@ -269,20 +264,18 @@ class Store:
 
     def put(self, part: Part, arrays: Arrays) -> None:
         """Write the part's rows."""
-        axes = {"curve_at": (0, 2)}
-        frame = self._labels(part)
+        frame, buffer = self._labels(part), io.BytesIO()
         for name, values in arrays.items():
-            column = self._polars.Series(name, _for_each_run(values, part.lanes, axes.get(name, (0, 1, 2))))
+            each = np.repeat(values[:, None], part.lanes[1], axis=1) if name == "curve_at" else values
+            column = self._polars.Series(name, each.reshape(frame.height, *each.shape[3:]))
             frame = frame.with_columns(column.arr.to_list() if name.startswith("curve") else column)
-        buffer = io.BytesIO()
         frame.write_parquet(buffer, metadata={"checksum": (SUM + ZEROS).decode()})
         content = buffer.getvalue()
         at = content.rfind(SUM) + len(SUM)
-        with writing(self.folder):
-            self._files.write(self.file(part), content[:at] + _checksum(content) + content[at + 64 :])
+        self.write(self.file(part), content[:at] + _checksum(content) + content[at + 64 :])
 
     def write(self, file: str, content: bytes) -> None:
-        """Write another file into the results folder."""
+        """Write a file into the results folder."""
         with writing(self.folder):
             self._files.write(file, content)
 
@@ -293,24 +286,13 @@ class Store:
 
     def _labels(self, part: Part) -> Any:
         """The columns that say which run a row is."""
-        group, lanes = part.group, part.lanes
-        texts = [[parameters_of(group.grid, i) for i in some] for some in part.configurations]
-        names = [group.source.names[k] for k in part.instances]
-        values: dict[str, Any] = {
-            "method": [group.grid.label] * int(np.prod(lanes)),
-            "instance": _for_each_run(np.array(names, object), lanes, (0,)).tolist(),
-            "configuration": _for_each_run(np.array(part.configurations), lanes, (0, 2)),
-            "seed": _for_each_run(np.array(part.seeds, np.int64), lanes, (1,)),
-            "parameters": _for_each_run(np.array(texts, object), lanes, (0, 2)).tolist(),
-        }
-        return self._polars.DataFrame(values)
-
-
-def _for_each_run(values: np.ndarray, lanes: tuple[int, int, int], axes: tuple[int, ...]) -> np.ndarray:
-    """Values over some axes of the runs, repeated along the others: one row a run."""
-    shape, rest = tuple(n if axis in axes else 1 for axis, n in enumerate(lanes)), values.shape[len(axes) :]
-    rows = np.broadcast_to(values.reshape(*shape, *rest), (*lanes, *rest)).reshape(-1, *rest)
-    return np.ascontiguousarray(rows)
+        grid, names = part.group.grid, [part.group.source.names[k] for k in part.instances]
+        texts = {c: parameters_of(grid, c) for some in set(part.configurations) for c in some}
+        each = zip(names, part.configurations, strict=True)
+        rows = [
+            (grid.label, name, c, seed, texts[c]) for name, some in each for seed in part.seeds for c in some
+        ]
+        return self._polars.DataFrame(dict(zip(LABELS, map(list, zip(*rows, strict=True)), strict=True)))
 
 
 def _checksum(content: bytes) -> bytes:

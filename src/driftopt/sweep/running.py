@@ -7,8 +7,8 @@ goes on. Any `concurrent.futures.Executor` can run the parts.
 import json
 import platform
 import time
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ import driftopt
 from driftopt.outside.contract import Outside, libraries_of
 from driftopt.runtime.jax_settings import cores
 from driftopt.sweep import executors
-from driftopt.sweep.cutting import Group, Part, cluster_of, feasible, most_runs, split, workers_of
+from driftopt.sweep.cutting import Part, feasible, most_runs, split, workers_of
 from driftopt.sweep.planning import confirm_sweep
 from driftopt.sweep.progress import SweepProgress
 from driftopt.sweep.results import Runs, Store, assemble
@@ -49,9 +49,8 @@ def run(options: RunOptions) -> Runs:
 
 def run_with(options: RunOptions) -> Runs:
     """`run` with its arguments as a record."""
-    parts, results, manifest = _carry_out(options, in_memory=True)
-    arrays = [one for one in results if one is not None]
-    runs = assemble(options.checked, options.source, options.seeds, options.chosen, parts, arrays)
+    parts, results, manifest = carry_out(options, in_memory=True)
+    runs = assemble(options.checked, options.source, options.seeds, options.chosen, parts, results)
     queries = int(runs.columns["queries"].sum())
     return Runs(runs.columns, runs.x, runs.curves, {**manifest, "queries": queries})
 
@@ -68,61 +67,90 @@ def stream(options: RunOptions) -> Any:
     """
     if options.folder is None:
         raise ValueError("folder must say where the files go: stream keeps nothing in memory")
-    parts, _, manifest = _carry_out(options, in_memory=False)
-    store = Store(options.folder)
-    queries = sum(part.queries for part in parts)
+    parts, _, manifest = carry_out(options, in_memory=False)
+    store, queries = Store(options.folder), sum(part.queries for part in parts)
     store.write("sweep.json", json.dumps({**manifest, "queries": queries}, indent=1).encode())
     return store.scan(parts)
 
 
-def _carry_out(
-    options: RunOptions, *, in_memory: bool
-) -> tuple[list[Part], list[Arrays | None], dict[str, Any]]:
-    """Run every part that is not finished; return the parts, their results, and the sweep's manifest."""
+def carry_out(options: RunOptions, *, in_memory: bool) -> tuple[list[Part], list[Arrays], dict[str, Any]]:
+    """Run every part that is not finished.
+
+    Returns:
+        the parts; with `in_memory` their results, which are only in the folder's files otherwise; and the
+        sweep's manifest.
+    """
     if options.confirm:
         confirm_sweep(options, workers_of(options.executor) or 1)
-    groups, workers = options.groups(), partial(workers_of, options.executor)
-    with SweepProgress(options.title, show=options.progress, workers=workers) as shown:
-        began = time.monotonic()
-        store = None
+    groups, executor, began = options.groups(), options.executor, time.monotonic()
+    with SweepProgress(options.title, show=options.progress, workers=partial(workers_of, executor)) as shown:
+        store, unseen = None, dict[str, None]()
         if options.folder is not None:
             store = Store(options.folder, shown.note, fresh=options.fresh)
             unseen = dict.fromkeys(sentence for group in groups for sentence in group.task.unseen)
-            if unseen and not in_memory:
-                raise ValueError(
-                    f"results may depend on {'; on '.join([*unseen][:3])}: give version=… (any text, changed "
-                    "whenever that changes), by which files are found again"
-                )
-            if unseen:
-                shown.note(
-                    f"results are neither kept nor reused: they may depend on {'; on '.join([*unseen][:3])}. "
-                    "Give version=… (any text, changed whenever that changes) to keep them"
-                )
-        parts, finished = cut(options, groups, store)
-        results, reused = execute(parts, finished, store, options.executor, shown, in_memory=in_memory)
+        if unseen:
+            reason = f"they may depend on {'; on '.join([*unseen][:3])}"
+            advice = "ive version=… (any text, changed whenever that changes)"
+            if not in_memory:
+                raise ValueError(f"results cannot be found again: {reason}: g{advice}")
+            shown.note(f"results are neither kept nor reused: {reason}. G{advice} to keep them")
+        # Threads share the cores of one machine, and one program uses all of them: the fewest parts are best.
+        threads = executor is None or isinstance(executor, ThreadPoolExecutor)
+        most = most_runs(groups, options.parts, None if threads else workers_of(executor) or 0)
+        parts, finished = split(groups, store.blocks() if store else {}, most)
+        results, done, reused = dict[int, Arrays](), set[int](), set[int]()
+        stored = [None if part.group.task.unseen else store for part in parts]
+
+        def reuse(i: int) -> bool:
+            """Take the result of a part from the store, if it is there."""
+            if (folder := stored[i]) is None or (arrays := folder.get(parts[i])) is None:
+                return False
+            results.update({i: arrays} if in_memory else {})
+            reused.add(i)
+            return True
+
+        def finish(i: int, arrays: Arrays, seconds: float) -> None:
+            value = arrays["objective"]
+            arrays = {**arrays, "objective": np.where(np.isfinite(value), value, np.inf)}
+            if (folder := stored[i]) is not None:
+                folder.put(parts[i], arrays)
+            results.update({i: arrays} if in_memory else {})
+            done.add(i)
+            shown.advance(parts[i], seconds)
+
+        def finished_elsewhere(i: int) -> bool:
+            """Whether another scheduler has finished the part in the same folder meanwhile."""
+            if found := reuse(i):
+                shown.skip(parts[i])
+            return found
+
+        missing = [i for i in range(len(parts)) if not (finished[i] and reuse(i))]
+        if reused and store:  # also where progress is hidden: old results must not pass for new ones
+            note = f"{len(reused)} of {len(parts)} parts were finished before and are reused from"
+            shown.note(f"{note} {store.folder}")
+        shown.begin([parts[i] for i in missing])
+        try:
+            # By default threads: one compiles while another computes.
+            with nullcontext(executor) if executor else ThreadPoolExecutor(max(2, min(cores(), 16))) as pool:
+                executors.submit_all(pool, parts, missing, finish, finished_elsewhere)
+        except KeyboardInterrupt:
+            if store is None:
+                fate = "lost: no results folder was given"
+            elif not all(stored[i] for i in done):
+                fate = "lost: they may depend on what cannot be seen, and were given no version"
+            else:
+                fate = f"safe in {store.folder}; give the same command again to go on from there"
+            count = len(done | reused)
+            shown.note(f"interrupted: {count} of {len(parts)} parts are finished and are {fate}")
+            raise
         seconds = time.monotonic() - began
     manifest = describe(options) | {
         "queries_run_now": int(shown.done),
         "duration_s": round(seconds, 3),
         "parts": len(parts),
-        "parts_found_finished": reused,
+        "parts_found_finished": len(reused),
     }
-    return parts, results, manifest
-
-
-def cut(options: RunOptions, groups: Sequence[Group], store: Store | None) -> tuple[list[Part], set[int]]:
-    """The parts of a sweep, and the indices of those that have files."""
-    most, parts, finished = (
-        most_runs(groups, options.parts, cluster_of(options.executor)),
-        list[Part](),
-        set[int](),
-    )
-    files = {} if store is None else store.blocks()
-    for group in groups:
-        kept, missing = split(group, files.get(group.key, []) if files else [], most)
-        finished |= set(range(len(parts), len(parts) + len(kept)))
-        parts += [Part(group, block) for block in (*kept, *missing)]
-    return parts, finished
+    return parts, [results[i] for i in range(len(parts))] if in_memory else [], manifest
 
 
 def describe(options: RunOptions) -> dict[str, Any]:
@@ -153,66 +181,3 @@ def describe(options: RunOptions) -> dict[str, Any]:
             for one in grids
         },
     }
-
-
-def execute(
-    parts: Sequence[Part],
-    finished: set[int],
-    store: Store | None,
-    executor: Any,
-    shown: SweepProgress,
-    *,
-    in_memory: bool,
-) -> tuple[list[Arrays | None], int]:
-    """The results of the parts in order, None where they are in files alone, and how many were reused."""
-    results: list[Arrays | None] = [None] * len(parts)
-    reused, done = set[int](), set[int]()
-    kept = [store is not None and not part.group.task.unseen for part in parts]
-
-    def reuse(i: int) -> bool:
-        """Take the result of a part from the store, if it is there."""
-        if not kept[i] or store is None or (arrays := store.get(parts[i])) is None:
-            return False
-        results[i] = arrays if in_memory else None
-        reused.add(i)
-        return True
-
-    def finish(i: int, arrays: Arrays, seconds: float) -> None:
-        value = arrays["objective"]
-        arrays = {**arrays, "objective": np.where(np.isfinite(value), value, np.inf)}
-        if kept[i] and store is not None:
-            store.put(parts[i], arrays)
-        results[i] = arrays if in_memory else None
-        done.add(i)
-        shown.advance(parts[i], seconds)
-
-    def finished_elsewhere(i: int) -> bool:
-        """Whether another scheduler has finished the part in the same folder meanwhile."""
-        if found := reuse(i):
-            shown.skip(parts[i])
-        return found
-
-    missing = [i for i in range(len(parts)) if not (i in finished and reuse(i))]
-    if reused and store is not None:  # also where progress is hidden: old results must not pass for new ones
-        shown.note(
-            f"{len(reused)} of {len(parts)} parts were finished before and are reused from {store.folder}"
-        )
-    shown.begin([parts[i] for i in missing])
-    try:
-        if executor is None:
-            # Threads: one compiles while another computes.
-            with ThreadPoolExecutor(max(2, min(cores(), 16))) as pool:
-                executors.submit_all(pool, parts, missing, finish, finished_elsewhere)
-        else:
-            executors.submit_all(executor, parts, missing, finish, finished_elsewhere)
-    except KeyboardInterrupt:
-        count = len(done | reused)
-        if store is None:
-            fate = "lost: no results folder was given"
-        elif not all(kept[i] for i in done):
-            fate = "lost: they may depend on what cannot be seen, and were given no version"
-        else:
-            fate = f"safe in {store.folder}; give the same command again to go on from there"
-        shown.note(f"interrupted: {count} of {len(parts)} parts are finished and are {fate}")
-        raise
-    return results, len(reused)

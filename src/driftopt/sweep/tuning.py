@@ -9,17 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import jax
 import numpy as np
 
 from driftopt import checks
+from driftopt.method import Method
 from driftopt.methods.grids import Grid
 from driftopt.packages import package
 from driftopt.problem import Problem
-from driftopt.sweep.cutting import check_affordable, feasible, fit_side_by_side
+from driftopt.sweep.cutting import check_affordable, feasible
 from driftopt.sweep.results import Runs
 from driftopt.sweep.running import run_with
 from driftopt.sweep.settings import TuneOptions, grids_of, source_of, takes
-from driftopt.sweep.tasks import Source
+from driftopt.sweep.tasks import SIDE_BY_SIDE, Source
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,10 @@ def tune(options: TuneOptions) -> Tuned:
     grids, source, budget, settle = options.checked, options.source, options.budget, options.settle
     check_affordable(grids, source.dim, budget, settle)
     one_sweep = options.together
-    if one_sweep is None:
-        one_sweep = fit_side_by_side(grids, source, len(development) + len(held_out))
+    if one_sweep is None:  # an accelerator has room for each grid's runs in one tile
+        most = max(map(len, grids)) * len(source.names) * (len(development) + len(held_out))
+        simulated = all(isinstance(one.candidate(0), Method) for one in grids)
+        one_sweep = jax.default_backend() != "cpu" and simulated and most <= SIDE_BY_SIDE
     if one_sweep:
         both = run_with(options.run_options(seeds=[*development, *held_out]))
         first = both.rows(np.isin(both.columns["seed"], development))
