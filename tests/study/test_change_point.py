@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from driftopt.study.change_point import change
+from driftopt.study.drift import change
 
 
 def alarms(shift, runs=400, length=100, seed=0, heavy=False):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftopt.study import Study
-from driftopt.study.facts import drift
+from driftopt.study.drift import drift
 from driftopt.study.recommendation import mean_of, recommend
 from driftopt.study.trial import Trial
 from support.study_worlds import PLAIN

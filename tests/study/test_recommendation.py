@@ -7,8 +7,7 @@ import pytest
 
 from driftopt.study.asking import direction as direction_of
 from driftopt.study.asking import evaluated
-from driftopt.study.recommendation import mean_of, recommend
-from driftopt.study.stationary import stationarity
+from driftopt.study.recommendation import mean_of, recommend, stationarity
 from driftopt.study.trial import Trial
 
 
@@ -23,7 +22,7 @@ def pair(start, found, point=0, **more):
 
 def found(trials, direction="minimize", results=3, left=9, settle=1, x=(0.0, 0.0)):
     sign = 1.0 if direction == "minimize" else -1.0
-    spec = SimpleNamespace(direction=direction, sign=sign, names=("p", "q"), settle=settle)
+    spec = SimpleNamespace(direction=direction, sign=sign, names=("p", "q"), settle=settle, limits={})
     return recommend(spec, np.array(x), results, 9, left, trials)
 
 

@@ -293,8 +293,6 @@ def test_values_relative_to_control(tmp_path):
         study.tell(trial.id, bowl(trial) + common, control=common)
         plain.tell(other.id, bowl(other))
     np.testing.assert_allclose(study.recommend().x, plain.recommend().x, atol=1e-6)
-    assert study.summary().control.removed > 0.9
-    assert "keep it" in study.summary().control.advice
     with pytest.raises(ValueError, match="relative_to_control"):
         plain.tell(plain.ask().id, 1.0, control=2.0)
 
@@ -359,7 +357,6 @@ def test_all_of_it_goes_through_every_store_and_the_server(any_url, tmp_path):
         told.append((study.summary(), study.recommend(), study.trial(trial.id - 2)))
     (summary, found, trial), (plain, expected, other) = told
     assert summary.covariates == plain.covariates
-    assert summary.control == plain.control
     assert found.metrics == expected.metrics
     np.testing.assert_array_equal(found.x, expected.x)
     assert (trial.covariates, trial.metrics, trial.n, trial.control) == (

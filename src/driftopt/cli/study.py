@@ -111,7 +111,7 @@ def create(
             object. Other options are then not allowed.
     """
     from driftopt.study import Study
-    from driftopt.study.next_step import full_command
+    from driftopt.study.facts import full_command
 
     given = locals()
     with io.exits(json):

@@ -55,7 +55,7 @@ def say(as_json: bool, data: Any, text: Callable[[], Any]) -> None:
 
 def exit_held(study: Any, ids: Sequence[Any], as_json: bool) -> NoReturn:
     """Print which results are flagged and what to type, and end with the exit code for that."""
-    from driftopt.study.next_step import full_command
+    from driftopt.study.facts import full_command
 
     one, many = str(ids[0]), len(ids) > 1
     what, it = (
@@ -386,9 +386,9 @@ def outcome(study: Any, id: Any, state: str) -> str:
 
 def trial_as_line(trial: Any, spec: Any) -> str:
     """A trial as one line: number, state, value, decision, and changes."""
-    from driftopt.study import display, words
+    from driftopt.study import words
 
-    value = "" if trial.value is None else f" {display.number(trial.value)}"
+    value = "" if trial.value is None else f" {words.number(trial.value)}"
     decision = words.decision(spec, trial.x.tolist())
     why = trial.story or trial.reason or (trial.history[-1].reason if trial.history else None)
     line = f"{trial.id}  {trial.kind}  {trial.state}{value}  {decision}  {trial.holder}"

@@ -7,9 +7,9 @@ from pydantic import TypeAdapter
 
 from driftopt.service import models
 from driftopt.study import Change, Listed, Recommendation, Status, Summary, Trial
-from driftopt.study.facts import Values
-from driftopt.study.next_step import NextStep
+from driftopt.study.facts import NextStep, Values
 from driftopt.study.recommendation import Improvement, Mean
+from driftopt.study.records import as_json
 from driftopt.study.trial import Event
 
 _BEGAN = 1790000000.0
@@ -40,6 +40,14 @@ _CHANGES = (
     Change(18, _BEGAN + 8 * _DAY, "complete", 8, value=99.5, who="till 3"),
     Change(19, _BEGAN + 8 * _DAY, "corrected", 2, value=99.0, who="Ana", reason="counted twice"),
 )
+_RECOMMENDATION = Recommendation(
+    x=np.array([2.74, 10.35]),
+    names=("tea", "oil"),
+    results=40,
+    spent=40,
+    improvement=Improvement(4.0, 0.5, Mean(103.75, 0.25, 4), Mean(99.75, 0.25, 4), "confirming deployments"),
+    note="improvement over the start, from 4 confirming deployments of each",
+)
 _SUMMARY = Summary(
     name="prices",
     method="model",
@@ -59,14 +67,7 @@ _SUMMARY = Summary(
     held=(),
     failures=(),
     next=NextStep("ask for the next deployment", ("driftopt study ask https://shop.example prices",)),
-)
-_RECOMMENDATION = Recommendation(
-    x=np.array([2.74, 10.35]),
-    names=("tea", "oil"),
-    results=40,
-    spent=40,
-    improvement=Improvement(4.0, 0.5, Mean(103.75, 0.25, 4), Mean(99.75, 0.25, 4), "confirming deployments"),
-    note="improvement over the start, from 4 confirming deployments of each",
+    recommendation=_RECOMMENDATION,
 )
 _PLAN = Status("prices", _BEGAN, budget=40, spent=8, stopped=None, rows=19, halted=None)._asdict() | {
     "spec": {  # some of its fields
@@ -96,7 +97,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "StudyPlan": _as_json(models.StudyPlan, _PLAN),
     "StudyList": _as_json(models.StudyList, {"studies": [_LISTED]}),
     "Recommendation": _as_json(models.Recommendation, _RECOMMENDATION),
-    "Summary": _as_json(Summary, _SUMMARY),
+    "Summary": as_json(_SUMMARY),
     "TrialState": {"id": 2, "state": "complete"},
     "Changes": _as_json(models.Changes, {"changes": _CHANGES}),
     "Deleted": {"name": "prices", "rows": 19},

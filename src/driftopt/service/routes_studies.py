@@ -14,7 +14,6 @@ from driftopt.service.errors import Refused
 from driftopt.service.kept_studies import KeptStudies
 from driftopt.stationarity import Stationarity
 from driftopt.study import Study
-from driftopt.study.facts import Summary
 from driftopt.study.records import as_json
 
 router = APIRouter(prefix="/v1/studies", tags=["studies"])
@@ -122,7 +121,7 @@ _add_route("stop", "End a study before its budget, permanently.")
 _add_route("resume", "Go on with a study that a hard limit has halted.")
 
 
-@router.get("/{name}/summary", response_model=Summary)
+@router.get("/{name}/summary")
 async def summary(
     request: Request,
     name: StudyName,
@@ -134,7 +133,7 @@ async def summary(
 ) -> Any:
     """The study's state: values, drift, pending and failed deployments, and what to do now."""
     address = place or str(request.base_url).rstrip("/")  # not its database
-    return await kept(request).read(name, lambda study: study.summary(address))
+    return await kept(request).read(name, lambda study: as_json(study.summary(address)))
 
 
 @router.get("/{name}/recommendation", response_model=models.Recommendation)
@@ -174,7 +173,7 @@ async def verification(request: Request, name: StudyName, caller: Reader) -> Any
 
 
 @router.get("/{name}/log")
-async def log(request: Request, name: StudyName, caller: StudyReader) -> Any:
+async def log(request: Request, name: StudyName, caller: Reader) -> Any:
     """The whole log with a checksum of all rows."""
     return await kept(request).read(name, lambda study: as_json(study.do("log")))
 

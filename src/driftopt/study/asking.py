@@ -8,7 +8,7 @@ import numpy as np
 
 from driftopt.runtime.process_name import this_process
 from driftopt.space import units
-from driftopt.study import display, words
+from driftopt.study import words
 from driftopt.study.errors import BudgetSpent, Halted, NothingToAsk
 from driftopt.study.iterations import free, open_one
 from driftopt.study.log import Request, vector_as_json
@@ -107,7 +107,7 @@ def _unanswered(one: Entry, question: Question, context: Mapping[str, str]) -> b
 
 def refusal(spec: StudySpec, halted: str) -> Halted:
     """What a study that is halted answers to every question."""
-    start = display.decision(spec.names, spec.x0)
+    start = words.plainly(spec.names, spec.x0)
     return Halted(f"{halted}. Deploy the start again ({start}); `resume` goes on with the study")
 
 

@@ -1,41 +1,38 @@
 """What is known of a study now: the record from which every page, terminal and notebook is made."""
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from driftopt import averages
-from driftopt.answers.control import ControlReport, RelativeToControl, report
-from driftopt.answers.covariates import Covariates
-from driftopt.answers.effects import Effect, found, noise_left, of_trials
+from driftopt.answers.effects import Effect
 from driftopt.space.grid import DecisionGrid
-from driftopt.study import display, words
-from driftopt.study.change_point import ChangePoint, change
+from driftopt.study import words
+from driftopt.study.asking import left_of
+from driftopt.study.drift import ChangePoint, Drift, DriftBand, change, drift, drift_band
 from driftopt.study.errors import Holding
-from driftopt.study.next_step import NextStep, next_step
-from driftopt.study.recommendation import Gain, improvement
-from driftopt.study.records import StudySpec, Window
+from driftopt.study.iterations import free, open_one
+from driftopt.study.recommendation import Recommendation, confirming, recommend, still_to_ask
+from driftopt.study.records import StudySpec, Window, as_json
 from driftopt.study.session import Session
+from driftopt.study.state import State
 from driftopt.study.trial import ANSWERS, STATES, Trial, at_start
 
 DAY = words.DAY
 _BARS = 48  # means in which the values are told
 _FAILURES = 5  # the last ones, which are told with their reasons
-_ANSWERED = ("complete", "held", "voided")
-_HUGE = 1e100  # squares of larger numbers may overflow
 
 
 @dataclass(frozen=True)
-class Drift:
-    """How the world moves while the decision stands still: values at the start over time."""
+class NextStep:
+    """What to do now."""
 
-    n: int
-    mean: float
-    slope: float | None  # per day
-    slope_sem: float | None
+    what: str
+    commands: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,7 @@ class Values:
 
 @dataclass(frozen=True, repr=False)
 class Summary:
-    """Where the study stands."""
+    """What is known of a study now."""
 
     name: str  # by which it is opened
     method: str  # by its name
@@ -102,20 +99,19 @@ class Summary:
     held: tuple[Doubtful, ...]  # results that are implausible and do not count: id, value, sem, reason
     failures: tuple[Lost, ...]  # the last that failed or expired: id, state, reason, at
     next: NextStep  # what to do now: what, in a sentence, and commands
+    # The decision to deploy, with its expected and its measured gain.
+    recommendation: Recommendation
     stopped: str | None = None  # why the study was ended before its budget
     halted: str | None = None  # why nothing is asked until someone resumes
     covariates: tuple[Effect, ...] = ()  # what is known of each: name, known, effect, p_value
-    noise_left: float | None = None  # after covariates: the share of the noise within iterations that is left
-    control: ControlReport | None = None  # what taking control out has done
     # Of the world, as control shows it: began, noticed, higher, before, after.
     change: ChangePoint | None = None
     warnings: tuple[str, ...] = ()  # what to look at, in sentences
-    gain: Gain | None = None  # of the recommendation over the start, as the model has it: mean, sem
 
     @property
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain numbers, words and lists, for JSON."""
-        return asdict(self)
+        return as_json(self)
 
     def __repr__(self) -> str:
         states = ", ".join(f"{count} {state}" for state, count in self.states.items() if count)
@@ -132,22 +128,10 @@ class Summary:
             ("results", str(self.results)),
             *((state, str(count)) for state, count in self.states.items() if count),
         ]
-        return display.html(f"Study {self.name}", lines)
+        return words.html(f"Study {self.name}", lines)
 
 
 MOST = 2000  # deployments in one course, the newest
-_PLACES = 50  # at which the band is known
-
-
-@dataclass(frozen=True)
-class DriftBand:
-    """The line, and two standard errors to either side, at times in seconds since the epoch."""
-
-    at: list[float]
-    level: list[float]
-    low: list[float]
-    high: list[float]
-    slope: float  # a day
 
 
 @dataclass(frozen=True)
@@ -211,50 +195,25 @@ class Course:
     paths: list[Path]
 
 
-def drift(trials: Sequence[Trial]) -> Drift | None:
-    """Least squares of the start's values on time: y = a + b t, with the standard error of b.
-
-    b = Σ(t − t̄)(y − ȳ) / Σ(t − t̄)²,   se² = Σ residual² / ((n − 2) Σ(t − t̄)²)
-
-    Huge values are measured in units of the largest, so that no sum or square overflows.
-    """
-    told = [t for t in trials if t.state == "complete" and t.value is not None and at_start(t)]
-    if not told:
-        return None
-    days = np.array([t.asked_at for t in told]) / DAY
-    told_values = np.array([t.value for t in told], dtype=np.float64)
-    mean = float(averages.mean(told_values))
-    centred = days - days.mean()
-    width = float(centred @ centred)
-    if len(told) < 3 or width == 0:
-        return Drift(len(told), mean, None, None)
-    largest = float(np.abs(told_values).max())
-    unit = largest if largest > _HUGE else 1.0
-    values = told_values / unit
-    with np.errstate(over="ignore"):
-        slope = centred @ (values - values.mean()) / width
-        residual = values - values.mean() - slope * centred
-        error = np.sqrt(residual @ residual / ((len(told) - 2) * width))
-        return Drift(len(told), mean, *(float(averages.within_range(unit * b)) for b in (slope, error)))
-
-
-def values(trials: Sequence[Trial]) -> Values | None:
-    """The values told for the method's own points that stand, in the order asked."""
-    told = [t.value for t in trials if t.kind == "method" and t.state == "complete" and t.value is not None]
-    if not told:
-        return None
-    return Values(len(told), told[0], told[-1], min(told), max(told), tuple(words.fold(told, _BARS)))
-
-
-def summarize(name: str, session: Session, url: str) -> Summary:
-    """From the study's present state; `url` is what commands are to be given."""
+def summarize(session: Session, place: str) -> Summary:
+    """The facts of the study's present state; `place` is what commands are to be given."""
     spec, state, now = session.spec, session.state, session.clock()
     trials = state.trials(now)
     x, gain = session.recommendation(session.context(None))
-    counted = Counter(trial.state for trial in trials)
-    answered = [t.answered_at for t in trials if t.answered_at is not None and t.state in _ANSWERED]
+    advised = recommend(spec, x, len(state.standing), state.spent, left_of(state), trials, gain)
+    of_states, of_kinds = (Counter(getattr(t, what) for t in trials) for what in ("state", "kind"))
+    told = [t for t in trials if t.state == "complete" and t.value is not None]
+    own = [t.value for t in told if t.kind == "method" and t.value is not None]
+    answered = [t.answered_at for t in trials if t.answered_at and t.state in ("complete", "held", "voided")]
+    # A second store has a level of its own: what was reported as control is a series by itself.
+    changed = change([t.value for t in told if t.kind == "control" and t.value is not None])
+    changed = changed or change([t.control for t in told if t.control is not None])
+    learnt = session.effects()
+    warnings = [*([] if changed is None else [changed.words]), advised.warning]
+    warnings += [one.warning for one in learnt if one.moves_with_the_decision]
+    failures = [t for t in trials if t.state == "failed"][-_FAILURES:]
     return Summary(
-        name=name,
+        name=session.name,
         method=spec.method,
         direction=spec.direction,
         dim=spec.dim,
@@ -262,60 +221,29 @@ def summarize(name: str, session: Session, url: str) -> Summary:
         spent=state.spent,
         reserve=spec.reserve,
         results=len(state.standing),
-        states={state: counted.get(state, 0) for state in STATES},
-        kinds=dict(Counter(trial.kind for trial in trials)),
-        out=tuple(_out(trial, now) for trial in trials if trial.state in ("pending", "expired")),
+        states={state: of_states.get(state, 0) for state in STATES},
+        kinds=dict(of_kinds),
+        out=tuple(
+            Out(t.id, t.holder, t.expires_at, t.kind, tuple(t.x.tolist()), words.lease(t.expires_at, now))
+            for t in trials
+            if t.state in ("pending", "expired")
+        ),
         drift=drift(trials),
-        values=values(trials),
+        values=Values(len(own), own[0], own[-1], min(own), max(own), tuple(words.fold(own, _BARS)))
+        if own
+        else None,
         first_answer=min(answered, default=None),
         last_answer=max(answered, default=None),
         held=tuple(Doubtful(t.id, t.value, t.sem, t.reason) for t in trials if t.state == "held"),
-        failures=tuple(_lost(t) for t in trials if t.state == "failed")[-_FAILURES:],
-        next=next_step(url, name, spec, state, x, trials, now),
+        failures=tuple(Lost(t.id, t.state, t.reason or "", t.history[-1].at) for t in failures),
+        next=next_step(session, place, advised, trials, now),
+        recommendation=advised,
         stopped=state.stopped,
-        gain=None if gain is None else Gain(*map(float, gain)),
-        **_side(session, x, trials),
+        halted=state.halted,
+        covariates=learnt,
+        change=changed,
+        warnings=tuple(warning for warning in warnings if warning is not None),
     )
-
-
-def _side(session: Session, x: np.ndarray, trials: Sequence[Trial]) -> dict[str, Any]:
-    """What is known in addition to values, and what to be wary of there."""
-    spec, state = session.spec, session.state
-    told = [t for t in trials if t.state == "complete"]
-    deployed = [t.value for t in told if t.kind == "control" and t.value is not None]
-    # A second store has a level of its own: what was told as control is a series by itself.
-    changed = change(deployed) or change([t.control for t in told if t.control is not None])
-    said: dict[str, Any] = {"halted": state.halted, "change": changed}
-    warnings = [] if changed is None else [changed.words]
-    gain = improvement(spec, x, trials) if state.standing else None
-    warnings += [] if gain is None or gain.warning is None else [gain.warning]
-    if spec.uses_model and spec.covariates:
-        from driftopt.study.model_rule import effects
-
-        said["covariates"] = effects(state)
-        warnings += [one.warning for one in said["covariates"] if one.moves_with_the_decision]
-    if not spec.uses_model and (spec.covariates or spec.relative_to_control):
-        memory = session.sequential.memory(state, session.clock())
-        if spec.covariates:
-            learnt = tuple(found(spec.answers, memory, of_trials(spec.covariates, trials)).values())
-            said |= {
-                "covariates": learnt,
-                "noise_left": noise_left(spec.answers.memory_of(memory, Covariates)),
-            }
-            warnings += [one.warning for one in learnt if one.moves_with_the_decision]
-        if spec.relative_to_control:
-            said["control"] = report(spec.answers.memory_of(memory, RelativeToControl))
-    return said | {"warnings": tuple(warnings)}
-
-
-def _out(trial: Trial, now: float) -> Out:
-    x, left = tuple(trial.x.tolist()), words.lease(trial.expires_at, now)
-    return Out(trial.id, trial.holder, trial.expires_at, trial.kind, x, left)
-
-
-def _lost(trial: Trial) -> Lost:
-    last = trial.history[-1]
-    return Lost(trial.id, trial.state, trial.reason or last.reason or "", last.at)
 
 
 def course(session: Session, window: Window) -> Course:
@@ -331,12 +259,18 @@ def course(session: Session, window: Window) -> Course:
         before = first if t.amended and first != t.value else None
         plain = (t.id, t.asked_at, t.kind, t.state, t.value, t.sem)
         deployments.append(CourseDeployment(*plain, at_start(t), before))
+    grid = next((step for step in spec.space.steps if isinstance(step, DecisionGrid)), None)
+    coordinates: list[CourseCoordinate] = []
+    for i, (name, places) in enumerate(zip(spec.names, words.decimals(spec, x), strict=True)):
+        low, high = (None, None) if spec.bounds is None else spec.bounds[i]
+        step = float(grid.steps[i]) if grid is not None and grid.steps[i] > 0 else None
+        coordinates.append(CourseCoordinate(name, spec.x0[i], float(x[i]), places, low, high, step))
     return Course(
         deployments,
         len(trials) - len(drawn),
         drift_band(trials),
         search_cost(spec, trials),
-        _coordinates(spec, x),
+        coordinates,
         order,
         [Path(i, [float(t.x[i]) for t in drawn]) for i in order[window.skip : window.skip + window.count]],
     )
@@ -349,9 +283,8 @@ def search_cost(spec: StudySpec, trials: Sequence[Trial]) -> SearchCost | None:
     control = np.array([t.value for t in told if at_start(t)], dtype=np.float64)
     if not own.size or not control.size:
         return None
-    sign = 1.0 if spec.direction == "minimize" else -1.0
     with np.errstate(over="ignore"):
-        less = sign * own.size * averages.within_range(averages.mean(own) - averages.mean(control))
+        less = spec.sign * own.size * averages.within_range(averages.mean(own) - averages.mean(control))
         total = float(averages.within_range(less))
         error = None
         if control.size > 1:
@@ -359,39 +292,75 @@ def search_cost(spec: StudySpec, trials: Sequence[Trial]) -> SearchCost | None:
     return SearchCost(int(own.size), int(control.size), total, error)
 
 
-def _coordinates(spec: StudySpec, x: np.ndarray) -> list[CourseCoordinate]:
-    places = words.decimals(spec, x)
-    grid = next((step for step in spec.space.steps if isinstance(step, DecisionGrid)), None)
-    found: list[CourseCoordinate] = []
-    for i, name in enumerate(spec.names):
-        low, high = (None, None) if spec.bounds is None else spec.bounds[i]
-        step = float(grid.steps[i]) if grid is not None and grid.steps[i] > 0 else None
-        found.append(CourseCoordinate(name, spec.x0[i], float(x[i]), places[i], low, high, step))
-    return found
+# What to do now
 
 
-def drift_band(trials: Sequence[Trial]) -> DriftBand | None:
-    """The band of `drift`; None where fewer than three values are told, or where it leaves all numbers.
+def full_command(place: str, name: str, verb: str, *words: str) -> str:
+    """A command of the shell on a study, as it can be typed; options belong to the verb.
 
-    At the time t its half width is 2 √(s²/n + se_b² (t − t̄)²), with s² = se_b² Σ(t − t̄)², the residuals'
-    variance.
+    >>> full_command("shop.db", "tea & oil", "trials --state held")
+    "driftopt study trials --state held shop.db 'tea & oil'"
     """
-    found = drift(trials)
-    if found is None or found.slope is None or found.slope_sem is None:
-        return None
-    days = (
-        np.array(
-            [t.asked_at for t in trials if at_start(t) and t.state == "complete" and t.value is not None]
-        )
-        / DAY
-    )
-    centred = days - days.mean()
-    along = np.linspace(centred.min(), centred.max(), _PLACES)
-    with np.errstate(over="ignore", invalid="ignore"):
-        level = found.mean + found.slope * along
-        error = 2 * abs(found.slope_sem) * np.sqrt(centred @ centred / len(days) + along**2)
-        low, high = level - error, level + error
-    if not np.isfinite([level, low, high]).all():
-        return None
-    at = (along + days.mean()) * DAY
-    return DriftBand(at.tolist(), level.tolist(), low.tolist(), high.tolist(), found.slope)
+    # A name that begins with a dash would be read as an option.
+    given = ["--", place, name, *words] if name.startswith("-") else [place, name, *words]
+    return f"driftopt study {verb} {' '.join(map(shlex.quote, given))}"
+
+
+def next_step(
+    session: Session, place: str, advised: Recommendation, trials: Sequence[Trial], now: float
+) -> NextStep:
+    """The most urgent: results that are held, a halt, results owed, the next question, the recommendation."""
+    spec, state = session.spec, session.state
+
+    def command(verb: str, *words: str) -> str:
+        return full_command(place, session.name, verb, *words)
+
+    held = [trial.id for trial in trials if trial.state == "held"]
+    if held:
+        rest = f" ({len(held) - 1} more are held)" if len(held) > 1 else ""
+        what = f"accept the result of trial {held[0]} if it is true, else correct it{rest}"
+        id = str(held[0])
+        return NextStep(what, (command("accept", id), command("correct", id, "VALUE")))
+    if state.halted is not None:
+        what = "deploy the start again: a hard limit was broken twice in a row. When that is mended, resume"
+        return NextStep(what, (command("resume"),))
+    more, last = _can_ask(spec, state, now), trials[-1].asked_at if trials else 0.0
+    awaited = [trial for trial in trials if trial.state in ("pending", "expired")]
+    awaited = [trial for trial in awaited if trial.expires_at is None or trial.expires_at > last]
+    if awaited:
+        first = awaited[0]
+        what = f"tell what trial {first.id} gave" + (", which is overdue" if first.state == "expired" else "")
+        what += ", or ask for another meanwhile" if more else ", or say that it failed"
+        other = command("ask --new") if more else command("fail", str(first.id), "REASON")
+        return NextStep(what, (command("tell", str(first.id), "VALUE"), other))
+    if more:
+        return NextStep("ask for the next deployment", (command("ask"),))
+    left = left_of(state)
+    count = "more deployments" if left is None else f"{left} deployment{'s' * (left != 1)}"
+    if state.stopped is not None:
+        why = "the study is stopped" + ("" if left is None else f", {count} left")
+    else:
+        why = "the budget is spent" + (f" except for {count}" if left else "")
+    missing = still_to_ask(confirming(advised.x, trials))
+    if missing and (left is None or left >= 2 * spec.settle):
+        few = left is not None and left < missing * spec.settle
+        rest = ", and tell each value with its sem: too few are left to go without" if few else ""
+        what = f"{why}: measure what the recommendation is worth{rest}"
+        return NextStep(what, (command("ask --purpose confirm"), command("recommend")))
+    if advised.warning is not None:
+        return NextStep(f"{why}: keep the start, which was measured to be better", (command("recommend"),))
+    return NextStep(f"{why}: ask for the recommendation", (command("recommend"),))
+
+
+def _can_ask(spec: StudySpec, state: State, now: float) -> bool:
+    """Whether `ask` has something to hand out, and can pay for the iteration that it belongs to."""
+    out = [entry for entry in state.entries.values() if entry.out(now)]
+    left = left_of(state, spec.reserve)
+    if state.stopped is not None or state.halted is not None or (spec.settle > 1 and out):
+        return False
+    if spec.uses_model:
+        return left is None or left >= 1
+    opened = open_one(state, now)
+    if opened is None:
+        return left is None or left >= spec.size * spec.settle
+    return free(state, opened, now) is not None and (left is None or left >= 1)

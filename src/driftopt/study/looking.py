@@ -1,14 +1,13 @@
 """What the verbs do that look: each is a function of (session, record) on one snapshot of the log."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from driftopt.study import asking, facts
 from driftopt.study.log import Asked, Happened, Opened, Row
 from driftopt.study.log_file import as_data
-from driftopt.study.metrics import estimates
-from driftopt.study.recommendation import Gain, Recommendation
+from driftopt.study.recommendation import Recommendation
 from driftopt.study.recommendation import recommend as recommended
+from driftopt.study.recommendation import stationarity as certified
 from driftopt.study.records import After, Called, Here, Nothing, Sureness, TrialId, Wanted, Window
 from driftopt.study.session import Session
 from driftopt.study.trial import Status, Trial, Trials
@@ -93,17 +92,15 @@ def _change(row: Row) -> Change:
 
 def recommend(session: Session, here: Here) -> Recommendation:
     """The decision to deploy, with its expected and its measured gain: never the best value seen."""
-    spec, state = session.spec, session.state
+    state = session.state
     x, gain = session.recommendation(session.context(here.context))
-    every = state.trials(session.clock())
-    found = recommended(spec, x, len(state.standing), state.spent, asking.left_of(state), every)
-    metrics = estimates(spec, x, every) if spec.limits else ()
-    return replace(found, metrics=metrics, gain=None if gain is None else Gain(*map(float, gain)))
+    trials, left = state.trials(session.clock()), asking.left_of(state)
+    return recommended(session.spec, x, len(state.standing), state.spent, left, trials, gain)
 
 
 def summary(session: Session, called: Called) -> facts.Summary:
     """Where the study is: values, drift, pending and failed deployments, and what to do now."""
-    return facts.summarize(session.name, session, called.place or session.place)
+    return facts.summarize(session, called.place or session.place)
 
 
 def course(session: Session, window: Window) -> facts.Course:
@@ -113,13 +110,11 @@ def course(session: Session, window: Window) -> facts.Course:
 
 def stationarity(session: Session, sure: Sureness) -> "Stationarity":
     """How stationary the present recommendation is, from the pairs asked for that purpose."""
-    from driftopt.study.stationary import stationarity
-
     if (sure.low is None) != (sure.high is None):
         raise ValueError("low and high are given together, or neither is")
     bounds = None if sure.low is None or sure.high is None else (sure.low, sure.high)
     x, _ = session.recommendation(session.context(None))
-    return stationarity(session.spec, x, session.state.trials(session.clock()), sure.confidence, bounds)
+    return certified(session.spec, x, session.state.trials(session.clock()), sure.confidence, bounds)
 
 
 def verify(session: Session, _: Nothing) -> Verified:

@@ -3,15 +3,22 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from driftopt import averages
-from driftopt.study import display
+from driftopt.answers.limits import limits_of
+from driftopt.space import units
+from driftopt.study import words
+from driftopt.study.asking import direction, evaluated
 from driftopt.study.records import StudySpec
 from driftopt.study.trial import EVALUATIONS, FOR_ANOTHER, Trial
 
+if TYPE_CHECKING:
+    from driftopt.stationarity import Stationarity
+
+_LATE, _FEWEST = 8, 4  # the last eighth of the answers, four at the least
 PAIRS = 2  # that confirm: their differences show the error of their mean
 
 
@@ -84,6 +91,7 @@ class Gain:
 class Recommendation:
     """What to deploy when the study is over, or now."""
 
+    ALSO: ClassVar = ("known",)  # which JSON has as well
     x: np.ndarray  # (d,), the decision
     names: tuple[str, ...]  # one for each coordinate
     results: int  # how many stand
@@ -115,11 +123,11 @@ class Recommendation:
         return f"improvement {gain.mean:.4g} ± {gain.sem:.2g} (standard error){rest}"
 
     def __repr__(self) -> str:
-        return f"<Recommendation: {display.decision(self.names, self.x.tolist())}; {self.known}>"
+        return f"<Recommendation: {words.plainly(self.names, self.x.tolist())}; {self.known}>"
 
     def _repr_html_(self) -> str:
-        lines = [(name, display.number(value)) for name, value in self.as_dict.items()]
-        return display.html(f"Recommendation from {self.results} results", lines, self.known)
+        lines = [(name, words.number(value)) for name, value in self.as_dict.items()]
+        return words.html(f"Recommendation from {self.results} results", lines, self.known)
 
 
 def mean_of(trials: Sequence[Trial]) -> Mean | None:
@@ -134,17 +142,34 @@ def mean_of(trials: Sequence[Trial]) -> Mean | None:
 
 
 def recommend(
-    spec: StudySpec, x: np.ndarray, results: int, spent: int, left: int | None, trials: Sequence[Trial]
+    spec: StudySpec,
+    x: np.ndarray,
+    results: int,
+    spent: int,
+    left: int | None,
+    trials: Sequence[Trial],
+    expected: Sequence[float] | None = None,
 ) -> Recommendation:
-    """The recommendation of x; `left` are the deployments that may still be made, None without end."""
-    gain = improvement(spec, x, trials)
+    """The recommendation of x.
+
+    Args:
+        spec: the study's plan.
+        x: the decision.
+        results: how many results count.
+        spent: deployments that count against the budget.
+        left: deployments that may still be made; None: without end.
+        trials: all of them.
+        expected: the mean and the error of the gain, as the model has it.
+    """
+    measured = improvement(spec, x, trials)
     if results == 0:
         note = "no result is known: this is the start"
-    elif gain is None:
+    elif measured is None:
         note = f"improvement over the start is not measured: {_to_measure(spec, confirming(x, trials), left)}"
     else:
-        note = f"improvement over the start, from {gain.basis}"
-    return Recommendation(x, tuple(spec.names), results, spent, gain, note)
+        note = f"improvement over the start, from {measured.basis}"
+    gain, metrics = None if expected is None else Gain(*map(float, expected)), estimates(spec, x, trials)
+    return Recommendation(x, tuple(spec.names), results, spent, measured, note, metrics, gain)
 
 
 def confirming(x: np.ndarray, trials: Sequence[Trial]) -> list[Trial]:
@@ -212,3 +237,58 @@ def _both(one: float, other: float) -> float:
     """The standard error of a difference: √(a² + b²)."""
     with np.errstate(over="ignore"):
         return float(averages.within_range(np.hypot(one, other)))
+
+
+def estimates(spec: StudySpec, x: np.ndarray, trials: Sequence[Trial]) -> tuple[Metric, ...]:
+    """From deployments of the recommendation itself, if there are two; else from the last trials."""
+    told = [trial for trial in trials if trial.state == "complete"]
+    there = [t for t in told if t.kind == "confirm" and t.sample == 1 and np.array_equal(t.x, x)]
+    around = [t for t in told if t.kind == "method"]
+    late = around[-max(len(around) // _LATE, _FEWEST) :]
+
+    def metric(name: str, words: str) -> Metric:
+        for group, basis in ((there, "confirming deployments"), (late, "last trials around it")):
+            values = np.array([t.metrics[name] for t in group if name in t.metrics], np.float64)
+            if values.size > 1 or (values.size and group is late):
+                error = averages.standard_error(values) if values.size > 1 else None
+                basis = basis if values.size > 1 else "trial around it"
+                return Metric(name, float(averages.mean(values)), error, values.size, words, basis)
+        return Metric(name, None, None, 0, words, "")
+
+    return tuple(metric(limit.name, limit.words) for limit in limits_of(spec.limits))
+
+
+def stationarity(
+    spec: StudySpec,
+    x: np.ndarray,
+    trials: Sequence[Trial],
+    confidence: float,
+    value_range: tuple[float, float] | None,
+) -> "Stationarity":
+    """The report from the pairs whose results stand on both sides, around the recommendation x."""
+    from driftopt.stationarity import from_pairs, least_pairs
+
+    sides: dict[int, dict[int, Trial]] = {}
+    for trial in trials:
+        if trial.kind != "stationarity" or trial.state != "complete":
+            continue
+        if np.array_equal(trial.x, evaluated(spec, trial.kind, trial.point, trial.sample, x)):
+            sides.setdefault(trial.point, {})[trial.sample] = trial
+    pairs = [(pair[0], pair[1]) for pair in sides.values() if len(pair) == 2]
+    if len(pairs) < (least := least_pairs(value_range)):
+        raise ValueError(
+            f"{len(pairs)} pairs are told at the present recommendation and {least} are needed: "
+            "ask for the purpose stationarity and tell"
+        )
+    # In the order in which they were completed: the level then holds however often one has looked.
+    pairs.sort(key=lambda pair: (max(t.answered_at or 0.0 for t in pair), pair[0].point))
+    sizes = np.array(spec.units) / units.of(spec.space.steps)
+    radius = float(sizes[0]) if np.ptp(sizes) == 0 else 1.0  # else each coordinate is measured in its own
+    return from_pairs(
+        [ahead.value for ahead, _ in pairs],
+        [behind.value for _, behind in pairs],
+        np.array([direction(spec, ahead.point) for ahead, _ in pairs]),
+        radius=radius,
+        confidence=confidence,
+        value_range=value_range,
+    )

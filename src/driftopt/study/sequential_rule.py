@@ -12,6 +12,7 @@ import numpy as np
 
 from driftopt import averages
 from driftopt.answers.beside import NOTHING, Beside
+from driftopt.answers.effects import Effect, found, of_trials
 from driftopt.drivers import small_program
 from driftopt.drivers.host import Host, with_precision
 from driftopt.runtime.forks import refuse_after_fork
@@ -52,10 +53,12 @@ class SequentialRule:
         """The recommendation."""
         return self._follow(state, now).recommendation()
 
-    def memory(self, state: State, now: float) -> Any:
-        """What the steps on the results remember."""
+    def effects(self, state: State, now: float) -> tuple[Effect, ...]:
+        """What each covariate adds to the value, and whether it moves with the decision."""
         told = self._values(state, now)
-        return told[-1][1] if told else self.spec.answers.begin()
+        memory = told[-1][1] if told else self.spec.answers.begin()
+        seen = of_trials(self.spec.covariates, state.trials(now))
+        return tuple(found(self.spec.answers, memory, seen).values())
 
     def verify(self, state: State, now: float) -> None:
         """Replay the study; ReplayError where the method does not lead to the points in the log."""

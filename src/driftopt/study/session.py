@@ -13,6 +13,7 @@ from driftopt.study.state import State
 from driftopt.study.trial import Status
 
 if TYPE_CHECKING:
+    from driftopt.answers.effects import Effect
     from driftopt.model import Estimate
     from driftopt.study.model_rule import ModelRule
     from driftopt.study.sequential_rule import SequentialRule
@@ -136,6 +137,16 @@ class Session:
         if self.spec.uses_model:
             return self.model.recommend(self.state, context)
         return self.sequential.recommend(self.state, self.clock()), None
+
+    def effects(self) -> "tuple[Effect, ...]":
+        """What each covariate adds to the value, and whether it moves with the decision."""
+        if not self.spec.covariates:
+            return ()
+        if self.spec.uses_model:
+            from driftopt.study.model_rule import effects  # SciPy
+
+            return effects(self.state)
+        return self.sequential.effects(self.state, self.clock())
 
     def context(self, given: Mapping[str, str] | None) -> dict[str, str]:
         """A context, checked; where none is given, that of the last trial, else the first categories.

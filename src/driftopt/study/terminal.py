@@ -96,13 +96,6 @@ def _side(facts: Table, summary: Summary) -> None:
     for one in summary.covariates[:_MOST]:
         facts.add_row("covariate", _name(f"{one.name}: {words.effect(one.effect, one.known)}"))
     _more(facts, len(summary.covariates))
-    if summary.noise_left is not None:
-        facts.add_row("", f"{words.percent(summary.noise_left)} of the noise in pairs is left")
-    if summary.control is not None:
-        pairs, changes = summary.control.removed, summary.control.removed_of_changes
-        removed = f"{words.percent(pairs, 2)} of the noise in pairs removed"
-        slow = f"{words.percent(changes, 2)} of changes from iteration to iteration"
-        facts.add_row("relative", Text(f"{removed}, {slow}: {summary.control.advice}"))
     for warning in summary.warnings:
         facts.add_row("warning", Text(one_line(warning)))
 

@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from driftopt.study import display
+from driftopt.study import words
 
 STATES = ("pending", "complete", "failed", "expired", "voided", "held")
 # What happened to a result after it was reported.
@@ -120,15 +120,15 @@ class Trial:
         return dict(zip(self.names, self.x.tolist(), strict=True))
 
     def __repr__(self) -> str:
-        told = "" if self.value is None else f", {display.number(self.value)}"
-        where = display.decision(self.names, self.x.tolist())
+        told = "" if self.value is None else f", {words.number(self.value)}"
+        where = words.plainly(self.names, self.x.tolist())
         return f"<Trial {self.id}, {self.kind}, {self.state}{told}: {where}>"
 
     def _repr_html_(self) -> str:
-        lines = [(name, display.number(value)) for name, value in self.as_dict.items()]
+        lines = [(name, words.number(value)) for name, value in self.as_dict.items()]
         lines += [("state", self.state), ("holder", self.holder)]
-        lines += [] if self.value is None else [("value", display.number(self.value))]
-        return display.html(f"Trial {self.id} ({self.kind})", lines, self.reason or "")
+        lines += [] if self.value is None else [("value", words.number(self.value))]
+        return words.html(f"Trial {self.id} ({self.kind})", lines, self.reason or "")
 
 
 def state_of(kinds: Sequence[str]) -> str:

@@ -152,8 +152,6 @@ def _facts(spec: StudySpec, summary: Summary) -> list[tuple[str, str]]:
         ),
         ("Results", f"{summary.results}"),
     ]
-    if summary.control is not None:
-        facts.append(("Relative to control", summary.control.advice))
     if summary.drift is not None:
         told = f"{summary.drift.n} value{'s' * (summary.drift.n != 1)}"
         facts.append(("At the start", f"{told}, mean {significant(summary.drift.mean, 4)}"))

@@ -4,12 +4,15 @@ import datetime
 import math
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from html import escape
 from typing import Any
 
 import numpy as np
 
 from driftopt import averages
+from driftopt.report import formats
 from driftopt.report.numbers import fixed, significant
+from driftopt.report.table import Row, Table, cells
 from driftopt.space.grid import DecisionGrid
 from driftopt.study.records import StudySpec
 
@@ -19,6 +22,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 _MOST_DECIMALS = 9
 _LONG = 1e9  # numbers from here on are written with an exponent
 _NAME = 19  # characters of a name on a line with others
+_IN_LINE = 6  # coordinates on one line
 _FINEST = 12  # decimals of a grid's step that are looked at
 
 
@@ -191,15 +195,6 @@ def short(name: str, most: int = _NAME) -> str:
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
-def percent(share: float, digits: int = 3) -> str:
-    """A share in per cent; one that only rounding keeps from 0 is 0.
-
-    >>> percent(0.1234), percent(1.1e-16), percent(-0.5, 2)
-    ('12.3 %', '0 %', '−50 %')
-    """
-    return f"{significant(round(100 * share, 6) + 0.0, digits)} %"
-
-
 def effect(size: float, known: int) -> str:
     """What a covariate explains.
 
@@ -226,3 +221,25 @@ def row(start: float, here: float, places: int) -> tuple[str, str, str]:
     """
     change = "0" if here == start else price(here - start, places, sign=True)
     return price(start, places), price(here, places), change
+
+
+def number(value: float) -> str:
+    """A value or a coordinate, with the digits that people read."""
+    return significant(value, 6)
+
+
+def plainly(names: Sequence[str], x: Iterable[float]) -> str:
+    """A decision on one line; of a long one, the beginning.
+
+    >>> plainly(["tea", "oil"], [2.5, -1.0])
+    'tea 2.5, oil −1'
+    """
+    parts = [f"{name} {number(value)}" for name, value in zip(names, x, strict=True)]
+    more = [f"and {len(parts) - _IN_LINE} more"] if len(parts) > _IN_LINE else []
+    return ", ".join(parts[:_IN_LINE] + more)
+
+
+def html(caption: str, lines: Iterable[tuple[str, str]], note: str = "") -> str:
+    """Two columns, what and how much, with a note below."""
+    table = formats.html(Table(caption, ("", ""), [Row(label, cells([text])) for label, text in lines]))
+    return table + (f"<p>{escape(note)}</p>" if note else "")
