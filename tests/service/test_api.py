@@ -18,7 +18,7 @@ def test_a_study_over_http_is_the_same_to_the_bit(http, create):
         own = plain.ask()
         assert list(trial["x"].values()) == own.x.tolist()
         told = http.post(f"{at}/trials/{trial['id']}:tell", json={"value": bowl(own)})
-        assert told.json() == {"id": trial["id"], "state": "complete"}
+        assert told.json() == {"id": trial["id"], "state": "complete", "doubts": []}
         plain.tell(own.id, bowl(own))
     assert "Ask for the recommendation" in refused(asked, 410, "BudgetSpent")
     found = http.get(f"{at}/recommendation").json()
@@ -53,11 +53,9 @@ def test_refusals_say_what_python_says(http, create):
         http.post("/v1/studies", json={"name": "x", "budget": 12} | PLAN), 409, "StudyExists"
     )
     wrong = http.post("/v1/studies", json={"name": "y", "budget": 12, "x0": [1.0], "radius": -1})
-    assert refused(wrong, 422, "ValueError") == "radius must be finite and > 0, got -1.0"
-    assert http.post(f"{at}/trials/{second['id']}:fail", json={"reason": "empty shelf"}).json() == {
-        "id": second["id"],
-        "state": "failed",
-    }
+    assert refused(wrong, 422, "ValueError") == "radius must be finite and > 0, got -1"
+    failed = http.post(f"{at}/trials/{second['id']}:fail", json={"reason": "empty shelf"}).json()
+    assert (failed["id"], failed["state"]) == (second["id"], "failed")
 
 
 @pytest.mark.parametrize("value", [None, "NaN", "Infinity", "-Infinity"])
@@ -118,23 +116,20 @@ def test_an_answer_that_does_not_fit_is_named_by_its_number(http, create):
     got = http.post(f"{at}/trials:tell", json={"answers": answers})
     said = refused(got, 422, "ValueError")
     assert said.startswith("answer 2 of 2: value must be a number, got 'much'")
-    assert [fault["where"] for fault in got.json()["errors"]] == ["body.answers.1.value"]
 
 
 @pytest.mark.parametrize(
-    ("wrong", "where"),
+    ("wrong", "said"),
     [
-        ({"bounds": [[0.0, "a"], [0.0, 1.0]]}, "bounds.0.1"),
-        ({"limits": {"complaints": {"max": []}}}, "limits.complaints.max"),
-        ({"params": {"radius": []}}, "params.radius"),
+        ({"bounds": [[0.0, "a"], [0.0, 1.0]]}, "bounds must be 2 pairs (low, high)"),
+        ({"limits": {"complaints": {"max": []}}}, "limits['complaints']['max'] must be a number"),
+        ({"params": {"radius": []}}, "params: the model has no radius"),
+        ({"holder": "me"}, "holder: unknown. The study takes x0, budget"),
     ],
 )
-def test_a_place_within_an_argument_is_named_once(http, wrong, where):
-    """Pydantic reports each choice of a union as a fault of its own."""
+def test_a_place_within_an_argument_is_named(http, wrong, said):
     plan = {"name": "a", "x0": [1.0, 2.0], "budget": 12, "radius": 0.3} | wrong
-    got = http.post("/v1/studies", json=plan)
-    assert refused(got, 422, "ValueError").startswith(f"{where} must be a valid number")
-    assert [fault["where"] for fault in got.json()["errors"]] == [f"body.{where}"]
+    assert refused(http.post("/v1/studies", json=plan), 422, "ValueError").startswith(said)
 
 
 def test_the_log_says_who_told_and_who_failed(server, create):

@@ -68,7 +68,7 @@ def test_the_keyboard_is_enough_and_stays_where_it_is(window, begin):
     window.keys("\ue007")
     window.until("document.activeElement?.name === 'value'")
     window.keys("2.5\ue007")
-    window.says(f"Trial {trial.id} was told 2.5", "document.getElementById('said')")
+    window.says(f"Trial {trial.id} has the value 2.5", "document.getElementById('said')")
     assert study.trial(trial.id).value == 2.5
     assert window.run("return document.getElementById('said').getAttribute('aria-live')") == "polite"
 
@@ -81,8 +81,8 @@ TABLES = {
     "": "the table is empty",
     "name,value": "below its first line the table is empty",
     "name,low\ntea,1": "line 1: the columns name and value are needed",
-    "tea,2.5\ntea,2.6": "line 2: tea stands in line 1 already",
-    "tea,two": "line 1, value: “two” is no number",
+    "tea,2.5\ntea,2.6": "line 2: tea is in line 1 already",
+    "tea,two": "line 1, value: “two” is not a number",
     "name,value\ntea,2,50": "line 2: it has 3 cells for 2 columns; write 2.50 with a point",
     "name,value,\ntea,2,50": "line 2: it has 3 cells for 2 columns",
     "name,value\ntea,2.5,,": [["tea", 2.5, None, None, None]],
@@ -96,7 +96,7 @@ TABLES = {
     "tea;2;1;1,5": "line 1: high, 1.5, is below the value of tea, 2",
     "tea,": "line 1: the value of tea is missing",
     ",1": "line 1: the name is missing",
-    "tea,1e999": "is no number",
+    "tea,1e999": "is not a number",
     '"tea,1': "a quotation mark is not closed",
 }
 
@@ -125,6 +125,11 @@ def test_a_study_of_the_wizard_is_the_one_that_python_makes(window, served):
     window.fill(
         "A table: name and value, and where wanted low, high and step", "tea,2.5,2,3.2,0.05\noil,9.9,,12,"
     )
+    window.press("Begin the study")
+    window.says("Values should be large or small: please choose.")  # nothing is guessed
+    window.fill("Values should be", "maximize")
+    window.fill("Deployments in all", "60")
+    window.fill("Kept for confirming", "8")
     window.press("Begin the study")
     window.says("Nothing was asked yet.")
     spec = Study.open(served[1], "from a table").spec

@@ -7,12 +7,14 @@ import threading
 
 import pytest
 
-from driftopt.service import kept_studies, routes_server
+from driftopt.service import kept_studies, routes
 from driftopt.service.kept_studies import KeptStudy
 from driftopt.service.rate_limits import Rate, Streams, TooMany
 from driftopt.service.settings import allowed_hosts, checked_origins
 from driftopt.study import DatabaseRefused, Study
 from driftopt.study.log import database
+from driftopt.study.records import Question, Reason, Result
+from driftopt.study.verbs import VERBS
 from support.servers import SECRET, client, serving, settings
 from support.study_worlds import PLAIN
 
@@ -89,7 +91,7 @@ def test_a_token_may_send_so_many_requests(tmp_path, tighter):
 
 def test_a_server_stops_soon_where_its_database_is_away(monkeypatch):
     """Whoever waits for it gives up, and however many ask whether it is ready, one thread waits."""
-    monkeypatch.setattr(routes_server, "_READY_WITHIN", 0.05)
+    monkeypatch.setattr(routes, "_READY_WITHIN", 0.05)
     monkeypatch.setattr(kept_studies, "_LAST_SECONDS", 1.0)
     monkeypatch.setattr(database, "GIVE_UP_AFTER", 1e9)  # by itself it would never end
     with socket.create_server(("127.0.0.1", 0)) as nobody:
@@ -115,9 +117,9 @@ def test_what_was_refused_while_it_waited_in_the_line_is_not_done_afterwards(tmp
         kept._seconds = 0.01
         first = line.change(lambda _: gate.wait())
         for late in (
-            kept.tell("a", {"id": trial.id, "value": 1.0}),
-            kept.ask("a", {"holder": "late"}),
-            kept.change("a", lambda study: study.stop("late")),
+            kept.do("a", VERBS["tell"], Result(id=trial.id, value=1.0)),
+            kept.do("a", VERBS["ask"], Question(holder="late")),
+            kept.do("a", VERBS["stop"], Reason("late")),
         ):
             with pytest.raises(TimeoutError, match="Nothing was changed; try again"):
                 await late
@@ -136,14 +138,14 @@ def test_answers_that_wait_for_a_database_that_is_away_are_refused_at_once():
     calls = []
 
     class Away:
-        def tell_many(self, answers):
-            calls.append(len(answers))
+        def do_together(self, verb, records):
+            calls.append(len(records))
             raise DatabaseRefused("the server does not answer")
 
     kept = KeptStudy(Away())
     gate = threading.Event()
     kept.change(lambda _: gate.wait())
-    told = [kept.tell({"id": number, "value": 1.0}) for number in range(3)]
+    told = [kept.do("tell", Result(id=number, value=1.0)) for number in (1, 2, 3)]
     gate.set()
     for one in told:
         with pytest.raises(DatabaseRefused):

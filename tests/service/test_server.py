@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from driftopt.study import DatabaseRefused, Study
-from driftopt.study import http as service_client
+from driftopt.study import http as client_of
 from support.served_process import kill_under_load, served
 from support.servers import SECRET, client, serving, settings
 from support.study_worlds import PLAIN, drive
@@ -126,14 +126,14 @@ def test_a_server_that_stops_finishes_open_requests(tmp_path, monkeypatch):
     with serving(settings(tmp_path / "a.db")) as (address, running):
         study = Study.create(running.label, "a", budget=12, **PLAIN)
         trial = study.ask()
-        tell = Study.tell
+        together = Study.do_together
 
-        def slow(self, *given, **named):
+        def slow(self, *given):
             begun.set()
             go_on.wait()
-            return tell(self, *given, **named)
+            return together(self, *given)
 
-        monkeypatch.setattr(Study, "tell", slow)
+        monkeypatch.setattr(Study, "do_together", slow)
         answers = []
 
         def told():
@@ -149,7 +149,7 @@ def test_a_server_that_stops_finishes_open_requests(tmp_path, monkeypatch):
             pass  # until the door is shut: nothing new is taken
         go_on.set()
         thread.join()
-    assert answers[0].json() == {"id": trial.id, "state": "complete"}
+    assert answers[0].json() == {"id": trial.id, "state": "complete", "doubts": []}
     assert study.trial(trial.id).value == 1.5
 
 
@@ -162,13 +162,13 @@ def test_answers_that_wait_together_are_recorded_together_and_refused_alone(tmp_
         gate, batches = threading.Event(), []
         http.get("/v1/studies/a")
         kept = running._service.studies._kept["a"]
-        many = Study.tell_many
+        together = Study.do_together
 
-        def watched(self, answers):
-            batches.append(len(answers))
-            return many(self, answers)
+        def watched(self, verb, records):
+            batches.append(len(records))
+            return together(self, verb, records)
 
-        monkeypatch.setattr(Study, "tell_many", watched)
+        monkeypatch.setattr(Study, "do_together", watched)
         kept.change(lambda _: gate.wait())  # whoever comes now waits in the line
 
         def tell(trial, value):
@@ -181,7 +181,7 @@ def test_answers_that_wait_together_are_recorded_together_and_refused_alone(tmp_
             threads = [threading.Thread(target=tell, args=pair) for pair in zip(which, values, strict=True)]
             for thread in threads:
                 thread.start()
-            while len(kept._answers) < 3:
+            while len(kept._waiting) < 3:
                 threading.Event().wait(0.001)
             gate.set()
             for thread in threads:
@@ -195,7 +195,7 @@ def test_answers_that_wait_together_are_recorded_together_and_refused_alone(tmp_
 
 
 def test_a_server_that_does_not_come_back_is_not_waited_for_for_ever(monkeypatch):
-    monkeypatch.setattr(service_client, "GIVE_UP_AFTER", 0.0)
+    monkeypatch.setattr(client_of, "GIVE_UP_AFTER", 0.0)
     with pytest.raises(DatabaseRefused, match="nothing is done twice"):
         Study.open("http://127.0.0.1:1", "a", token=SECRET)
 

@@ -4,7 +4,6 @@ from unittest import mock
 
 import pytest
 
-from support.browser import complaints
 from support.servers import SECRET, serving, settings
 
 
@@ -87,11 +86,6 @@ class Window:
         self.fill("Value", str(value))
         self.press("Tell", "dialog")
         self.closed()
-
-
-def faults(driver):
-    """What the console complains of, but for a style of plotly's, for maps, that the policy refuses."""
-    return [said for said in complaints(driver) if "/charts/plotly" not in said]
 
 
 @pytest.fixture(scope="module")

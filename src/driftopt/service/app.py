@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -14,8 +15,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 import driftopt
 from driftopt.packages import MissingPackage
-from driftopt.service import errors, events, models, routes_server, routes_studies, routes_trials
-from driftopt.service.examples import EXAMPLES
+from driftopt.service import errors, events, routes, schema
 from driftopt.service.gate import Gate
 from driftopt.service.kept_studies import KeptStudies
 from driftopt.service.rate_limits import Rate, Streams, TooMany
@@ -32,18 +32,18 @@ class Service:
         self.settings = settings
         self.limits = limits = settings.limits
         self.studies = KeptStudies(settings.url, settings.clock, limits.work_seconds)
-        self.registry = CollectorRegistry()
         self.rate = Rate(limits.requests_a_second, limits.requests_a_second)
         self.refusals = Rate(limits.refusals_a_second, limits.refusals_at_once)
         self.streams = Streams(limits.streams, limits.streams_of_a_token)
         self.strangers = Rate(limits.strangers_a_second, limits.strangers_at_once)
+        self.stopping = asyncio.Event()  # streams end when it is set
+        self.abandoned = 0  # requests that would not end when the server stopped
+        self.registry = CollectorRegistry()
         for name, words, number in (
             ("driftopt_open_streams", "Open streams of events.", lambda: self.streams.open),
             ("driftopt_open_studies", "Studies that the server has open.", lambda: len(self.studies)),
         ):
             Gauge(name, words, registry=self.registry).set_function(number)
-        self.stopping = asyncio.Event()  # streams end when it is set
-        self.abandoned = 0  # requests that would not end when the server stopped
 
 
 def build(settings: Settings) -> FastAPI:
@@ -76,15 +76,13 @@ def build(settings: Settings) -> FastAPI:
         exception_handlers=handlers,
     )
     app.state.service = service
-    for router, statuses in (
-        (routes_studies.router, _REFUSALS),
-        (routes_trials.router, (*_REFUSALS, 410, 423)),
-        (events.router, _REFUSALS),
-        (routes_server.page_router, _REFUSALS),
-        (routes_server.router, (401, 503)),
-    ):
-        app.include_router(router, responses={status: _described(status) for status in statuses})
-    routes_server.serve_files(app)
+    refusals = {status: errors.described(status) for status in _REFUSALS}
+    app.include_router(routes.router, responses=refusals)
+    of_trials = {status: errors.described(status) for status in (410, 423)}
+    app.include_router(routes.verbs(), responses=refusals | of_trials)
+    app.include_router(events.router, responses=refusals)
+    app.include_router(routes.server, responses={status: errors.described(status) for status in (401, 503)})
+    routes.serve_files(app)
     if settings.origins:  # pages of these may use the application
         app.add_middleware(
             CORSMiddleware,
@@ -95,21 +93,6 @@ def build(settings: Settings) -> FastAPI:
             max_age=600,
         )
     app.add_middleware(Gate, settings=settings, registry=service.registry, strangers=service.strangers)
-    without_examples = app.openapi
-
-    def described() -> dict[str, Any]:
-        """The description with the examples as they are: FastAPI itself leaves every null out."""
-        description = without_examples()
-        for name, example in EXAMPLES.items():
-            description["components"]["schemas"][name]["examples"] = [example]
-        return description
-
-    app.openapi = described
+    of_routes = app.openapi
+    app.openapi = cache(lambda: schema.describe(of_routes()))
     return app
-
-
-def _described(status: int) -> dict[str, Any]:
-    """A refusal in the description of the interface."""
-    when = "; Retry-After says when to try again" if status in errors.TRY_AGAIN else ""
-    content = {errors.MEDIA: {"schema": {"$ref": "#/components/schemas/Refusal"}}}
-    return {"model": models.Refusal, "description": errors.TITLES[status] + when, "content": content}

@@ -4,8 +4,7 @@
 """
 
 import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -69,6 +68,13 @@ _STATUSES: tuple[tuple[type[Exception], int], ...] = (
 )
 
 
+def described(status: int) -> dict[str, Any]:
+    """A refusal in the description of the interface."""
+    when = "; Retry-After says when to try again" if status in TRY_AGAIN else ""
+    content = {MEDIA: {"schema": {"$ref": "#/components/schemas/Refusal"}}}
+    return {"description": TITLES[status] + when, "content": content}
+
+
 class Refused(HTTPException):
     """A refusal without an exception of a study: something is missing or not allowed."""
 
@@ -123,51 +129,8 @@ def http_problem(_: Request, error: Exception) -> JSONResponse:
 
 
 def invalid_problem(_: Request, error: Exception) -> JSONResponse:
-    """The refusal for a request that does not fit the models: one sentence for each place."""
+    """The refusal for something in the address or a header that does not fit."""
     assert isinstance(error, RequestValidationError)
-    places: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}  # one has several faults where it has choices
-    for fault in error.errors()[:200]:
-        places.setdefault(_place(fault, error.body), []).append(fault)
-    sentences: dict[str, str] = {}
-    for (kind, *steps), faults in list(places.items())[:20]:
-        where = ".".join(str(step)[:80] for step in (kind, *steps))
-        if kind == "body" and len(steps) > 2 and steps[0] == "answers":
-            said, count = _sentence(steps[2:], faults), len(error.body["answers"])
-            said = f"answer {steps[1] + 1} of {count}: {said}. None of the {count} answers was recorded"
-        else:
-            said = _sentence(steps, faults)
-        sentences.setdefault(said, where)
-    found = [{"where": where, "what": what} for what, where in sentences.items()]
-    return problem(422, "; ".join(list(sentences)[:3]), "ValueError", errors=found)
-
-
-def _place(fault: Mapping[str, Any], body: Any) -> tuple[Any, ...]:
-    """The steps to a place in the request, without the names of pydantic's choices on the way."""
-    kind, *rest = fault["loc"]
-    if fault["type"] == "json_invalid":
-        return (kind,)
-    if kind != "body" or fault["type"] in ("missing", "extra_forbidden"):
-        return (kind, *rest)
-    steps: list[Any] = []
-    for part in rest:
-        known: Any = body if isinstance(body, dict) else range(len(body)) if isinstance(body, list) else ()  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        if part in known:
-            body = body[part]
-            steps.append(part)
-    return (kind, *steps)
-
-
-def _sentence(steps: Sequence[Any], faults: Sequence[Mapping[str, Any]]) -> str:
-    first = faults[0]
-    name = ".".join(str(step)[:80] for step in steps[:6]) or "the body"
-    if isinstance(said := first.get("ctx", {}).get("error"), ValueError):  # of the checks that Python makes
-        return str(said)
-    if first["type"] == "missing":
-        return f"{name} is needed"
-    if first["type"] == "extra_forbidden":
-        return f"there is no {name} here; /docs shows what there is"
-    if first["type"] == "json_invalid":
-        return "the body is not JSON that can be read"
-    # pydantic says "Input should be a valid number".
-    wanted = " or ".join(dict.fromkeys(re.sub(r"^.*? should ", "", fault["msg"]) for fault in faults))
-    return f"{name} must {wanted.replace(' or be ', ' or ')}, got {checks.brief(first.get('input'))}"
+    faults = error.errors()
+    sentences = [f"{one['loc'][-1]}: {one['msg']}, got {checks.brief(one.get('input'))}" for one in faults[:3]]
+    return problem(422, "; ".join(sentences), "ValueError")

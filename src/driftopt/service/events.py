@@ -1,4 +1,4 @@
-"""The events of a study: as a stream of server-sent events, and as pages of JSON.
+"""The events of a study as a stream of server-sent events.
 
 The id of an event is the number of its row in the log: a browser that was cut off sends the last one as
 Last-Event-ID and misses nothing. Changes by this server are sent immediately, those of other processes within
@@ -14,32 +14,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from driftopt.service import models
 from driftopt.service.access import Reader, StudyName
 from driftopt.service.kept_studies import KeptStudies, KeptStudy
-from driftopt.service.routes_studies import kept
+from driftopt.service.routes import kept
 from driftopt.study import NoSuchStudy, Watch
 
 router = APIRouter(prefix="/v1/studies/{name}", tags=["events"])
 LOOK_EVERY = 1.0  # seconds between two reads of the log, for changes by other processes
 ALIVE_EVERY = 15.0  # seconds, after which a comment says that the stream is alive
-_After = Annotated[
-    int | None, Query(ge=0, lt=2**31, description="A row of the log: only later ones are returned.")
-]
-
-
-@router.get("/changes", response_model=models.Changes)
-async def changes(
-    request: Request,
-    name: StudyName,
-    caller: Reader,
-    after: _After = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
-) -> Any:
-    """The study's log in plain words, oldest first, a page at a time."""
-    found = await kept(request).read(name, lambda study: study.watch(after or 0).new())
-    more = found[limit - 1].row if len(found) > limit else None
-    return {"changes": [one._asdict() for one in found[:limit]], "next": more}
 
 
 @router.get(
@@ -51,7 +33,9 @@ async def events(
     request: Request,
     name: StudyName,
     caller: Reader,
-    after: _After = None,
+    after: Annotated[
+        int | None, Query(ge=0, lt=2**31, description="A row of the log: only later ones are returned.")
+    ] = None,
     last: Annotated[
         str | None,
         Header(alias="Last-Event-ID", max_length=20, description="The last event that was received."),

@@ -1,8 +1,8 @@
 """The studies that a server has open: each opened once, with one queue for all its changes.
 
-A change waits in the queue of its study and takes no thread from other studies; reading does not wait.
-Results that wait together are recorded in one transaction, with one flush to the disk; so are questions.
-Other processes may use the same database; a study sees their changes when it reads its log.
+A change waits in the queue of its study and takes no thread from other studies; looking does not wait.
+Changes of one kind that wait together are done in one transaction, with one flush to the disk. Other
+processes may use the same database; a study sees their changes when it reads its log.
 """
 
 import asyncio
@@ -14,12 +14,13 @@ from typing import Any, TypeVar
 
 from driftopt import checks
 from driftopt import study as studies
-from driftopt.study import DatabaseRefused, Listed, NoSuchStudy, Study, Trial, catalogue, log_file
+from driftopt.study import DatabaseRefused, Listed, NoSuchStudy, Study, catalogue, log_file
 from driftopt.study.log import Database
+from driftopt.study.verbs import Verb
 
 T = TypeVar("T")
 _MOST = 256  # studies open at a time; the one that was used longest ago is closed first
-_LOOKING = 8  # threads that read
+_LOOKING = 8  # threads that look
 _LAST_SECONDS = 5.0  # that a database is waited for when the server stops
 
 
@@ -30,61 +31,46 @@ class KeptStudy:
         self.study = study
         self.listeners: set[asyncio.Event] = set()
         self._queue = ThreadPoolExecutor(1, thread_name_prefix="driftopt-study")
-        self._answers: deque[tuple[Mapping[str, Any], Future[str]]] = deque()
-        self._questions: deque[tuple[Mapping[str, Any], Future[Trial]]] = deque()
+        self._waiting: deque[tuple[str, Any, Future[Any]]] = deque()
 
     def change(self, work: Callable[[Study], T]) -> "Future[T]":
         """The outcome of a change, which waits in the queue."""
         return self._queue.submit(work, self.study)
 
-    def tell(self, answer: Mapping[str, Any]) -> "Future[str]":
-        """The outcome of a result, which waits in the queue and is recorded with all others that wait."""
-        told: Future[str] = Future()
-        self._answers.append((answer, told))
-        self._queue.submit(self._record)
-        return told
+    def do(self, verb: str, record: Any) -> "Future[Any]":
+        """The answer of a verb, which waits in the queue and is done with its neighbours of the same verb."""
+        answer: Future[Any] = Future()
+        self._waiting.append((verb, record, answer))
+        self._queue.submit(self._do_waiting)
+        return answer
 
-    def _record(self) -> None:
-        """Record all waiting results; if one is refused, each by itself, so that only that one is."""
-        waiting = _begun(self._answers)
-        if len(waiting) > 1:
-            try:
-                states = self.study.tell_many([answer for answer, _ in waiting])
-            except DatabaseRefused as error:  # each by itself would wait as long again
-                for _, told in waiting:
-                    told.set_exception(error)
-                return
-            except Exception:
-                pass  # none of them was recorded
-            else:
-                for (_, told), state in zip(waiting, states, strict=True):
-                    told.set_result(state)
-                return
-        for answer, told in waiting:
-            try:
-                told.set_result(self.study.tell(**answer))
-            except Exception as error:
-                told.set_exception(error)
-
-    def ask(self, question: Mapping[str, Any]) -> "Future[Trial]":
-        """The trial for a question, which waits in the queue and is answered with all others that wait."""
-        asked: Future[Trial] = Future()
-        self._questions.append((question, asked))
-        self._queue.submit(self._hand_out)
-        return asked
-
-    def _hand_out(self) -> None:
-        """Answer all waiting questions, in one transaction if possible."""
-        waiting = _begun(self._questions)
+    def _do_waiting(self) -> None:
+        """Do all that wait for the first one's verb; if they are refused together, each by itself."""
+        waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        verb = waiting[0][0] if waiting else ""
+        self._waiting.extendleft(one for one in reversed(waiting) if one[0] != verb)
+        begun = [
+            (record, answer)
+            for name, record, answer in waiting  # a request that waited too long was refused
+            if name == verb and answer.set_running_or_notify_cancel()
+        ]
         try:
-            outcomes: list[Any] = self.study.do_together("ask", [question for question, _ in waiting])
-        except Exception as error:
-            outcomes = [error] * len(waiting)
-        for (_, asked), outcome in zip(waiting, outcomes, strict=True):
+            outcomes = self.study.do_together(verb, [record for record, _ in begun]) if begun else []
+        except DatabaseRefused as error:  # each by itself would wait as long again
+            outcomes = [error] * len(begun)
+        except Exception:
+            outcomes = [self._outcome(verb, record) for record, _ in begun]  # nothing was recorded
+        for (_, answer), outcome in zip(begun, outcomes, strict=True):
             if isinstance(outcome, Exception):
-                asked.set_exception(outcome)
+                answer.set_exception(outcome)
             else:
-                asked.set_result(outcome.trials[0])
+                answer.set_result(outcome)
+
+    def _outcome(self, verb: str, record: Any) -> Any:
+        try:
+            return self.study.do(verb, record)
+        except Exception as error:
+            return error
 
     def news(self) -> None:
         """Wake the streams that wait for news."""
@@ -94,14 +80,6 @@ class KeptStudy:
     def close(self) -> None:
         """Finish what is in the queue; nothing more is accepted."""
         self._queue.shutdown(wait=False)
-
-
-def _begun(
-    queue: "deque[tuple[Mapping[str, Any], Future[T]]]",
-) -> "list[tuple[Mapping[str, Any], Future[T]]]":
-    """Everything in the queue, except requests that were refused because they waited too long."""
-    waiting = [queue.popleft() for _ in range(len(queue))]
-    return [one for one in waiting if one[1].set_running_or_notify_cancel()]
 
 
 class KeptStudies:
@@ -149,17 +127,17 @@ class KeptStudies:
     async def kept(self, name: str) -> KeptStudy:
         """The open study of that name."""
         if name not in self._kept:
-            study = await self.look(lambda: Study.open(self.database, name, clock=self._clock))
-            self._keep(name, study)
+            self._keep(await self.look(lambda: Study.open(self.database, name, clock=self._clock)))
         self._kept.move_to_end(name)
         return self._kept[name]
 
-    def _keep(self, name: str, study: Study) -> None:
-        if name not in self._kept:  # another request may have been quicker
-            self._kept[name] = KeptStudy(study)
-        idle = [one for one, kept in self._kept.items() if not kept.listeners and one != name]
+    def _keep(self, study: Study) -> Study:
+        if study.name not in self._kept:  # another request may have been quicker
+            self._kept[study.name] = KeptStudy(study)
+        idle = [one for one, kept in self._kept.items() if not kept.listeners and one != study.name]
         for one in idle[: max(0, len(self._kept) - _MOST)]:
             self._kept.pop(one).close()
+        return study
 
     async def _use(self, name: str, use: Callable[[KeptStudy], "Future[T]"]) -> T:
         """Use a study; if another process deleted it and created it again, the new one."""
@@ -183,35 +161,24 @@ class KeptStudies:
         """The outcome of work that only reads a study."""
         return await self._use(name, lambda kept: self._looking.submit(work, kept.study))
 
-    async def _change(self, name: str, use: Callable[[KeptStudy], "Future[T]"]) -> T:
+    async def do(self, name: str, verb: Verb, record: Any) -> Any:
+        """The answer of a verb."""
+        if not verb.changes:
+            return await self.read(name, lambda study: study.do(verb.name, record))
         try:
-            return await self._use(name, use)
+            return await self._use(name, lambda kept: kept.do(verb.name, record))
         finally:
             if name in self._kept:
                 self._kept[name].news()
 
-    async def change(self, name: str, work: Callable[[Study], T]) -> T:
-        """The outcome of work that changes a study, in its queue."""
-        return await self._change(name, lambda kept: kept.change(work))
-
-    async def ask(self, name: str, question: Mapping[str, Any]) -> Trial:
-        """The next deployment of a study."""
-        return await self._change(name, lambda kept: kept.ask(question))
-
-    async def tell(self, name: str, answer: Mapping[str, Any]) -> str:
-        """Record the result of a trial; returns its state."""
-        return await self._change(name, lambda kept: kept.tell(answer))
-
-    async def create(self, name: str, arguments: Mapping[str, Any], key: str | None) -> Study:
+    async def create(self, name: str, options: Mapping[str, Any], key: str | None) -> Study:
         """A new study."""
 
         def work() -> Study:
             with self._heavy:
-                return Study.create(self.database, name, clock=self._clock, key=key, **arguments)
+                return Study.create(self.database, name, clock=self._clock, key=key, **options)  # pyright: ignore[reportArgumentType]
 
-        study = await self.look(work)
-        self._keep(name, study)
-        return study
+        return self._keep(await self.look(work))
 
     async def listed(self) -> list[Listed]:
         """All studies of the database; none if it has no table yet."""
@@ -234,9 +201,7 @@ class KeptStudies:
                 catalogue.add(self.database, new, found, key)
                 return Study.open(self.database, new, clock=self._clock)
 
-        study = await self.look(work)
-        self._keep(study.name, study)
-        return study
+        return self._keep(await self.look(work))
 
     async def delete(self, name: str, key: str | None = None) -> int:
         """Delete a study, after all changes in its queue; returns the number of rows of its log."""

@@ -365,7 +365,7 @@ class Study:
         """Write the facts of `summary` and the picture of `plot` as one .html file that fetches nothing."""
         from driftopt.study.web_page import write_page
 
-        return write_page(path, self.spec, self.summary(), self.recommend(), self.trials())
+        return write_page(path, self)
 
     def page(self) -> Any:
         """The study on one page, to be printed by rich."""

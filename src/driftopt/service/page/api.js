@@ -2,19 +2,16 @@
 
 const KEPT = "driftopt-token";
 const WHO = "driftopt-person";
+// What passes by itself: the server, its database or a proxy before it is away, or asks to wait.
+const PASSING = new Set([408, 425, 429, 502, 503, 504]);
 
 export class Refusal extends Error {
   constructor(status, problem) {
     super(problem.detail ?? (PASSING.has(status) ? "The server does not answer now" : "The server refused, and did not say why"));
-    this.status = status;
-    this.kind = problem.kind ?? "";
-    this.title = problem.title ?? "";
+    Object.assign(this, { status, kind: problem.kind ?? "", title: problem.title ?? "" });
   }
 }
 export class Unreachable extends Error {}
-
-// What passes by itself: the server, its database or a proxy before it is away, or asks to wait.
-const PASSING = new Set([408, 425, 429, 502, 503, 504]);
 export const passes = error => error instanceof Unreachable || PASSING.has(error?.status);
 
 // From the link that the server printed, /#token=…: kept for this window alone, and taken out of the address.
@@ -32,66 +29,46 @@ export const forgetToken = () => sessionStorage.removeItem(KEPT);
 // Who sits here, for the log; no secret.
 export const person = () => localStorage.getItem(WHO) ?? "";
 export const keepPerson = name => localStorage.setItem(WHO, name);
+export const key = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, "0")).join("");
 
-export function key() {
-  return [...crypto.getRandomValues(new Uint8Array(16))].map(byte => byte.toString(16).padStart(2, "0")).join("");
-}
-
-async function send(path, { method = "GET", body, headers = {}, signal } = {}) {
+async function send(path, { method = "GET", body, once, signal } = {}) {
   const mine = token();
-  const told = { Authorization: `Bearer ${mine ?? ""}`, ...headers };
-  if (body !== undefined) told["Content-Type"] = "application/json";
+  const headers = { Authorization: `Bearer ${mine ?? ""}`, ...(once ? { "Idempotency-Key": once } : {}), ...(body ? { "Content-Type": "application/json" } : {}) };
   let answer;
   try {
-    answer = await fetch(path, {
-      method, headers: told, signal, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-store", credentials: "omit",
-    });
+    answer = await fetch(path, { method, headers, signal, body: body && JSON.stringify(body), cache: "no-store", credentials: "omit" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Unreachable("The server does not answer");
   }
   if (answer.ok) return answer;
   const refusal = new Refusal(answer.status, await answer.json().catch(() => ({})));
-  // A server that was started anew may have made another token: the page asks for it.
+  // A server that was started again may have made another token: the page asks for it.
   if (answer.status === 401 && mine !== null && mine === token()) dispatchEvent(new CustomEvent("token-refused", { detail: refusal.message }));
   throw refusal;
 }
 
-async function json(path, how) {
+async function read(path, how, as = "json") {
   const answer = await send(path, how);
-  try { return await answer.json(); } catch { throw new Unreachable("The server's answer was cut off"); }
+  try { return await answer[as](); } catch { throw new Unreachable("The server's answer was cut off"); }
 }
 
-export const caller = () => json("/v1/caller");
-export const studies = async () => (await json("/v1/studies")).studies;
-export const create = (plan, once) => json("/v1/studies", { method: "POST", body: plan, headers: { "Idempotency-Key": once } });
+export const caller = () => read("/v1/caller");
+export const studies = async () => (await read("/v1/studies")).studies;
+export const create = (body, once) => read("/v1/studies", { method: "POST", body, once });
 
-// Everything of one study.
+// Everything of one study: `see` looks, `change` does a verb under the person's name.
 export function study(name) {
   const at = `/v1/studies/${encodeURIComponent(name)}`;
-  const post = (path, body, headers) => json(at + path, { method: "POST", body: body ?? {}, headers });
-  const who = () => person() || undefined;
+  const who = () => (person() ? { who: person() } : {});
   return {
-    plan: () => json(at),
-    summary: () => json(`${at}/summary`),
-    recommendation: () => json(`${at}/recommendation`),
-    stationarity: () => json(`${at}/stationarity`),
-    course: (skip, many) => json(`${at}/course?skip=${skip}&count=${many}`),
-    trials: (limit, after) => json(`${at}/trials?order=newest&limit=${limit}${after ? `&after=${after}` : ""}`),
-    trial: id => json(`${at}/trials/${id}`),
-    changes: after => json(`${at}/changes?after=${after}`),
-    ask: (body, once) => post("/trials:ask", body, { "Idempotency-Key": once }),
-    tell: (id, body) => post(`/trials/${id}:tell`, { ...body, who: who() }),
-    fail: (id, reason) => post(`/trials/${id}:fail`, { reason, who: who() }),
-    correct: (id, value, sem, reason, beside = {}) => post(`/trials/${id}:correct`, { ...beside, value, ...(sem === null ? {} : { sem }), reason, who: who() }),
-    void: (id, reason) => post(`/trials/${id}:void`, { reason, who: who() }),
-    accept: (id, reason) => post(`/trials/${id}:accept`, { reason, who: who() }),
-    hold: (id, reason) => post(`/trials/${id}:hold`, { reason, who: who() }),
-    extend: (budget, reason) => post(":extend", { budget, reason, who: who() }),
-    resume: reason => post(":resume", { reason, who: who() }),
-    stop: reason => post(":stop", { reason, who: who() }),
-    remove: () => json(`${at}?confirm=${encodeURIComponent(name)}`, { method: "DELETE" }),
-    file: async format => (await send(`${at}/export?format=${format}`)).blob(),
+    plan: () => read(at),
+    page: wanted => read(`${at}/page?${new URLSearchParams(wanted)}`, {}, "text"),
+    see: path => read(`${at}/${path}`),
+    change: (verb, { id, ...body }) => read(`${at}${id === undefined ? "" : `/trials/${id}`}:${verb}`, { method: "POST", body: { ...who(), ...body } }),
+    ask: (body, once) => read(`${at}/trials:ask`, { method: "POST", body, once }),
+    remove: () => read(`${at}?confirm=${encodeURIComponent(name)}`, { method: "DELETE" }),
+    file: format => read(`${at}/export?format=${format}`, {}, "blob"),
     events: (after, signal) => send(`${at}/events?after=${after}`, { signal }),
   };
 }
@@ -129,16 +106,13 @@ export function pause(milliseconds, signal) {
 
 async function* events(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  for (;;) {
+  for (let text = ""; ;) {
     const { value, done } = await reader.read();
     if (done) return;
-    text += value;
-    const blocks = text.split("\n\n");
+    const blocks = (text + value).split("\n\n");
     text = blocks.pop();
     for (const block of blocks) {
-      const parts = Object.fromEntries(block.split("\n").filter(line => line.includes(": ") && !line.startsWith(":"))
-        .map(line => [line.slice(0, line.indexOf(": ")), line.slice(line.indexOf(": ") + 2)]));
+      const parts = Object.fromEntries(block.split("\n").filter(line => /^\w+: /.test(line)).map(line => line.split(/: (.*)/s, 2)));
       if (parts.data !== undefined) yield { kind: parts.event, data: parts.data };
     }
   }

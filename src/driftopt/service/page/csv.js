@@ -1,6 +1,6 @@
 // A table of today's prices as spreadsheets write it: name, value, and perhaps low, high and step.
 
-import { decimal } from "./dialogs.js";
+import { decimal } from "./dom.js";
 
 const HEADS = {
   name: ["name", "product", "article", "item", "coordinate"],
@@ -10,17 +10,14 @@ const HEADS = {
   step: ["step", "grid", "increment"],
 };
 const COLUMNS = Object.keys(HEADS);
-export const MOST = 10000;
+const MOST = 10000;
 
-// Lines of cells: commas, semicolons or tabs, cells in quotation marks.
-function separator(text) {
-  const first = text.split(/\r?\n/, 1)[0];
-  return ["\t", ";", ","].find(one => first.includes(one)) ?? ",";
-}
+// Commas, semicolons or tabs, whichever the first line has.
+const separator = text => ["\t", ";", ","].find(one => text.split(/\r?\n/, 1)[0].includes(one)) ?? ",";
 
-export function cells(text) {
-  const mark = separator(text);
-  const lines = [[""]];
+// Lines of cells, with cells in quotation marks.
+function cells(text) {
+  const mark = separator(text), lines = [[""]];
   let quoted = false;
   for (let i = 0; i < text.length; i++) {
     const sign = text[i], line = lines.at(-1);
@@ -45,39 +42,35 @@ export function prices(text) {
   const titled = heads.includes("name") || heads.includes("value");
   const columns = titled ? heads.slice(0, lines[0][1].findLastIndex(Boolean) + 1) : COLUMNS;
   if (titled && !(heads.includes("name") && heads.includes("value"))) throw new Error("line 1: the columns name and value are needed; low, high and step may follow");
-  if (!titled && separator(plain) === ",") refuseDecimalCommas(plain, lines);
+  // Without titles, tea,2,50 may be 2.50 or the value 2 and the bound 50: nothing is guessed. A point or a
+  // quotation mark anywhere says that commas are between cells.
+  const [at, odd] = lines.find(([, line]) => line.slice(2).some(Boolean)) ?? [];
+  if (!titled && at && separator(plain) === "," && !/["]|\d\.|\.\d/.test(plain))
+    throw new Error(`line ${at}: ${odd[1]},${odd[2]} may be one number or two; write a first line of titles, name,value,low,high,step, or ${odd[1]}.${odd[2] || 0} with a point`);
   const found = lines.slice(titled ? 1 : 0).map(([number, line]) => row(number, line, columns));
   if (!found.length) throw new Error("below its first line the table is empty");
   if (found.length > MOST) throw new Error(`${found.length} lines are more than ${MOST}`);
   const seen = new Map();
   for (const one of found) {
-    if (seen.has(one.name)) throw new Error(`line ${one.line}: ${one.name} stands in line ${seen.get(one.name)} already`);
+    if (seen.has(one.name)) throw new Error(`line ${one.line}: ${one.name} is in line ${seen.get(one.name)} already`);
     seen.set(one.name, one.line);
   }
   return found;
 }
 
-// Without titles, tea,2,50 may be 2.50 or the value 2 and the bound 50: nothing is guessed. A point or a quotation
-// mark anywhere says that commas stand between cells.
-function refuseDecimalCommas(text, lines) {
-  const [number, line] = lines.find(([, line]) => line.slice(2).some(Boolean)) ?? [];
-  if (number && !/["]|\d\.|\.\d/.test(text))
-    throw new Error(`line ${number}: ${line[1]},${line[2]} may be one number or two; write a first line of titles, name,value,low,high,step, or ${line[1]}.${line[2] || 0} with a point`);
-}
-
 function row(number, line, columns) {
-  if (line.slice(columns.length).some(Boolean))
-    throw new Error(`line ${number}: it has ${line.findLastIndex(Boolean) + 1} cells for ${columns.length} columns; write 2.50 with a point, or "2,50" in quotation marks`);
+  const wrong = what => { throw new Error(`line ${number}${what}`); };
+  if (line.slice(columns.length).some(Boolean)) wrong(`: it has ${line.findLastIndex(Boolean) + 1} cells for ${columns.length} columns; write 2.50 with a point, or "2,50" in quotation marks`);
   const made = { line: number, name: "", value: null, low: null, high: null, step: null };
   columns.forEach((column, i) => {
     const text = line[i] ?? "";
-    if (!column || text === "") return;
-    if (column === "name") { made.name = text; return; }
-    try { made[column] = decimal(text); } catch (error) { throw new Error(`line ${number}, ${column}: ${error.message}`); }
+    if (column === "name") made.name = text;
+    else if (column && text !== "") try { made[column] = decimal(text); } catch (error) { wrong(`, ${column}: ${error.message}`); }
   });
-  if (made.name === "") throw new Error(`line ${number}: the name is missing`);
-  if (made.value === null) throw new Error(`line ${number}: the value of ${made.name} is missing`);
-  if (made.low !== null && made.low > made.value) throw new Error(`line ${number}: low, ${made.low}, is above the value of ${made.name}, ${made.value}`);
-  if (made.high !== null && made.high < made.value) throw new Error(`line ${number}: high, ${made.high}, is below the value of ${made.name}, ${made.value}`);
+  const { name, value, low, high } = made;
+  if (name === "") wrong(": the name is missing");
+  if (value === null) wrong(`: the value of ${name} is missing`);
+  if (low !== null && low > value) wrong(`: low, ${low}, is above the value of ${name}, ${value}`);
+  if (high !== null && high < value) wrong(`: high, ${high}, is below the value of ${name}, ${value}`);
   return made;
 }
