@@ -1,4 +1,4 @@
-"""A study as one HTML file: the facts are in it, names are not markup, nothing is fetched and nothing runs."""
+"""A study as one HTML file: the facts are in it, names are not markup, nothing is fetched or runs."""
 
 import re
 

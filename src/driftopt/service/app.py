@@ -76,12 +76,11 @@ def build(settings: Settings) -> FastAPI:
         exception_handlers=handlers,
     )
     app.state.service = service
-    refusals = {status: errors.described(status) for status in _REFUSALS}
+    refusals = errors.described(_REFUSALS)
     app.include_router(routes.router, responses=refusals)
-    of_trials = {status: errors.described(status) for status in (410, 423)}
-    app.include_router(routes.verbs(), responses=refusals | of_trials)
+    app.include_router(routes.verbs(), responses=refusals | errors.described((410, 423)))
     app.include_router(events.router, responses=refusals)
-    app.include_router(routes.server, responses={status: errors.described(status) for status in (401, 503)})
+    app.include_router(routes.server, responses=errors.described((401, 503)))
     routes.serve_files(app)
     if settings.origins:  # pages of these may use the application
         app.add_middleware(

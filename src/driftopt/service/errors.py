@@ -4,7 +4,7 @@
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -68,11 +68,14 @@ _STATUSES: tuple[tuple[type[Exception], int], ...] = (
 )
 
 
-def described(status: int) -> dict[str, Any]:
-    """A refusal in the description of the interface."""
-    when = "; Retry-After says when to try again" if status in TRY_AGAIN else ""
+def described(statuses: Iterable[int]) -> dict[int | str, dict[str, Any]]:
+    """Refusals in the description of the interface."""
     content = {MEDIA: {"schema": {"$ref": "#/components/schemas/Refusal"}}}
-    return {"description": TITLES[status] + when, "content": content}
+    found: dict[int | str, dict[str, Any]] = {}
+    for status in statuses:
+        when = "; Retry-After says when to try again" if status in TRY_AGAIN else ""
+        found[status] = {"description": TITLES[status] + when, "content": content}
+    return found
 
 
 class Refused(HTTPException):
@@ -132,5 +135,7 @@ def invalid_problem(_: Request, error: Exception) -> JSONResponse:
     """The refusal for something in the address or a header that does not fit."""
     assert isinstance(error, RequestValidationError)
     faults = error.errors()
-    sentences = [f"{one['loc'][-1]}: {one['msg']}, got {checks.brief(one.get('input'))}" for one in faults[:3]]
+    sentences = [
+        f"{one['loc'][-1]}: {one['msg']}, got {checks.brief(one.get('input'))}" for one in faults[:3]
+    ]
     return problem(422, "; ".join(sentences), "ValueError")

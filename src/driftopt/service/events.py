@@ -9,7 +9,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse

@@ -55,7 +55,9 @@ class KeptStudy:
             if name == verb and answer.set_running_or_notify_cancel()
         ]
         try:
-            outcomes = self.study.do_together(verb, [record for record, _ in begun]) if begun else []
+            outcomes: list[Any] = (
+                self.study.do_together(verb, [record for record, _ in begun]) if begun else []
+            )
         except DatabaseRefused as error:  # each by itself would wait as long again
             outcomes = [error] * len(begun)
         except Exception:

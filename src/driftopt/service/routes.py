@@ -104,9 +104,9 @@ def _route(verb: Verb) -> Any:
                 one["who"] = me
         if "holder" in parts and verb.changes and given.get("holder") is None:
             given |= {"holder": me, "new": True}
+        if verb.name == "summary":  # commands call the server, not its database
+            given.setdefault("place", str(request.base_url).rstrip("/"))
         record = request_from_json(verb.record, given)
-        if verb.name == "summary" and record.place is None:  # not the database's
-            record = decode(verb.record, {"place": str(request.base_url).rstrip("/")})
         return JSONResponse(as_json(await kept(request).do(name, verb, record)))
 
     return run

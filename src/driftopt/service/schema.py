@@ -69,31 +69,41 @@ _REFUSAL = {
         }
     ],
 }
-_PLAN = "StudyPlan"
 
 
 def describe(description: dict[str, Any]) -> dict[str, Any]:
     """FastAPI's description of the routes, with what the verbs take and answer."""
-    components = description["components"].setdefault("schemas", {})
+    components: dict[str, Any] = description["components"].setdefault("schemas", {})
     components["Refusal"] = _REFUSAL
     _schema(Holding, components)
-    answers, looks = examples(), description["paths"]
+    answers, paths = examples(), description["paths"]
     for verb in VERBS.values():
         if verb.path:
-            _describe_verb(verb, looks[BASE + verb.path]["post" if verb.changes else "get"], components, answers)
-    _schema(VERBS["status"].answer_type, components)
-    plan = {**components["Status"], "title": _PLAN, "description": "A study's plan and its progress."}
-    spec = {"type": "object", "description": "Everything that was decided at its creation, with every default."}
-    components[_PLAN] = {**plan, "properties": {**plan["properties"], "spec": spec}, "examples": [answers["plan"]]}
-    one = {"$ref": f"#/components/schemas/{_PLAN}"}
-    create = looks["/v1/studies"]["post"]
+            operation = paths[BASE + verb.path]["post" if verb.changes else "get"]
+            _describe_verb(verb, operation, components, answers)
+    status = _schema(VERBS["status"].answer_type, components)["$ref"].rpartition("/")[2]
+    spec = {"type": "object", "description": "What was decided at its creation, with every default."}
+    components["StudyPlan"] = components[status] | {
+        "title": "StudyPlan",
+        "description": "A study's plan and its progress.",
+        "properties": components[status]["properties"] | {"spec": spec},
+        "examples": [answers["plan"]],
+    }
+    create = paths["/v1/studies"]["post"]
     create["requestBody"] = _body(StudyOptions, components, name={"type": "string"})
-    for operation, status in ((create, "201"), (looks["/v1/studies:import"]["post"], "201"), (looks[BASE]["get"], "200")):
-        operation["responses"][status]["content"] = {"application/json": {"schema": one}}
+    for operation, code in (
+        (create, "201"),
+        (paths["/v1/studies:import"]["post"], "201"),
+        (paths[BASE]["get"], "200"),
+    ):
+        plan = {"schema": {"$ref": "#/components/schemas/StudyPlan"}}
+        operation["responses"][code]["content"] = {"application/json": plan}
     return description
 
 
-def _describe_verb(verb: Verb, operation: dict[str, Any], components: dict[str, Any], answers: Mapping[str, Any]) -> None:
+def _describe_verb(
+    verb: Verb, operation: dict[str, Any], components: dict[str, Any], answers: Mapping[str, Any]
+) -> None:
     """What a verb takes and answers."""
     parts = [part for part in fields_of(verb.record) if f"{{{part.name}}}" not in verb.path]
     operation["parameters"] = operation.get("parameters", []) + [
@@ -104,10 +114,16 @@ def _describe_verb(verb: Verb, operation: dict[str, Any], components: dict[str, 
     if any(part.name == "key" for part in parts):
         operation["parameters"].append(KEY)
     if verb.changes:
-        operation["requestBody"] = _body(verb.record, components, leave_out={"id", "key"} - (set() if "{id}" in verb.path else {"id"}))
+        elsewhere = {part.name for part in fields_of(verb.record)} - {part.name for part in parts} | {"key"}
+        operation["requestBody"] = _body(verb.record, components, leave_out=elsewhere)
     else:
         operation["parameters"] += [
-            {"name": part.name, "in": "query", "required": False, "description": part.help, "schema": _of_query(part, components)}
+            {
+                "name": part.name,
+                "in": "query",
+                "description": part.help,
+                "schema": _of_query(part, components),
+            }
             for part in parts
         ]
     content: dict[str, Any] = {"schema": _schema(verb.answer_type, components)}
@@ -120,8 +136,8 @@ KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "A word for this request: repeated with the same key, it is done once, even after a restart "
-    "of the server.",
+    "description": "A word for this request: repeated with the same key, it is done once, even after a "
+    "restart of the server.",
     "schema": {"type": "string", "maxLength": 200},
 }
 
@@ -178,7 +194,8 @@ def _schema(kind: Any, components: dict[str, Any], *, request: bool = False) -> 
         return _record(kind, components, request=request)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         value = _schema(inner[1], components, request=request)
-        return {"type": "object", "additionalProperties": {"anyOf": [value, {"type": "null"}]} if request else value}
+        or_null = {"anyOf": [value, {"type": "null"}]}
+        return {"type": "object", "additionalProperties": or_null if request else value}
     if isinstance(origin, type):  # a list, a sequence or a tuple
         item = inner[0] if len(set(inner) - {...}) == 1 else Any
         return {"type": "array", "items": _schema(item, components, request=request)}
@@ -194,10 +211,11 @@ def _record(kind: Any, components: dict[str, Any], *, request: bool) -> dict[str
         if request:
             found = _body(kind, components)["content"]["application/json"]["schema"]
         else:
-            also = {one: {"type": "string"} for one in getattr(kind, "ALSO", ())}
-            by_name = {"x": {"type": "object", "additionalProperties": {"type": "number"}}} if {"x", "names"} <= set(hints) else {}
-            properties = {one: _schema(hint, components) for one, hint in hints.items() if not (by_name and one == "names")}
-            properties |= by_name | also
+            properties = {one: _schema(hint, components) for one, hint in hints.items()}
+            if {"x", "names"} <= set(properties):  # a decision is by name
+                del properties["names"]
+                properties["x"] = {"type": "object", "additionalProperties": {"type": "number"}}
+            properties |= {one: {"type": "string"} for one in getattr(kind, "ALSO", ())}
             found = {"title": name, "type": "object", "properties": properties, "required": list(properties)}
         components[name].update(found, description=(getdoc(kind) or "").partition("\n")[0])
     return {"$ref": f"#/components/schemas/{name}"}
@@ -205,12 +223,10 @@ def _record(kind: Any, components: dict[str, Any], *, request: bool) -> dict[str
 
 @cache
 def examples() -> dict[str, Any]:
-    """The answer of each verb that looks, and some others, in a shop that learns the prices of tea and oil."""
+    """The answers of verbs by example, in a shop that learns the prices of tea and oil."""
     now = [1790000000.0]
-    with Study.create(
-        "sqlite://", "prices", x0=[2.5, 9.9], names=["tea", "oil"], budget=40, radius=0.3, direction="maximize",
-        reserve=8, rng=7, clock=lambda: now[0],
-    ) as study:  # fmt: skip
+    options: Any = {"x0": {"tea": 2.5, "oil": 9.9}, "budget": 40, "radius": 0.3, "reserve": 8, "rng": 7}
+    with Study.create("sqlite://", "prices", direction="maximize", clock=lambda: now[0], **options) as study:
         found: dict[str, Any] = {}
         for value in (98.0, 101.5, 99.0):
             now[0] += 86400.0

@@ -1,7 +1,7 @@
 """A study as HTML: one file for people who have no terminal, and the same sections in the served page.
 
 Texts are escaped, pictures are SVG inside, colours are those of page.css by day and by night. Nothing is
-fetched and nothing runs. Elements of the class "deeds" are empty here: the served page puts its buttons there.
+fetched and nothing runs. Elements of the class "deeds" are empty: the served page puts its buttons there.
 """
 
 import json
@@ -19,7 +19,10 @@ from driftopt.runtime.files import write_whole
 from driftopt.study import words
 
 if TYPE_CHECKING:
+    from driftopt.study.facts import Course, Summary
+        from driftopt.study.records import StudySpec
     from driftopt.study.study import Study
+    from driftopt.study.trial import Trial
 
 STYLE = Path(__file__).with_name("page.css")
 _KINDS = {"method": "search", "stationarity": "certificate", "way": "on the way", "settle": "settling"}
@@ -61,52 +64,67 @@ def render_page(study: "Study") -> str:
         "style-src 'unsafe-inline'; img-src data:\">\n"
         f'<link rel="icon" href="data:,">\n<title>{_safe(study.name)}</title>\n'
         f"<style>\n{STYLE.read_text('utf-8')}</style>\n</head>\n<body>\n<main>\n{render_sections(study)}"
-        "<footer>Made by driftopt. This page is complete: it loads nothing from the network. Times are UTC.</footer>\n"
-        "</main>\n</body>\n</html>\n"
+        "<footer>Made by driftopt. This page is complete: it loads nothing from the network. Times are UTC."
+        "</footer>\n</main>\n</body>\n</html>\n"
     )
 
 
 def render_sections(study: "Study", coordinates: int = 48, rows: int = 100) -> str:
-    """The sections of a study: what to do, what is out, the decision, the pictures, the deployments, the log.
+    """The sections of a study: what to do and what is pending, the decision, pictures, deployments, the log.
 
     Args:
         study: of this process or of a server.
         coordinates: the number of coordinates that are drawn, those that changed most.
         rows: the number of deployments in the table, and of rows of the log, the newest.
     """
-    summary, found, spec = study.summary(), study.recommend(), study.spec
-    course, trials, status = study.course(0, coordinates), study.trials(), study.status()
+    summary, course = study.summary(), study.course(0, coordinates)
+    values = f"<p>{_in_words(summary)}</p>{_calendar(course)}"
+    return (
+        f'{_head(summary)}<div class="columns">\n<div>\n'
+        f"{_section('now', 'Now', _now(summary))}{_section('out', 'Pending', _pending(study.spec, summary))}"
+        f"{_section('decision', 'Recommended', _decision(summary, course))}</div>\n<div>\n"
+        f"{_section('values', 'Over the calendar', values)}"
+        f"{_section('paths', 'Each coordinate', _coordinates(course))}</div>\n</div>\n"
+        f"{_section('trials', 'Deployments', _deployments(study.spec, study.trials(), rows))}"
+        f"{_log_and_plan(study, summary, rows)}"
+    )
 
-    def sentence(x: Sequence[float]) -> str:
-        return _safe(words.decision(spec, x))
 
+# Sections
+
+
+def _head(summary: "Summary") -> str:
     badges = [f"{summary.method}, {summary.direction}", _count(summary.dim, "coordinate")]
     alarms = [f"halted: {summary.halted}"] if summary.halted is not None else []
     alarms += [f"stopped: {summary.stopped or 'no reason given'}"] if summary.stopped is not None else []
-    bar = ""
-    if summary.budget is not None:
-        bar = f'<progress max="{max(summary.budget, 1)}" value="{min(summary.spent, summary.budget)}"></progress>'
-    kept = f", {summary.reserve} for evaluation" if summary.reserve else ""
-    head = (
+    shown = [*((text, "badge") for text in badges), *((text, "badge warn") for text in alarms)]
+    bar, kept = "", f", {summary.reserve} for evaluation" if summary.reserve else ""
+    if (most := summary.budget) is not None:
+        bar = f'<progress max="{max(most, 1)}" value="{min(summary.spent, most)}"></progress>'
+    return (
         f'<h1>{_name(summary.name)}</h1>\n<div class="badges">'
-        + "".join(f'<span class="badge">{_safe(text)}</span>' for text in badges)
-        + "".join(f'<span class="badge warn">{_safe(text)}</span>' for text in alarms)
+        + "".join(f'<span class="{look}">{_safe(text)}</span>' for text, look in shown)
         + f'</div>\n<div class="budget">{bar}'
         f"<small>{words.of_budget(summary.spent, summary.budget)}{kept}</small></div>\n"
     )
 
-    needs = [f"{_count(len(summary.held), 'result is', 'results are')} held: accept or correct"] * bool(
-        summary.held
-    )
-    late = sum(one.lease.endswith("overdue") for one in summary.out)
-    needs += [f"{_count(late, 'trial is', 'trials are')} overdue"] * bool(late)
-    needs += [f"a limit was broken: {summary.halted}"] * (summary.halted is not None)
+
+def _now(summary: "Summary") -> str:
+    """What needs a person, and what to do."""
+    needs: list[str] = []
+    if n := len(summary.held):
+        needs.append(f"{_count(n, 'result is', 'results are')} held: accept or correct")
+    if late := sum(one.lease.endswith("overdue") for one in summary.out):
+        needs.append(f"{_count(late, 'trial is', 'trials are')} overdue")
+    if summary.halted is not None:
+        needs.append(f"a limit was broken: {summary.halted}")
     held = [
         f'<li data-trial="{one.id}"><div><b>Trial {one.id}</b> has the value {_number(one.value)}, which is '
-        'implausible. It does not count until somebody says whether it is true.</div><div class="deeds"></div></li>'
+        'implausible. It does not count until somebody says whether it is true.</div><div class="deeds">'
+        "</div></li>"
         for one in summary.held
     ]
-    now = (
+    return (
         f'<div class="card now{" wants" * bool(needs)}">'
         + "".join(f'<p class="need">{_safe(text)}</p>' for text in needs)
         + "".join(f'<p class="caution" dir="auto">{_safe(text)}</p>' for text in summary.warnings)
@@ -114,31 +132,51 @@ def render_sections(study: "Study", coordinates: int = 48, rows: int = 100) -> s
         + (f'<ul class="held">{"".join(held)}</ul>' if held else "")
         + '<div class="deeds"></div></div>'
     )
+
+
+def _pending(spec: "StudySpec", summary: "Summary") -> str:
+    """Who deploys what, and what failed."""
     out = [
         f'<li data-trial="{one.id}"><div><b>Trial {one.id}</b> with {_name(one.holder)}, '
         f"<span{_class('need' * one.lease.endswith('overdue'))}>{one.lease}</span> ({_kind(one.kind)}): "
-        f'{sentence(one.x)}</div><div class="deeds"></div></li>'
+        f'{_safe(words.decision(spec, one.x))}</div><div class="deeds"></div></li>'
         for one in summary.out
     ]
     lost = [[str(one.id), one.state, _moment(one.at), _safe(one.reason)] for one in summary.failures]
     pending = f'<ul class="card waiting">{"".join(out)}</ul>' if out else "<p>No deployment is pending.</p>"
-    pending += _table("The last that failed", ("trial", "state", "when", "reason"), lost, (1, 2, 3))
+    return pending + _table("The last that failed", ("trial", "state", "when", "reason"), lost, (1, 2, 3))
 
-    decision = [
+
+def _decision(summary: "Summary", found: "Recommendation", course: "Course") -> str:
+    """The recommendation, what is known of its worth, and what the search costs."""
+    rows = [
         [_name(one.name), *words.row(one.start, one.recommended, one.places)]
         for one in (course.coordinates[i] for i in course.order)
     ]
-    worth = found.known[0].upper() + found.known[1:]
     limits = [[_name(one.name), _safe(one.words.removeprefix(f"{one.name}: "))] for one in found.metrics]
     effects = [[_name(one.name), words.effect(one.effect, one.known)] for one in summary.covariates]
-    recommended = (
-        f"<p>{_safe(worth)}.</p>{_cost(course.cost, summary)}"
-        + _table("The decision", ("coordinate", "start", "recommended", "change"), decision)
+    cost = '<p class="soft">The cost of the search is known once the start was deployed too.</p>'
+    if (one := course.cost) is not None:
+        each, error = one.total / one.deployments, one.error and one.error / one.deployments
+        worse = each > 0
+        more = "less" if worse == (summary.direction == "maximize") else "more"
+        cost = (
+            f'<p id="cost">The search: <b>{_plus_minus(abs(each), error)} {more} a deployment than the start'
+            f"</b>, a {'cost' if worse else 'gain'} of {_plus_minus(abs(one.total), one.error)} in all over "
+            f"{_count(one.deployments, 'deployment')}, against {_count(one.controls, 'deployment')} of the "
+            "start.</p>"
+        )
+    return (
+        f"<p>{_safe(found.known[0].upper() + found.known[1:])}.</p>{cost}"
+        + _table("The decision", ("coordinate", "start", "recommended", "change"), rows)
         + _table("Metrics and their limits", ("metric", "at the recommendation"), limits, (1,))
         + _table("What covariates explain", ("covariate", "effect"), effects, (1,))
         + f'<div class="deeds" data-x="{escape(json.dumps(found.as_dict))}"></div>'
     )
 
+
+def _coordinates(course: "Course") -> str:
+    """A picture of each coordinate."""
     panels = "".join(
         f'<figure class="card panel"><figcaption><h3>{_name(one.name)}</h3>'
         f"<span>{words.price(one.start, one.places)} → {words.price(one.recommended, one.places)}</span>"
@@ -146,10 +184,16 @@ def render_sections(study: "Study", coordinates: int = 48, rows: int = 100) -> s
         for path in course.paths
         for one in [course.coordinates[path.coordinate]]
     )
-    rest = len(course.coordinates) - len(course.paths)
-    more = f'<p data-more="coordinates">{len(course.paths)} that changed most; {rest} more are not drawn. </p>' if rest > 0 else ""
+    rest, more = len(course.coordinates) - len(course.paths), ""
+    if rest > 0:
+        more = f"{len(course.paths)} that changed most; {rest} more are not drawn. "
+        more = f'<p data-more="coordinates">{more}</p>'
     legend = "Dots: asked. Dashed: the start. Thick: recommended. Dotted: bounds. Faint lines: the grid."
+    return f'<p class="note">{legend}</p><div class="panels">{panels}</div>{more}'
 
+
+def _deployments(spec: "StudySpec", trials: "Sequence[Trial]", rows: int) -> str:
+    """The newest deployments, with their results."""
     newest = [
         [
             f"{one.id}",
@@ -158,54 +202,41 @@ def render_sections(study: "Study", coordinates: int = 48, rows: int = 100) -> s
             f'<span class="state {one.state}">{one.state}</span>',
             "–" if one.value is None else _plus_minus(one.value, one.sem),
             _name(one.holder),
-            sentence(one.x.tolist()),
+            _safe(words.decision(spec, one.x.tolist())),
             f'<span class="story" dir="auto">{_safe(one.story or one.reason or "")}</span>'
             '<div class="deeds"></div>',
         ]
         for one in reversed(trials[-rows:])
     ]
     heads = ("trial", "asked", "for", "state", "value", "holder", "decision", "notes")
-    all_trials = _table("Every deployment, the newest first", heads, newest, (1, 2, 3, 5, 6, 7), marked=True)
-    older = f'<p data-more="rows">{len(trials) - rows} older ones are not shown. </p>' if len(trials) > rows else ""
+    table = _table("Every deployment, the newest first", heads, newest, (1, 2, 3, 5, 6, 7), marked=True)
+    older = f"{len(trials) - rows} older ones are not shown. "
+    return (table or "<p>Nothing was asked yet.</p>") + (
+        f'<p data-more="rows">{older}</p>' if len(trials) > rows else ""
+    )
 
+
+def _log_and_plan(study: "Study", summary: "Summary", rows: int) -> str:
+    """The newest rows of the log, and what was decided at the beginning."""
+    status, spec = study.status(), study.spec
     changes = study.watch(max(0, status.rows - rows)).new()
     log = "".join(f"<li>{_moment(one.at)} {_change(one)}</li>" for one in reversed(changes))
+    every = "deployment" if spec.control_every == 1 else f"{spec.control_every} deployments"
     facts = [
         ("Begun", _moment(status.created_at)),
         ("Lease", "no end" if spec.lease is None else words.span(spec.lease)),
-        (
-            "Control",
-            "none"
-            if spec.control_every is None
-            else f"after every {_count(spec.control_every, 'deployment')}",
-        ),
+        ("Control", "none" if spec.control_every is None else f"after every {every}"),
         ("Results", str(summary.results)),
         ("Seed", str(spec.seed)),
         ("Rows of the log", str(status.rows)),
     ]
     listed = "".join(f"<dt>{what}</dt><dd>{value}</dd>" for what, value in facts)
-    return (
-        head
-        + '<div class="columns">\n<div>\n'
-        + _section("now", "Now", now)
-        + _section("out", "Pending", pending)
-        + _section("decision", "Recommended", recommended)
-        + "</div>\n<div>\n"
-        + _section("values", "Over the calendar", f"<p>{_course(summary)}</p>{_calendar(course)}")
-        + _section(
-            "paths",
-            "Each coordinate",
-            f'<p class="note">{legend}</p><div class="panels">{panels}</div>{more}',
-        )
-        + "</div>\n</div>\n"
-        + _section("trials", "Deployments", (all_trials or "<p>Nothing was asked yet.</p>") + older)
-        + _section(
-            "log",
-            "The log",
-            f'<details data-fold="log"><summary>The newest {len(changes)} of {status.rows} rows</summary><ol class="log">{log}</ol></details>',
-        )
-        + _section("manage", "The plan", f'<dl class="card facts">{listed}</dl><div class="deeds"></div>')
+    folded = (
+        f'<details data-fold="log"><summary>The newest {len(changes)} of {status.rows} rows</summary>'
+        f'<ol class="log">{log}</ol></details>'
     )
+    plan = f'<dl class="card facts">{listed}</dl><div class="deeds"></div>'
+    return _section("log", "The log", folded) + _section("manage", "The plan", plan)
 
 
 # Words and tables
@@ -216,7 +247,7 @@ def _safe(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    """A name that people chose: it may be written from right to left, and must not turn what is next to it."""
+    """A name that people chose: if it is written from right to left, it must not turn what is next to it."""
     return f'<bdi class="named" dir="auto">{_safe(text)}</bdi>'
 
 
@@ -253,7 +284,8 @@ def _moment(at: float) -> str:
 
 
 def _section(id: str, title: str, content: str) -> str:
-    return f'<section id="{id}" aria-labelledby="{id}-title">\n<h2 id="{id}-title">{title}</h2>\n{content}\n</section>\n'
+    head = f'<h2 id="{id}-title">{title}</h2>'
+    return f'<section id="{id}" aria-labelledby="{id}-title">\n{head}\n{content}\n</section>\n'
 
 
 def _table(
@@ -281,11 +313,8 @@ def _table(
 
     most = len(rows) if marked or len(rows) <= _FEW + 3 else _FEW
     first, rest = "".join(map(line, rows[:most])), "".join(map(line, rows[most:]))
-    folded = (
-        f'<details data-fold="{caption}"><summary>Show all {len(rows)}</summary><table><tbody>{rest}</tbody></table></details>'
-        if rest
-        else ""
-    )
+    folded = f"<summary>Show all {len(rows)}</summary><table><tbody>{rest}</tbody></table>"
+    folded = f'<details data-fold="{caption}">{folded}</details>' if rest else ""
     return (
         f'<div class="card"><div class="scroll" tabindex="0" role="region" aria-label="{caption}"><table>'
         f"<caption>{caption}</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{first}</tbody></table>{folded}</div></div>\n"
@@ -298,10 +327,11 @@ def _change(change: Any) -> str:
     value = "" if change.value is None else f" {_number(change.value)}"
     who = "".join(f" by {_name(name)}" for name in (change.holder, change.who) if name)
     why = f': <bdi dir="auto">{_safe(change.reason)}</bdi>' if change.reason else ""
-    return f'<span class="{change.kind}">{trial}{_HAPPENED.get(change.kind, change.kind)}{value}{who}{why}</span>'
+    what = _HAPPENED.get(change.kind, change.kind)
+    return f'<span class="{change.kind}">{trial}{what}{value}{who}{why}</span>'
 
 
-def _course(summary: Any) -> str:
+def _in_words(summary: "Summary") -> str:
     """The values over the calendar in words."""
     first, last, values = summary.first_answer, summary.last_answer, summary.values
     if first is None or last is None:
@@ -311,26 +341,13 @@ def _course(summary: Any) -> str:
         a, b, low, high = (
             significant(one, 4) for one in (values.first, values.last, values.low, values.high)
         )
-        text += f" {_count(values.n, 'value')} of the search, the first {a}, the last {b}, between {low} and {high}."
+        text += f" {_count(values.n, 'value')} of the search, the first {a}, the last {b}, "
+        text += f"between {low} and {high}."
     if summary.drift is not None and summary.drift.slope is not None:
         text += (
             f" At the start they drift by {_plus_minus(summary.drift.slope, summary.drift.slope_sem)} a day."
         )
     return text
-
-
-def _cost(cost: Any, summary: Any) -> str:
-    """What the search costs: its deployments against those of the start."""
-    if cost is None:
-        return '<p class="soft">The cost of the search is known once the start was deployed too.</p>'
-    each, error = cost.total / cost.deployments, cost.error and cost.error / cost.deployments
-    worse = each > 0
-    more = "less" if worse == (summary.direction == "maximize") else "more"
-    return (
-        f'<p id="cost">The search: <b>{_plus_minus(abs(each), error)} {more} a deployment than the start</b>, '
-        f"a {'cost' if worse else 'gain'} of {_plus_minus(abs(cost.total), cost.error)} in all over "
-        f"{_count(cost.deployments, 'deployment')}, against {_count(cost.controls, 'deployment')} of the start.</p>"
-    )
 
 
 def _limits(one: Any) -> str:
@@ -395,7 +412,8 @@ class _Picture:
         there = [f"{self.across(a):.2f},{self.down(b):.1f}" for a, b in zip(at, low, strict=True)]
         back = [f"{self.across(a):.2f},{self.down(b):.1f}" for a, b in zip(at, high, strict=True)][::-1]
         self._parts.append(
-            f'<svg viewBox="0 0 100 {self.tall:g}" preserveAspectRatio="none" width="100%" height="{self.tall:g}">'
+            f'<svg viewBox="0 0 100 {self.tall:g}" preserveAspectRatio="none" width="100%" '
+            f'height="{self.tall:g}">'
             f'<polygon class="{kind}" points="{" ".join(there + back)}"/></svg>'
         )
 
@@ -426,7 +444,7 @@ class _Picture:
 
 
 def _calendar(course: Any) -> str:
-    """Values over the calendar: each kind, the start with its drift band, what was taken back, what is held."""
+    """Values over the calendar: each kind, the start with its drift, what was taken back, what is held."""
     given = [one for one in course.deployments if one.value is not None]
     complete = [one for one in given if one.state == "complete"]
     if not complete:

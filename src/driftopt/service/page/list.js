@@ -40,15 +40,14 @@ export async function list(place, caller, signal) {
   }
 
   async function detail(one) {
-    const served = api.study(one.name);
-    let summary = null, recommended = null, error = null;
-    try { [summary, recommended] = await Promise.all([served.see("summary"), served.see("recommendation")]); } catch (found) {
+    let summary = null, error = null;
+    try { summary = await api.study(one.name).see("summary"); } catch (found) {
       if (api.passes(found)) throw found;
       error = found;
     }
     if (signal.aborted || !known.has(one.name)) return;
     const mine = known.get(one.name);
-    Object.assign(mine, { spent: one.spent, at: Date.now(), needs: fill(mine.card, one, summary, recommended, error) });
+    Object.assign(mine, { spent: one.spent, at: Date.now(), needs: fill(mine.card, one, summary, error) });
     introduce();
   }
 
@@ -64,14 +63,14 @@ export async function list(place, caller, signal) {
 }
 
 // One card; returns how many things need a person.
-function fill(card, one, summary, recommended, error) {
+function fill(card, one, summary, error) {
   const late = summary?.out.filter(out => out.lease.endsWith("overdue")).length, held = summary?.held.length;
   const needs = [error?.message, held && `${count(held, "result is", "results are")} held: accept or correct`, late && `${count(late, "trial is", "trials are")} overdue`,
     summary?.halted && `a limit was broken: ${summary.halted}`].filter(Boolean);
   const [state, look] = error ? ["broken", "warn"] : !summary ? ["…"] : summary.stopped !== null ? ["stopped"] : summary.halted ? ["halted", "warn"] : held ? ["held", "warn"]
     : summary.budget !== null && summary.spent >= summary.budget ? ["budget spent"] : summary.spent ? ["running", "on"] : ["not begun"];
-  const gain = recommended?.improvement ?? recommended?.gain;
-  const worth = gain ? `${number(gain.mean, 4)} ± ${number(gain.sem, 2)}${recommended.improvement ? "" : " (expected)"}` : summary ? "not known yet" : "…";
+  const found = summary?.recommendation, gain = found?.improvement ?? found?.gain;
+  const worth = gain ? `${number(gain.mean, 4)} ± ${number(gain.sem, 2)}${found.improvement ? "" : " (expected)"}` : summary ? "not known yet" : "…";
   const spent = one.budget === null ? count(one.spent, "deployment") : `${one.spent} of ${count(one.budget, "deployment")}`;
   card.classList.toggle("wants", needs.length > 0);
   card.replaceChildren(
