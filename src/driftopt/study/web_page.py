@@ -10,19 +10,16 @@ import os
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from driftopt import checks
 from driftopt.report.escaping import one_line
 from driftopt.report.numbers import MINUS, significant
 from driftopt.runtime.files import write_whole
 from driftopt.study import words
-
-if TYPE_CHECKING:
-    from driftopt.study.facts import Course, Summary
-        from driftopt.study.records import StudySpec
-    from driftopt.study.study import Study
-    from driftopt.study.trial import Trial
+from driftopt.study.facts import Course, Summary
+from driftopt.study.records import StudySpec
+from driftopt.study.trial import Trial
 
 STYLE = Path(__file__).with_name("page.css")
 _KINDS = {"method": "search", "stationarity": "certificate", "way": "on the way", "settle": "settling"}
@@ -45,7 +42,7 @@ _LEFT, _WIDE = 10.0, 88.0  # per cent of a picture: its labels are left of the m
 _TALL, _SMALL = 320.0, 150.0  # pixels
 
 
-def write_page(path: str | os.PathLike[str], study: "Study") -> Path:
+def write_page(path: str | os.PathLike[str], study: Any) -> Path:
     """The file that the page was written to; its name ends in .html."""
     target = checks.path("path", path)
     if target.suffix != ".html":
@@ -54,7 +51,7 @@ def write_page(path: str | os.PathLike[str], study: "Study") -> Path:
     return target
 
 
-def render_page(study: "Study") -> str:
+def render_page(study: Any) -> str:
     """The whole document."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -69,7 +66,7 @@ def render_page(study: "Study") -> str:
     )
 
 
-def render_sections(study: "Study", coordinates: int = 48, rows: int = 100) -> str:
+def render_sections(study: Any, coordinates: int = 48, rows: int = 100) -> str:
     """The sections of a study: what to do and what is pending, the decision, pictures, deployments, the log.
 
     Args:
@@ -93,7 +90,7 @@ def render_sections(study: "Study", coordinates: int = 48, rows: int = 100) -> s
 # Sections
 
 
-def _head(summary: "Summary") -> str:
+def _head(summary: Summary) -> str:
     badges = [f"{summary.method}, {summary.direction}", _count(summary.dim, "coordinate")]
     alarms = [f"halted: {summary.halted}"] if summary.halted is not None else []
     alarms += [f"stopped: {summary.stopped or 'no reason given'}"] if summary.stopped is not None else []
@@ -109,7 +106,7 @@ def _head(summary: "Summary") -> str:
     )
 
 
-def _now(summary: "Summary") -> str:
+def _now(summary: Summary) -> str:
     """What needs a person, and what to do."""
     needs: list[str] = []
     if n := len(summary.held):
@@ -134,7 +131,7 @@ def _now(summary: "Summary") -> str:
     )
 
 
-def _pending(spec: "StudySpec", summary: "Summary") -> str:
+def _pending(spec: StudySpec, summary: Summary) -> str:
     """Who deploys what, and what failed."""
     out = [
         f'<li data-trial="{one.id}"><div><b>Trial {one.id}</b> with {_name(one.holder)}, '
@@ -147,8 +144,9 @@ def _pending(spec: "StudySpec", summary: "Summary") -> str:
     return pending + _table("The last that failed", ("trial", "state", "when", "reason"), lost, (1, 2, 3))
 
 
-def _decision(summary: "Summary", found: "Recommendation", course: "Course") -> str:
+def _decision(summary: Summary, course: Course) -> str:
     """The recommendation, what is known of its worth, and what the search costs."""
+    found = summary.recommendation
     rows = [
         [_name(one.name), *words.row(one.start, one.recommended, one.places)]
         for one in (course.coordinates[i] for i in course.order)
@@ -175,7 +173,7 @@ def _decision(summary: "Summary", found: "Recommendation", course: "Course") -> 
     )
 
 
-def _coordinates(course: "Course") -> str:
+def _coordinates(course: Course) -> str:
     """A picture of each coordinate."""
     panels = "".join(
         f'<figure class="card panel"><figcaption><h3>{_name(one.name)}</h3>'
@@ -192,7 +190,7 @@ def _coordinates(course: "Course") -> str:
     return f'<p class="note">{legend}</p><div class="panels">{panels}</div>{more}'
 
 
-def _deployments(spec: "StudySpec", trials: "Sequence[Trial]", rows: int) -> str:
+def _deployments(spec: StudySpec, trials: Sequence[Trial], rows: int) -> str:
     """The newest deployments, with their results."""
     newest = [
         [
@@ -216,7 +214,7 @@ def _deployments(spec: "StudySpec", trials: "Sequence[Trial]", rows: int) -> str
     )
 
 
-def _log_and_plan(study: "Study", summary: "Summary", rows: int) -> str:
+def _log_and_plan(study: Any, summary: Summary, rows: int) -> str:
     """The newest rows of the log, and what was decided at the beginning."""
     status, spec = study.status(), study.spec
     changes = study.watch(max(0, status.rows - rows)).new()
@@ -331,7 +329,7 @@ def _change(change: Any) -> str:
     return f'<span class="{change.kind}">{trial}{what}{value}{who}{why}</span>'
 
 
-def _in_words(summary: "Summary") -> str:
+def _in_words(summary: Summary) -> str:
     """The values over the calendar in words."""
     first, last, values = summary.first_answer, summary.last_answer, summary.values
     if first is None or last is None:
