@@ -1,67 +1,90 @@
-"""The code blocks of a page, and how each kind is run.
+"""The code blocks of a page: how each kind is run, and how the outputs on a page are written.
 
-```python          run in the page's one namespace; with `>>>` prompts its output is compared, as doctest does
-```text            directly below a python block: what that block prints
-```console         lines after `$ ` are run by bash; the lines below, where there are any, are what is printed
-```bash            the whole block is run by bash
+```python          run in the page's one namespace
+```sh              run by bash; commands of driftopt run in this process, which has loaded its libraries
+```text            directly below one of these: what it prints
 ```toml, json      must parse
 
 A block with a file's name as its title (```toml title="kink.toml") is written into the page's folder instead.
-"not run in the tests: …" as a title, which readers see, leaves a block out. "..." in expected output skips.
+An HTML comment above a block speaks to this runner alone:
+
+<!-- not run: why -->     leaves the block out
+<!-- numbers vary -->     above an output: its words are compared, its numbers are not
+
+`python -m support.code_blocks PAGE…`, with src and tests on PYTHONPATH, writes the outputs of pages as they come out now.
 """
 
+import ast
 import contextlib
-import doctest
+import getpass
 import io
 import json
 import os
 import re
 import shlex
+import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-NOT_RUN = "not run in the tests: "
-LANGUAGES = {"python", "text", "console", "bash", "toml", "json", "javascript"}
-_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+ROOT = Path(__file__).parents[2]
+LANGUAGES = {"python", "text", "sh", "toml", "json", "javascript"}
+WIDTH = 78  # columns of a block on the site
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w+-]*) *(?P<rest>[^`]*)$")
+_NOT_RUN = re.compile(r"<!-- not run: (.{10,}?) -->")
+_VARY = "<!-- numbers vary -->"
+_NUMBER = re.compile(r"[-+−]?\d[\d.,:e]*(?:-\d+)*|\bnan\b")
+_BARS = re.compile("[▁▂▃▄▅▆▇█░]+")
+
+# What a page takes as the reader's own.
+TILL = f"""#!{sys.executable}
+import json, sys
+trial = json.load(open(sys.argv[1]))
+print(json.dumps({{"id": trial["id"], "value": sum(trial["x"].values())}}))
+"""
+READERS_OWN = {"read-till": TILL, "set-prices": "#!/bin/sh\n"}
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a page says that a block prints, and the lines between its fences."""
+
+    text: str
+    first: int
+    last: int
+    varies: bool
 
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block: where it is, what it is, and the text block directly below it, if any."""
+    """One fenced block: where it is, what it is, why it is not run (if so), and its output on the page, if any."""
 
     page: Path
     line: int
     language: str
     title: str
     code: str
-    below: str | None = None
+    not_run: bool
+    output: Output | None = None
 
     @property
     def place(self) -> str:
         return f"{self.page}:{self.line}"
 
-    @property
-    def left_out(self) -> str | None:
-        """Why it is not run, or None."""
-        return self.title.removeprefix(NOT_RUN) if self.title.startswith(NOT_RUN) else None
-
-    @property
-    def file_name(self) -> str | None:
-        return self.title if self.title and self.left_out is None else None
-
 
 def blocks(page: Path, text: str | None = None) -> list[Block]:
-    """Every fenced block of a page, in order."""
+    """Every fenced block of a page, in order; a text block directly below one that runs is its output."""
     lines = (page.read_text(encoding="utf-8") if text is None else text).splitlines()
     found: list[Block] = []
     opened: tuple[int, re.Match[str]] | None = None
-    last_end = -2
+    end = 0
     for number, line in enumerate(lines, start=1):
         fence = _FENCE.match(line)
         if opened is None:
@@ -70,40 +93,48 @@ def blocks(page: Path, text: str | None = None) -> list[Block]:
         if not (fence and not fence["language"] and not fence["rest"]):
             continue
         start, head = opened
+        between = " ".join(lines[end : start - 1]).strip()
         title = re.search(r'title="([^"]*)"', head["rest"])
         code = textwrap.dedent("\n".join(lines[start : number - 1])) + "\n"
-        adjacent = not "".join(lines[last_end : start - 1]).strip() if last_end > 0 else False
-        if head["language"] == "text" and adjacent and found and found[-1].language == "python":
-            above = found.pop()
-            found.append(Block(above.page, above.line, above.language, above.title, above.code, code))
+        runs = found and found[-1].language in ("python", "sh") and not found[-1].title
+        if head["language"] == "text" and runs and between in ("", _VARY):
+            output = Output(code, start, number - 1, between == _VARY)
+            found[-1] = Block(**{**vars(found[-1]), "output": output})
         else:
-            found.append(Block(page, start, head["language"], title[1] if title else "", code))
-        opened, last_end = None, number
+            left_out = _NOT_RUN.search(between) is not None
+            found.append(Block(page, start, head["language"], title[1] if title else "", code, left_out))
+        opened, end = None, number
     assert opened is None, f"{page}:{opened and opened[0]}: this block is never closed"
     return found
 
 
-def compare(block: Block, wanted: str, got: str, what: str) -> None:
-    """An error that shows both texts where they differ."""
-    checker = doctest.OutputChecker()
-    if not checker.check_output(wanted, got, _FLAGS):
-        shown = checker.output_difference(doctest.Example(what, wanted), got, _FLAGS)
-        raise AssertionError(f"{block.place}: {what}\n{shown}")
+def normal(text: str, varies: bool) -> str:
+    """A text as it is compared: spaces between words are one, and numbers are #, where they may vary."""
+    if varies:
+        text = _BARS.sub("~", _NUMBER.sub("#", text))
+        text = re.sub(r"─+", "─", text)
+        text = re.sub(r"(?:less than a|#) \w+ ago", "# ago", text)
+    return "\n".join(" ".join(line.split()) for line in text.strip().splitlines())
 
 
 class Runner:
     """Runs the blocks of one page, top to bottom, in a folder of its own."""
 
-    def __init__(self, folder: Path, source: Path) -> None:
+    def __init__(self, folder: Path, source: Path = ROOT / "src") -> None:
         self.folder = folder
         self.names: dict[str, Any] = {"__name__": "__main__"}
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        for name, text in READERS_OWN.items():
+            (folder / name).write_text(text)
+            (folder / name).chmod(0o755)
+        (folder / "examples").symlink_to(ROOT / "examples")
         scripts = Path(sys.executable).parent
         packages = folder / "site-packages"  # where `pip install` on a page puts things
         self.environment = {
             **os.environ,
             "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": f"{source}{os.pathsep}{packages}{os.pathsep}{folder}",
-            "COLUMNS": "100",
             "PIP_TARGET": str(packages),
             "PIP_NO_DEPS": "1",
             "PIP_NO_INDEX": "1",
@@ -112,70 +143,85 @@ class Runner:
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         }
 
-    def run(self, block: Block) -> None:
-        """Do with a block what its kind asks for."""
+    def close(self) -> None:
+        """Stop a server that the page started and did not stop."""
+        if (started := self.folder / "serve.pid").exists():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(started.read_text()), signal.SIGTERM)
+
+    def run(self, block: Block) -> str | None:
+        """Do with a block what its kind asks for, and return what it printed, or None.
+
+        Raises:
+            AssertionError: The block cannot be run, or does not print what the page says.
+        """
         assert block.language in LANGUAGES, (
-            f"{block.place}: say what this block is, one of {', '.join(sorted(LANGUAGES))}; got "
-            f"{block.language!r}. Code that cannot run gets the title {NOT_RUN}and the reason"
+            f"{block.place}: say what this block is, one of {', '.join(sorted(LANGUAGES))}; got {block.language!r}"
         )
-        if block.left_out is not None:
-            assert len(block.left_out) > 10, f"{block.place}: say why it is not run"
-        elif block.file_name is not None:
+        if block.not_run:
+            return None
+        if block.title:
             self.write(block)
-        elif block.language != "text":
-            getattr(self, block.language)(block)
-
-    def write(self, block: Block) -> None:
-        path = self.folder / block.file_name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(block.code, encoding="utf-8")
-        path.chmod(0o755 if block.code.startswith("#!") else 0o644)
-
-    def python(self, block: Block) -> None:
-        if re.match(r">>> ", block.code):
-            return self.prompts(block)
-        printed = io.StringIO()
-        code = compile("\n" * block.line + block.code, str(block.page), "exec")
-        with contextlib.redirect_stdout(printed):
-            exec(code, self.names)
-        if block.below is not None:
-            compare(block, block.below, printed.getvalue(), "this block should print")
+            return None
+        if block.language in ("python", "sh"):
+            printed = getattr(self, block.language)(block)
+            return printed.replace(f"{getpass.getuser()}@{socket.gethostname()}", "ana@shop").replace(
+                str(self.port), "8000"
+            )
+        if block.language == "toml":
+            tomllib.loads(block.code)
+        elif block.language == "json":
+            json.loads(block.code)
         return None
 
-    def prompts(self, block: Block) -> None:
-        test = doctest.DocTestParser().get_doctest(
-            block.code, self.names, str(block.page), str(block.page), block.line
-        )
-        said: list[str] = []
-        runner = doctest.DocTestRunner(optionflags=_FLAGS, verbose=False)
-        result = runner.run(test, out=said.append, clear_globs=False)
-        self.names = test.globs
-        assert not result.failed, "".join(said)
+    def check(self, block: Block) -> None:
+        """Run a block, and compare what it prints with what the page says."""
+        printed = self.run(block)
+        if block.output is None:
+            return
+        wanted = normal(block.output.text, block.output.varies)
+        got = normal(printed or "", block.output.varies)
+        assert got == wanted, f"{block.place} prints\n{printed}\nand the page says\n{block.output.text}"
 
-    def console(self, block: Block) -> None:
-        assert block.code.startswith("$ "), (
-            f"{block.place}: a console block begins with a command, after `$ `"
-        )
-        for part in re.split(r"^\$ ", block.code, flags=re.MULTILINE)[1:]:
-            command, _, wanted = re.match(r"((?:.*\\\n)*.*)(\n)((?:.*\n?)*)", part).groups()
-            printed = self.command(block, command)
-            if wanted.strip():
-                compare(block, wanted, printed, command)
+    def code(self, block: Block) -> str:
+        return re.sub(r"(127\.0\.0\.1:|--port )8000\b", rf"\g<1>{self.port}", block.code)
 
-    def command(self, block: Block, command: str) -> str:
-        """What a command prints. driftopt runs in this process, which has JAX, where no shell is needed."""
-        plain = re.sub(r"\\\n|  # .*", " ", command)
-        plain, file = re.fullmatch(r"(.*?)(?: > ([\w./-]+)\s*)?", plain, flags=re.DOTALL).groups()
-        if (
-            not plain.startswith("driftopt ")
-            or re.search(r"[|<>&;$`*]", plain)
-            or (self.folder / "site-packages").exists()
-        ):
-            return self.shell(block, command)
+    def write(self, block: Block) -> None:
+        path = self.folder / block.title
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.code(block), encoding="utf-8")
+        path.chmod(0o755 if block.code.startswith("#!") else 0o644)
+
+    def python(self, block: Block) -> str:
+        """What a block prints; a last line that is an expression shows its value, as it would in a notebook."""
+        printed = io.StringIO()
+        tree = ast.parse("\n" * block.line + self.code(block), str(block.page))
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        with contextlib.redirect_stdout(printed):
+            exec(compile(tree, str(block.page), "exec"), self.names)
+            if last is not None:
+                value = eval(compile(ast.Expression(last.value), str(block.page), "eval"), self.names)
+                if value is not None and block.output is not None:
+                    print(repr(value))
+        return printed.getvalue()
+
+    def sh(self, block: Block) -> str:
+        """What the commands print together."""
+        code = self.code(block)
+        lines = [line for line in re.sub(r"\\\n", " ", code).splitlines() if not line.startswith("#")]
+        plain = not (self.folder / "site-packages").exists() and all(
+            line.startswith("driftopt ") and not re.search(r"[|<&;$`*]|>.*>", re.sub("'[^']*'", "", line))
+            for line in lines
+        )
+        return "".join(self.command(block, line) for line in lines) if plain else self.shell(block, code)
+
+    def command(self, block: Block, line: str) -> str:
+        """What a command of driftopt prints, run in this process."""
         from driftopt.cli import main
 
+        command, _, file = line.partition(" > ")
         printed, complaints = io.StringIO(), io.StringIO()
-        old, sys.argv = sys.argv, shlex.split(plain)
+        old, sys.argv = sys.argv, shlex.split(command, comments=True)
         code: Any = 0
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complaints):
@@ -184,14 +230,11 @@ class Runner:
             code = stop.code or 0
         finally:
             sys.argv = old
-        assert code == 0, f"{block.place}: {command}\n{complaints.getvalue()}"
+        assert code == 0, f"{block.place}: {line}\n{complaints.getvalue()}"
         if file:
-            (self.folder / file).write_text(printed.getvalue(), encoding="utf-8")
+            (self.folder / file.strip()).write_text(printed.getvalue(), encoding="utf-8")
             return ""
         return printed.getvalue()
-
-    def bash(self, block: Block) -> None:
-        self.shell(block, block.code)
 
     def shell(self, block: Block, command: str) -> str:
         done = subprocess.run(
@@ -205,8 +248,42 @@ class Runner:
         assert done.returncode == 0, f"{block.place}: {command}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
-    def toml(self, block: Block) -> None:
-        tomllib.loads(block.code)
 
-    def json(self, block: Block) -> None:
-        json.loads(block.code)
+@contextlib.contextmanager
+def at_work(folder: Path) -> Iterator[Runner]:
+    """A runner whose folder is the working directory and can be imported from, in a terminal of a page's width."""
+    before, path, columns = Path.cwd(), list(sys.path), os.environ.get("COLUMNS")
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))
+    os.environ["COLUMNS"] = str(WIDTH)
+    modules = set(sys.modules)
+    runner = Runner(folder)
+    try:
+        yield runner
+    finally:
+        runner.close()
+        os.chdir(before)
+        sys.path[:] = path
+        os.environ.pop("COLUMNS") if columns is None else os.environ.update(COLUMNS=columns)
+        for name in set(sys.modules) - modules:  # what a page wrote and imported must not be found by the next
+            if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
+                del sys.modules[name]
+
+
+def refresh(page: Path) -> None:
+    """Write into a page what its blocks print now."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    with tempfile.TemporaryDirectory() as folder, at_work(Path(folder)) as runner:
+        for block in reversed([(block, runner.run(block)) for block in blocks(page)]):
+            (block, printed), output = block, block[0].output
+            if output is not None:
+                lines[output.first : output.last] = (printed or "").strip("\n").rstrip().splitlines()
+    text = "\n".join(line.rstrip() for line in lines) + "\n"
+    if text != page.read_text(encoding="utf-8"):
+        page.write_text(text, encoding="utf-8")
+        print(f"{page}: written")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        refresh(Path(name).resolve())
