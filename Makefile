@@ -34,7 +34,8 @@ lint: $(VENV)/.ready
 types: $(VENV)/.ready
 	$(BIN)/pyright
 
-docs: $(VENV)/.ready  ## the documentation site, into site/; a broken link or a missing docstring fails
+docs: $(VENV)/.ready  ## the documentation site, into site/; broken links, missing docstrings and hard prose fail
+	$(BIN)/python docs/hooks/prose.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	$(BIN)/python docs/hooks/check_site.py site
 

@@ -14,11 +14,11 @@ try:
 except DataError:
     problem = Pricing.synthetic(0)
 
-method = methods.get("auto", radius=0.5)
+method = methods.get("walk", radius=0.5)
 trace = simulate(method, problem, budget=5000)
 best = problem.optimum(starts=1)
 
 print(f"data: {problem.provenance}")
-for name, x in (("start", problem.x0), ("after 5,000 days", trace.x), ("best known", best.x)):
+for name, x in (("before", problem.x0), ("after 5,000 days", trace.x), ("best known", best.x)):
     demand = problem.demand(jnp.asarray(x, jnp.float32))
     print(f"{name}: profit {demand.profit:.1f}, {demand.sales.sum():.0f} of 120 buyers buy")

@@ -32,11 +32,11 @@ class Shop:
         return weights / (0.2 + weights.sum())
 
     def profit(self, prices):
-        """What a week brings in the mean, in hundreds: the truth that nobody sees."""
+        """The expected profit of a week, in hundreds: the truth that nobody sees."""
         return 20 * float((prices - self.cost) @ self.shares(prices))
 
     def week(self, prices):
-        """What one week brought."""
+        """The profit of one week, in hundreds."""
         sold = self.rng.poisson(2000 * self.shares(prices))
         return float((np.asarray(prices) - self.cost) @ sold) / 100
 
@@ -51,6 +51,7 @@ class Calendar:
 
 
 def main(folder):
+    folder.mkdir(parents=True, exist_ok=True)
     database = folder / "prices.db"
     shop, calendar = Shop(seed=1), Calendar()
     study = Study.create(
@@ -69,7 +70,7 @@ def main(folder):
     )
     for purpose in ("method", "confirm"):
         while True:
-            # What cron runs on Monday. Nothing is kept in memory: the study is opened anew every week.
+            # What cron runs on Monday. Nothing is kept in memory: the study is opened again every week.
             study = Study.open(database, "weekly", clock=calendar)
             try:
                 trial = study.ask(purpose)

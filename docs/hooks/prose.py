@@ -1,6 +1,6 @@
 """Check how plainly the pages speak: `python docs/hooks/prose.py`, which `make docs` runs.
 
-Pages are README.md and docs/**/*.md; code blocks count only for their width. `--list` prints every phrase and long sentence.
+Pages are README.md and docs/**/*.md; of code blocks only the width counts. `--list` prints every phrase.
 """
 
 import re
@@ -15,14 +15,16 @@ WIDTH = 78  # columns of a code block: what the site shows without scrolling
 AVOID = {
     "significantly different, or tied": r"\btold? (?:it |them )?apart\b",
     "with, next to, in addition": r"\bbeside\b",
-    "reported, recorded": r"\b(?:is|are|was|were|be|been|values?|answers?) told\b|\btold (?:beside|at|to|with|twice|so)\b",
+    "reported, recorded": r"\b(?:is|are|was|were|be|been|values?|answers?) told\b"
+    r"|\btold (?:beside|at|to|with|twice|so)\b",
     "is": r"\b(?:stands?|stood) (?:beside|below|in|here|there|for|against|before|at)\b",
     "except": r"\bbut for\b",
     "again, also, permanently, anyway": r"\banew\b|\blikewise\b|\bfor ever\b|\ball the same\b",
     "by default": r"\bunless (?:told|given)\b|\bif not given\b",
     "identical": r"\bto the (?:last )?bit\b",
     "name the actor": r"\bwhoever\b|\bthose (?:that|who)\b",
-    "name the thing": r"(?:^|[.;:] |\")What (?!is |are |does |do |can |if |happens |you )[a-z][^.?]{3,80} (?:is|are|has|goes|stands)\b",
+    "name the thing": r"(?:^|[.;:] |\")What (?!is |are |does |do |can |if |happens |you )"
+    r"[a-z][^.?]{3,80} (?:is|are|has|goes|stands)\b",
     "is not a": r"\b(?:is|are) no (?!longer|more|way|need|further|less|worse|better|such)[a-z]",
     "give the number": r"\bso many\b|\bso (?:few|long) \w+\b",
     "version": r"\beditions?\b",
@@ -49,6 +51,17 @@ def sentences(text: str) -> list[str]:
     return [part for part in cut if len(part.split()) > 2]
 
 
+def code_lines(text: str) -> list[str]:
+    """The lines of code blocks; outputs and other text blocks are left out."""
+    found, language = [], None
+    for line in text.splitlines():
+        if fence := re.match(r" *```(\w*)", line):
+            language = None if language is not None else fence[1]
+        elif language not in (None, "text"):
+            found.append(line)
+    return found
+
+
 def main() -> None:
     """Exit with what is wrong; print the figures otherwise."""
     wrong, listed, words, phrases, lengths = [], [], 0, 0, []
@@ -65,14 +78,9 @@ def main() -> None:
             lengths.append(len(sentence.split()))
             if lengths[-1] > LONGEST:
                 wrong.append(f"{name}: {lengths[-1]} words, at most {LONGEST}: {sentence[:90]}…")
-        code = re.finditer(r"^( *)```[^\n]*\n(.*?)^\1```", text, re.DOTALL | re.MULTILINE)
-        wrong += [
-            f"{name}: {len(line)} columns, at most {WIDTH}: {line.strip()}"
-            for block in code
-            for line in block[2].splitlines()
-            if len(line) > WIDTH
-        ]
-        wrong += [f"{name}: a prompt would be copied: {line}" for line in re.findall(r"^(?:\$|>>>) .*", text, re.M)]
+        code = code_lines(text)
+        wrong += [f"{name}: {len(c)} columns, at most {WIDTH}: {c.strip()}" for c in code if len(c) > WIDTH]
+        wrong += [f"{name}: a prompt would be copied: {c}" for c in code if re.match(r"(?:\$|>>>) ", c)]
     rate, mean = 1000 * phrases / words, sum(lengths) / len(lengths)
     if rate > PHRASES:
         wrong += [f"{rate:.1f} phrases to avoid in a thousand words, at most {PHRASES}", *listed]

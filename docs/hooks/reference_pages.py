@@ -10,44 +10,61 @@ from typing import Any
 
 from field_comments import unexplained
 
-# page: (title, what it is for, modules whose public names it shows)
+# page: (title, what it is for, modules; of driftopt itself, the names)
 PAGES = {
-    "reference/driftopt.md": (
-        "The front doors",
-        "What `import driftopt` gives. Names load when they are first used.",
-        ("driftopt",),
+    "reference/study.md": (
+        "Study",
+        "Ask and tell on a live system. How to begin: [your first live study](../tutorials/live-prices.md).",
+        ("driftopt.study",),
+        ("Study", "season", "CovariateWarning"),
+    ),
+    "reference/minimize.md": (
+        "minimize",
+        "Optimise a noisy Python function: [your first search](../tutorials/noisy-function.md).",
+        (),
+        ("minimize", "scipy_method", "MinimizeResult", "MinimizeError", "MinimizeInterrupted"),
+    ),
+    "reference/simulate.md": (
+        "simulate",
+        "Compiled runs on a JAX problem: [simulate your own problem](../tutorials/own-problem.md).",
+        (),
+        ("simulate", "simulate_many", "stack", "check", "Trace", "Stack", "Problem", "Method"),
+    ),
+    "reference/compare.md": (
+        "compare",
+        "Methods judged with statistics, and other libraries' optimisers: [compare methods](../compare.md).",
+        ("driftopt.comparison", "driftopt.outside", "driftopt.generator"),
+        ("compare",),
+    ),
+    "reference/sweep.md": (
+        "Sweeps",
+        "Grids × seeds × instances on any executor: [large sweeps](../scale.md).",
+        ("driftopt.sweep",),
+        (),
     ),
     "reference/methods.md": (
         "Methods",
-        "Methods by name, and what a method of your own is made of. Their numbers: "
+        "Methods by name, and the parts of your own method. Their parameters: "
         "[methods and their parameters](../methods.md).",
         ("driftopt.methods", "driftopt.pytree"),
+        (),
     ),
     "reference/problems.md": (
         "Problems",
-        "Simulated problems whose exact objectives are known. Their stories: [problems](../problems.md).",
+        "Simulated problems whose exact objectives are known: [problems](../problems.md).",
         ("driftopt.problems",),
-    ),
-    "reference/study.md": (
-        "Studies",
-        "Ask and tell on a live system. How it behaves: [live studies](../studies.md).",
-        ("driftopt.study",),
-    ),
-    "reference/sweep.md": (
-        "Sweeps and comparisons",
-        "Grids × seeds × instances, methods judged with statistics, and the optimisers of others.",
-        ("driftopt.sweep", "driftopt.comparison", "driftopt.outside", "driftopt.generator"),
+        (),
     ),
     "reference/theory.md": (
         "Theory and certificates",
-        "What the theorems ask for, and how stationary a decision is.",
+        "Parameters and counts of the theorems, and how stationary a decision is.",
         ("driftopt.theory", "driftopt.stationarity"),
+        (),
     ),
     "reference/contracts.md": (
         "Contracts",
-        "What methods, problems and drivers hand each other: for authors of methods and problems, and who "
-        "gives a `Space`. How to begin: [your own method](../tutorials/own-method.md), "
-        "[your own problem](../tutorials/own-problem.md).",
+        "The objects that methods, problems and drivers exchange, for authors of "
+        "[methods](../tutorials/own-method.md) and [problems](../tutorials/own-problem.md).",
         (
             "driftopt.oracle",
             "driftopt.problem",
@@ -56,8 +73,9 @@ PAGES = {
             "driftopt.plugins",
             "driftopt.rng",
         ),
+        (),
     ),
-    "reference/data.md": ("Data", "Where real data comes from.", ("driftopt.data",)),
+    "reference/data.md": ("Data", "Sources of real data.", ("driftopt.data",), ()),
 }
 
 
@@ -67,21 +85,41 @@ def reference_pages() -> dict[str, str]:
     Raises:
         ValueError: A public name or field is not explained, or a public part of driftopt has no page.
     """
-    shown = {module for _, _, modules in PAGES.values() for module in modules}
-    missing: list[str] = []
+    shown = {module for _, _, modules, _ in PAGES.values() for module in modules}
+    top = {name for *_, names in PAGES.values() for name in names}
+    missing = [
+        f"driftopt.{name}, which has no page in {__file__}"
+        for name in public_names("driftopt")
+        if name not in top and f"driftopt.{name}" not in shown
+    ]
     pages = {}
-    for path, (title, purpose, modules) in PAGES.items():
+    for path, (title, purpose, modules, names) in PAGES.items():
         lines = [f"# {title}", "", purpose, ""]
-        for module in modules:
-            names = public_names(module)
-            missing += undocumented(module, names)
-            if len(modules) > 1:
+        for module, those in [("driftopt", list(names)), *((one, in_order(one, top)) for one in modules)]:
+            missing += undocumented(module, those)
+            if len(modules) > 1 and module != "driftopt":
                 lines += [f"`{module}`", ""]
-            lines += entries(module, names, shown)
+            for name in those:
+                if inspect.ismodule(getattr(import_module(module), name)):
+                    if f"{module}.{name}" not in shown:
+                        missing.append(f"{module}.{name}, which has no page in {__file__}")
+                    continue
+                lines += [f"::: {module}.{name}", ""]
         pages[path] = "\n".join(lines) + "\n"
     if missing:
         raise ValueError(f"no docstring, or for a field no comment: {', '.join(sorted(missing))}")
     return pages
+
+
+def in_order(module: str, top: set[str]) -> list[str]:
+    """A module's public names: functions, classes, exceptions; without names of driftopt itself."""
+    loaded = import_module(module)
+    names = [
+        name
+        for name in public_names(module)
+        if not (name in top and getattr(loaded, name) is getattr(import_module("driftopt"), name))
+    ]
+    return sorted(names, key=lambda name: (rank(getattr(loaded, name)), name.lower()))
 
 
 def public_names(module: str) -> list[str]:
@@ -96,19 +134,6 @@ def public_names(module: str) -> list[str]:
         and getattr(value, "__module__", None) == module
         and is_documented_kind(value)
     ]
-
-
-def entries(module: str, names: list[str], shown: set[str]) -> list[str]:
-    """A directive for each name; for a submodule a line that leads to its page."""
-    lines: list[str] = []
-    for name in sorted(names, key=lambda name: (rank(getattr(import_module(module), name)), name.lower())):
-        value = getattr(import_module(module), name)
-        if inspect.ismodule(value):
-            if value.__name__ not in shown:
-                raise ValueError(f"{value.__name__} is public and has no page in {__file__}")
-            continue
-        lines += [f"::: {module}.{name}", ""]
-    return lines
 
 
 def rank(value: Any) -> int:

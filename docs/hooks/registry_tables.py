@@ -41,7 +41,7 @@ def problem_rows() -> str:
 
 
 def one_problem(name: str) -> str:
-    """Dimension, how the two points are known, and whether the world remembers."""
+    """Dimension, how the two points are known, and whether there are carry-over effects."""
     known, facts = problems.entry(name).known, ["?"] * 4
     if known is not None:
         facts = [str(known.dim), known.optimum, known.stable_point, "yes" if known.memory else ""]

@@ -1,11 +1,10 @@
-"""What mkdocs calls while it builds the site: pages made from the source, links that leave docs/."""
+"""What mkdocs calls while it builds the site: pages made from the source."""
 
 import re
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
-from mkdocs.structure.pages import Page
 from reference_pages import reference_pages
 from registry_tables import method_tables, problem_rows
 
@@ -13,12 +12,13 @@ ROOT = Path(__file__).parents[2]
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages that are made: the reference, the root's documents, the examples."""
+    """Add the pages that are made: the reference, the command line, the root's documents."""
     pages = {
         **reference_pages(),
         "contributing.md": from_root("CONTRIBUTING.md"),
         "changelog.md": from_root("CHANGELOG.md"),
-        "examples.md": examples(),
+        "security.md": from_root("SECURITY.md"),
+        "reference/cli.md": command_line(),
     }
     for path, text in pages.items():
         files.append(File.generated(config, path, content=text))
@@ -31,25 +31,17 @@ def from_root(name: str) -> str:
     return re.sub(r"\]\(docs/", "](", text)
 
 
-def examples() -> str:
-    """Every example in full, under its file name."""
-    lines = ["# Examples", "", "Each runs as it stands, from the repository's root; the tests run them too."]
-    for path in sorted((ROOT / "examples").iterdir()):
-        if path.suffix in (".py", ".toml"):
-            code = path.read_text(encoding="utf-8").rstrip()
-            language = "python" if path.suffix == ".py" else "toml"
-            lines += ["", f"## {path.name}", "", f"```{language}", code, "```"]
-    return "\n".join(lines) + "\n"
+def command_line() -> str:
+    """Every command with its help, as `--help` prints it."""
+    from driftopt.cli import app
+
+    text = app.generate_docs(recursive=True, heading_level=1, include_hidden=False)
+    text = re.sub(r"## Table of Contents.*?(?=\*\*Commands)", "", text, flags=re.DOTALL)
+    return re.sub(r"\A# .*", "# Command line", text)
 
 
-def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Put the registry's tables where a page asks for them; lead links to examples to their page."""
-    up = "../" * page.file.src_uri.count("/")
-
-    def example(link: re.Match[str]) -> str:
-        return f"]({up}examples.md#{re.sub(r'[^a-z0-9_-]', '', link[1].lower())})"
-
-    markdown = re.sub(r"\]\((?:\.\./)+examples/([\w.]+)\)", example, markdown)
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Put the registry's tables where a page asks for them."""
     markdown = markdown.replace("<!-- the registry's problems -->", problem_rows())
     return markdown.replace("<!-- the registry's methods -->", method_tables())
 

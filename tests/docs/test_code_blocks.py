@@ -1,4 +1,4 @@
-"""Every code block of every page runs, top to bottom, in an empty folder (README: test_documents.py)."""
+"""Every code block of every page runs, top to bottom, in an empty folder."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from driftopt.methods import registry
 from support.code_blocks import ROOT, at_work, blocks
 
-PAGES = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -17,6 +17,12 @@ def test_every_block_runs(page, tmp_path, monkeypatch):
     )  # what a page registers ends with it
     with at_work(tmp_path) as runner:
         for block in blocks(page):
+            runner.check(block)
+
+
+def run(text, folder):
+    with at_work(folder) as runner:
+        for block in blocks(Path("page.md"), text):
             runner.check(block)
 
 
@@ -43,6 +49,5 @@ def test_every_block_runs(page, tmp_path, monkeypatch):
     ],
 )
 def test_a_wrong_block_fails(text, tmp_path):
-    with at_work(tmp_path) as runner, pytest.raises((AssertionError, ZeroDivisionError, ValueError)):
-        for block in blocks(Path("page.md"), text):
-            runner.check(block)
+    with pytest.raises((AssertionError, ZeroDivisionError, ValueError)):
+        run(text, tmp_path)

@@ -11,7 +11,7 @@ An HTML comment above a block speaks to this runner alone:
 <!-- not run: why -->     leaves the block out
 <!-- numbers vary -->     above an output: its words are compared, its numbers are not
 
-`python -m support.code_blocks PAGE…`, with src and tests on PYTHONPATH, writes the outputs of pages as they come out now.
+`python -m support.code_blocks PAGE…`, with src and tests on PYTHONPATH, writes outputs as they are now.
 """
 
 import ast
@@ -38,7 +38,7 @@ ROOT = Path(__file__).parents[2]
 LANGUAGES = {"python", "text", "sh", "toml", "json", "javascript"}
 WIDTH = 78  # columns of a block on the site
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w+-]*) *(?P<rest>[^`]*)$")
-_NOT_RUN = re.compile(r"<!-- not run: (.{10,}?) -->")
+_NOT_RUN = re.compile(r"<!-- not run: (.{5,}?) -->")
 _VARY = "<!-- numbers vary -->"
 _NUMBER = re.compile(r"[-+−]?\d[\d.,:e]*(?:-\d+)*|\bnan\b")
 _BARS = re.compile("[▁▂▃▄▅▆▇█░]+")
@@ -64,7 +64,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block: where it is, what it is, why it is not run (if so), and its output on the page, if any."""
+    """One fenced block: where it is, what it is, whether it is left out, and its output on the page."""
 
     page: Path
     line: int
@@ -156,7 +156,7 @@ class Runner:
             AssertionError: The block cannot be run, or does not print what the page says.
         """
         assert block.language in LANGUAGES, (
-            f"{block.place}: say what this block is, one of {', '.join(sorted(LANGUAGES))}; got {block.language!r}"
+            f"{block.place}: {block.language!r} is not one of {', '.join(sorted(LANGUAGES))}"
         )
         if block.not_run:
             return None
@@ -193,7 +193,7 @@ class Runner:
         path.chmod(0o755 if block.code.startswith("#!") else 0o644)
 
     def python(self, block: Block) -> str:
-        """What a block prints; a last line that is an expression shows its value, as it would in a notebook."""
+        """What a block prints; a last expression shows its value, as in a notebook."""
         printed = io.StringIO()
         tree = ast.parse("\n" * block.line + self.code(block), str(block.page))
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
@@ -251,7 +251,7 @@ class Runner:
 
 @contextlib.contextmanager
 def at_work(folder: Path) -> Iterator[Runner]:
-    """A runner whose folder is the working directory and can be imported from, in a terminal of a page's width."""
+    """A runner in its folder, which can be imported from, with a terminal of a page's width."""
     before, path, columns = Path.cwd(), list(sys.path), os.environ.get("COLUMNS")
     os.chdir(folder)
     sys.path.insert(0, str(folder))
@@ -265,7 +265,9 @@ def at_work(folder: Path) -> Iterator[Runner]:
         os.chdir(before)
         sys.path[:] = path
         os.environ.pop("COLUMNS") if columns is None else os.environ.update(COLUMNS=columns)
-        for name in set(sys.modules) - modules:  # what a page wrote and imported must not be found by the next
+        for name in (
+            set(sys.modules) - modules
+        ):  # what a page wrote and imported must not be found by the next
             if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
                 del sys.modules[name]
 
