@@ -6,8 +6,10 @@ Ito's; shapes and labels repeat what they say.
 
 import re
 import runpy
+import secrets
 import sys
 import tempfile
+import time
 from pathlib import Path
 from unittest.mock import patch
 
@@ -392,9 +394,28 @@ def o2nc(path: Path) -> None:
     plt.close(figure)
 
 
+def served_page(path: Path) -> None:
+    """The page of examples/weekly_prices.py after 128 weeks, as Chromium shows it."""
+    sys.path.append(str(ROOT / "tests"))
+    from support.browser import chromium, resize
+    from support.served_process import served
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        runpy.run_path(str(ROOT / "examples" / "weekly_prices.py"))["main"](folder)
+        token = secrets.token_urlsafe(32)
+        with served(str(folder / "prices.db"), token) as (address, _), chromium(folder) as browser:
+            resize(browser, 1280, 1000)
+            browser.get(f"{address}/#token={token}")
+            time.sleep(3)  # the page draws its charts
+            browser.find_element("link text", "weekly").click()
+            time.sleep(3)
+            browser.save_screenshot(str(path))
+
+
 PICTURES = {
     one.__name__: one
-    for one in (gain, first_search, trial_life, benchmark_live, o2nc, strategic, known_points)
+    for one in (gain, first_search, trial_life, benchmark_live, o2nc, strategic, known_points, served_page)
 }
 
 
