@@ -1,7 +1,7 @@
 """What covariates, precision, control and limits are worth, and what they cost where they say nothing or lie.
 
     python -m benchmarks.side_information            runs what is missing, then prints the tables
-    python -m benchmarks.side_information --write    and writes them into docs/side-information.md
+    python -m benchmarks.side_information --write    and writes them into notes/side-information.md
     python -m benchmarks.side_information --development    other shops, for work on the steps
     python -m benchmarks.side_information --credit   strategic classification, on the real data
 
@@ -33,7 +33,7 @@ from driftopt.drivers.host import with_precision
 from driftopt.rng.seeds import as_key, run_keys
 
 BUDGETS, SEEDS, SHOPS, DIM, RADIUS = (30, 120, 1000), 20, 6, 4, 0.4
-FOLDER, PAGE = Path("results/side_information"), Path("docs/side-information.md")
+FOLDER, PAGE = Path("results/side_information"), Path("notes/side-information.md")
 LIMIT = 20.0
 MARK = "<!-- benchmarks/side_information.py writes from here -->"
 

@@ -33,7 +33,7 @@ FOLDER = ROOT / "docs" / "img"
 OURS, BLUE, INK, SOFT = "#d55e00", "#0072b2", "#222222", "#8f8f8f"
 GOOD, BAD = BLUE, OURS  # with another shape each
 plt.rcParams.update(
-    {"font.size": 13, "axes.spines.top": False, "axes.spines.right": False, "savefig.dpi": 110}
+    {"font.size": 13, "axes.spines.top": False, "axes.spines.right": False, "savefig.dpi": 150}
 )
 
 
@@ -213,7 +213,7 @@ def gain(path: Path) -> None:
     paid = searched[np.flatnonzero(earned < 0)[-1] + 1] if (earned < 0).any() else searched[0]
     best = found.improvement
 
-    figure, axis = plt.subplots(figsize=(8.4, 4.8), constrained_layout=True)
+    figure, axis = plt.subplots(figsize=(5.8, 4.5), constrained_layout=True)
     axis.fill_between(searched, base, mean, color=OURS, alpha=0.15, lw=0)
     axis.plot(searched, values, ".", color=SOFT, ms=6)
     axis.plot(searched, mean, color=OURS, lw=3)
@@ -221,22 +221,20 @@ def gain(path: Path) -> None:
     axis.plot(*week["baseline"], "s", color=BLUE, ms=6)
     axis.plot(*week["confirm"], "D", color=INK, ms=7)
     low, high = min(values.min(), base) - 12, max(values) + 4
-    axis.set(
-        xlim=(0, len(trials) + 2), ylim=(low, high), xlabel="week", ylabel="profit of the week (hundreds)"
-    )
+    axis.set(xlim=(0, len(trials) + 2), ylim=(low, high), xlabel="week", ylabel="profit of the week")
     axis.plot([paid, paid], [low, base], color=INK, lw=1, ls=":")
     axis.text(paid + 1, low + 0.6, f"week {paid}: the search\nhas paid for itself", color=INK, va="bottom")
     axis.text(0.55 * len(trials), base - 1.5, f"today's prices: {base:.1f}", color=BLUE, va="top")
     middle = len(searched) // 2
     axis.text(
         searched[middle],
-        base + 0.35 * (mean[middle] - base),
-        "extra profit\nwhile searching",
+        base + 0.1 * (mean[middle] - base),
+        "extra profit\nmeanwhile",
         color=OURS,
         ha="center",
     )
     axis.annotate(
-        f"recommended prices, checked:\n{best.mean:+.1f} ± {best.sem:.1f} a week, {best.mean / base:+.0%}",
+        f"recommended, checked:\n{best.mean:+.1f} ± {best.sem:.1f} a week, {best.mean / base:+.0%}",
         (np.mean(week["confirm"][0]), np.mean(week["confirm"][1]) - 1.5),
         (len(trials), base + 0.42 * (np.mean(week["confirm"][1]) - base)),
         ha="right",

@@ -70,7 +70,7 @@ for name, x in (
 
 # %%
 curve = [profit(t) for t in grid[::5]]
-figure, axis = plt.subplots(figsize=(7, 4), constrained_layout=True)
+figure, axis = plt.subplots(figsize=(5, 3.4), constrained_layout=True)
 axis.plot(grid[::5], curve, color="#222222")
 for x, mark, colour, name in (
     (path[-1], "s", "#0072b2", "retraining"),

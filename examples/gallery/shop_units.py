@@ -70,7 +70,7 @@ for name, days, prices in (
     print(f"{name:<18} {np.mean(days):9.0f}   {profit(prices):10.0f}")
 
 # %%
-figure, axis = plt.subplots(figsize=(7, 4), constrained_layout=True)
+figure, axis = plt.subplots(figsize=(5, 3.4), constrained_layout=True)
 axis.plot(units_days, color="#d55e00", lw=3, label="units reported")
 axis.plot(
     profit_days, color="#0072b2", lw=1.5, ls="--", label="profit reported"

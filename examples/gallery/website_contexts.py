@@ -52,7 +52,7 @@ for device in worth:
     print(f"{device:<8} {price:4.1f}: {before:5.0f} -> {after:5.0f}")
 
 # %%
-figure, axis = plt.subplots(figsize=(7, 4), constrained_layout=True)
+figure, axis = plt.subplots(figsize=(5, 3.4), constrained_layout=True)
 for device, colour, mark in (
     ("desktop", "#d55e00", "o-"),
     ("phone", "#0072b2", "^-"),

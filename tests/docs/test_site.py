@@ -20,7 +20,15 @@ from support.browser import complaints, requested, resize
 
 ROOT = Path(__file__).parents[2]
 HOOKS = ROOT / "docs" / "hooks"
-LOOKED_AT = ("index", "methods", "walk", "results", "reference/driftopt", "tutorials/own-problem")
+LOOKED_AT = (
+    "index",
+    "gallery/index",
+    "methods",
+    "benchmarks",
+    "reference/study",
+    "reference/cli",
+    "guides/units",
+)
 
 
 def hook(name):

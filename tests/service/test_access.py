@@ -140,7 +140,7 @@ def test_secrets_are_long_and_kept_as_hashes():
 
 
 def test_the_secret_of_the_documentation_is_no_secret():
-    page = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "access.md").read_text(encoding="utf-8")
     (example,) = re.findall(r'^secret = "(.*)"', page, flags=re.MULTILINE)
     with pytest.raises(ValueError, match="is the example of the documentation"):
         token("a", example)

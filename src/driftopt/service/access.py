@@ -22,7 +22,7 @@ from driftopt.service.rate_limits import TooMany
 
 ROLES = ("read", "operate", "admin")  # each includes the ones before it
 VARIABLE = "DRIFTOPT_TOKEN"
-EXAMPLE = "replace-this"  # how the secret of docs/service.md begins
+EXAMPLE = "replace-this"  # how the secret of docs/guides/access.md begins
 _SHORTEST, _LONGEST = 20, 500
 _MAKE = "python -c 'import secrets; print(secrets.token_urlsafe(32))' makes"
 _log = logging.getLogger("driftopt.service")
