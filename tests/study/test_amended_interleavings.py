@@ -87,7 +87,7 @@ class Amendments(RuleBasedStateMachine):
         sessions = [*(view.transport for view in self.views), Session(self.log, "a", spec, lambda: 0.0)]
         states = [session.read(lambda one=session: one.state) for session in sessions]
         known = [
-            (vars(s) | {"_last": None}, session.recommendation({})[0].tobytes())
+            (repr(vars(s) | {"_last": None}), session.recommendation({})[0].tobytes())
             for s, session in zip(states, sessions, strict=True)
         ]
         assert known[0] == known[1] == known[2]

@@ -300,7 +300,7 @@ def test_values_relative_to_control(tmp_path):
 def steps(study):
     """What the method was told."""
     study.recommend()
-    return np.array(study.transport.sequential._host._steps)
+    return np.array(study.transport.rule._host._steps)
 
 
 def test_a_corrected_control_corrects_what_it_was_taken_out_of(tmp_path):

@@ -9,9 +9,8 @@ import numpy as np
 from driftopt.runtime.process_name import this_process
 from driftopt.space import units
 from driftopt.study import words
-from driftopt.study.errors import BudgetSpent, Halted, NothingToAsk
-from driftopt.study.iterations import free, open_one
-from driftopt.study.log import Request, vector_as_json
+from driftopt.study.errors import BudgetSpent, Halted, Holding, NothingToAsk
+from driftopt.study.log import Request
 from driftopt.study.records import Question, StudySpec
 from driftopt.study.session import Session
 from driftopt.study.state import Entry, State, answered
@@ -22,13 +21,11 @@ _WEEK = 7
 
 
 def prepare(session: Session, question: Question) -> None:
-    """Compute what a sequential method may need next, so that no lock is held meanwhile."""
-    if session.spec.uses_model or question.purpose != "method":
-        return
-    if session.state.seen == session.log.begin or not session.state.whole:
-        session.read(lambda: None)
-    if open_one(session.state, session.clock()) is None:
-        session.sequential.decisions(session.state, session.clock())
+    """Compute what may be needed next, so that no lock is held meanwhile."""
+    if question.purpose == "method" and not session.spec.uses_model:
+        if session.state.seen == session.log.begin or not session.state.whole:
+            session.read(lambda: None)
+        session.rule.prepare(session.state, session.clock())
 
 
 def ask(session: Session, question: Question) -> Trials:
@@ -61,7 +58,7 @@ def _handed_out(session: Session, question: Question, number: int) -> Trial:
         raise refusal(spec, halted)
     first = 0 if question.purpose == "method" else state.searched  # no earlier recommendation is evaluated
     mine = [one for one in list(state.entries.values())[first:] if _unanswered(one, question, context)]
-    mine = [one for one in mine if not (one.overdue(now) and state.replaced(one))]
+    mine = [one for one in mine if not (one.overdue(now) and session.rule.replaced(state, one))]
     until = None if spec.lease is None else now + spec.lease
     if not question.new and len(mine) > number:
         if mine[number].overdue(now):  # its holder is alive after all
@@ -73,7 +70,7 @@ def _handed_out(session: Session, question: Question, number: int) -> Trial:
     session.follow()
     if spec.max_change is not None and spec.space.distance(state.deployed, x) > spec.max_change * (1 + 1e-9):
         place, x = Place("way"), spec.space.toward(state.deployed, x, spec.max_change)
-    elif state.periods(vector_as_json(x), now) < spec.settle - 1:
+    elif state.periods(x, now) < spec.settle - 1:
         place = Place("settle")
     text = json.dumps(context) if spec.contexts else None
     id = log.ask(place, x, text, question.holder or this_process(), now, until)
@@ -96,7 +93,10 @@ def _refuse_more(state: State, why: str, now: float) -> NoReturn:
     out = [one for one in state.entries.values() if one.out(now)]
     ends = [words.lease(one.expires_at, now) for one in out]
     lines = [f"trial {one.asked.id} by {one.asked.holder}, {end}" for one, end in zip(out, ends, strict=True)]
-    raise NothingToAsk(f"{why}: " + "; ".join(lines), [one.holding for one in out])
+    raise NothingToAsk(
+        f"{why}: " + "; ".join(lines),
+        [Holding(one.asked.id, one.asked.holder, one.expires_at) for one in out],
+    )
 
 
 def _unanswered(one: Entry, question: Question, context: Mapping[str, str]) -> bool:
@@ -119,22 +119,13 @@ def _target(
     if purpose != "method":
         _pay(state, 1, f"a deployment for {purpose}")
         return next_evaluation(session, purpose, context, now)
-    if spec.uses_model:
-        _pay(state, 1, "the next deployment", spec.reserve)
-        if _control_due(state, 1):
-            return Place("control"), spec.start
-        last = next(state.latest, None)
-        if last is not None and last.asked.kind == "settle" and state.periods(last.asked.x, now):
-            return Place("method"), last.x  # what settles is held to its end
-        return Place("method"), session.model.next(state, context)
-    opened = open_one(state, now)
-    if opened is not None and free(state, opened, now) is None:
+    price, what = session.rule.price(state, now)
+    if not price:
         _refuse_more(state, "every point of the iteration is out", now)
-    needed = spec.size * spec.settle if opened is None else 1
-    _pay(state, needed, "the next iteration" if opened is None else "the open iteration", spec.reserve)
-    if _control_due(state, needed):
+    _pay(state, price, what, spec.reserve)
+    if _control_due(state, price):
         return Place("control"), spec.start
-    return session.sequential.next(state, session.writer, now)
+    return session.rule.next(state, session.writer, context, now)
 
 
 def _pay(state: State, price: int, what: str, kept: int = 0) -> None:

@@ -15,11 +15,9 @@ from driftopt.study import words
 from driftopt.study.asking import left_of
 from driftopt.study.drift import ChangePoint, Drift, DriftBand, change, drift, drift_band
 from driftopt.study.errors import Holding
-from driftopt.study.iterations import free, open_one
 from driftopt.study.recommendation import Recommendation, confirming, recommend, still_to_ask
 from driftopt.study.records import StudySpec, Window, as_json
 from driftopt.study.session import Session
-from driftopt.study.state import State
 from driftopt.study.trial import ANSWERS, STATES, Trial, at_start
 
 DAY = words.DAY
@@ -208,7 +206,7 @@ def summarize(session: Session, place: str) -> Summary:
     # A second store has a level of its own: what was reported as control is a series by itself.
     changed = change([t.value for t in told if t.kind == "control" and t.value is not None])
     changed = changed or change([t.control for t in told if t.control is not None])
-    learnt = session.effects()
+    learnt = session.rule.effects(state, now) if spec.covariates else ()
     warnings = [*([] if changed is None else [changed.words]), advised.warning]
     warnings += [one.warning for one in learnt if one.moves_with_the_decision]
     failures = [t for t in trials if t.state == "failed"][-_FAILURES:]
@@ -324,7 +322,7 @@ def next_step(
     if state.halted is not None:
         what = "deploy the start again: a hard limit was broken twice in a row. When that is mended, resume"
         return NextStep(what, (command("resume"),))
-    more, last = _can_ask(spec, state, now), trials[-1].asked_at if trials else 0.0
+    more, last = _can_ask(session, now), trials[-1].asked_at if trials else 0.0
     awaited = [trial for trial in trials if trial.state in ("pending", "expired")]
     awaited = [trial for trial in awaited if trial.expires_at is None or trial.expires_at > last]
     if awaited:
@@ -352,15 +350,12 @@ def next_step(
     return NextStep(f"{why}: ask for the recommendation", (command("recommend"),))
 
 
-def _can_ask(spec: StudySpec, state: State, now: float) -> bool:
+def _can_ask(session: Session, now: float) -> bool:
     """Whether `ask` has something to hand out, and can pay for the iteration that it belongs to."""
+    spec, state = session.spec, session.state
     out = [entry for entry in state.entries.values() if entry.out(now)]
     left = left_of(state, spec.reserve)
     if state.stopped is not None or state.halted is not None or (spec.settle > 1 and out):
         return False
-    if spec.uses_model:
-        return left is None or left >= 1
-    opened = open_one(state, now)
-    if opened is None:
-        return left is None or left >= spec.size * spec.settle
-    return free(state, opened, now) is not None and (left is None or left >= 1)
+    price, _ = session.rule.price(state, now)
+    return price > 0 and (left is None or left >= price)

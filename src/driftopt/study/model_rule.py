@@ -1,16 +1,17 @@
 """The model in a study: the results that stand as its arrays, and its answers as the study's."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from driftopt.answers import Beside
 from driftopt.answers.effects import Effect, p_value
 from driftopt.model import Estimate, Limit, Model, Results
 from driftopt.model.belief import precision
-from driftopt.study.log import Happened
+from driftopt.study.log import Happened, Writer
 from driftopt.study.records import StudySpec
 from driftopt.study.state import Entry, State
+from driftopt.study.trial import Place
 
 NEAREST = 200  # results with which a new one of a sequential method is compared
 WEIGHTS = 1e-3, 1e3  # of a result, in units of a usual one
@@ -37,9 +38,8 @@ def model_of(spec: StudySpec, budget: int | None) -> Model:
 
 def results_of(spec: StudySpec, entries: Sequence[Entry]) -> Results:
     """The results of trials that stand, as the model's arrays."""
-    said = [Beside.from_json(entry.stands.beside) for entry in entries if entry.stands is not None]
-    rows = [entry.stands for entry in entries if entry.stands is not None]
-    value = np.array([np.nan if row.value is None else row.value for row in rows], float)
+    rows, said = [entry.stands for entry in entries], [entry.beside for entry in entries]
+    value = np.array([np.nan if row is None or row.value is None else row.value for row in rows], float)
     if spec.relative_to_control:
         control = np.array([np.nan if one.control is None else one.control for one in said], float)
         known = np.isfinite(control)
@@ -49,15 +49,15 @@ def results_of(spec: StudySpec, entries: Sequence[Entry]) -> Results:
         listed = [[one.get(name, np.nan) for name in names] for one in tables]
         return np.array(listed, float).reshape(len(tables), len(names))
 
+    sems = [None if row is None else row.sem for row in rows]
+    contexts = [numbers_of(spec, entry.context) for entry in entries]
     return Results(
         x=np.array([entry.deployed for entry in entries], float).reshape(len(entries), spec.dim),
         number=np.array([entry.number for entry in entries], float),
         value=value,
-        weight=np.clip(precision([row.sem for row in rows], [one.n for one in said]), *WEIGHTS),
+        weight=np.clip(precision(sems, [one.n for one in said]), *WEIGHTS),
         covariates=table([one.covariates for one in said], spec.covariates),
-        context=np.array([numbers_of(spec, entry.context) for entry in entries], float).reshape(
-            len(entries), len(spec.contexts)
-        ),
+        context=np.array(contexts, float).reshape(len(entries), len(spec.contexts)),
         outputs=table([one.outputs for one in said], spec.outputs),
         metrics=table([one.metrics for one in said], list(spec.limits)),
     )
@@ -75,14 +75,32 @@ class ModelRule:
         self.spec = spec
         self._known: tuple[object, tuple[np.ndarray, Estimate | None]] | None = None
 
-    def next(self, state: State, context: Mapping[str, str]) -> np.ndarray:
-        """The decision of the next trial: a function of the results that stand, the seed and its number."""
+    def prepare(self, state: State, now: float) -> None:
+        """The model computes in the transaction: what it says depends on the last result."""
+
+    def replaced(self, state: State, entry: Entry) -> bool:
+        """Whether a trial was handed out to another: no two trials of the model are the same."""
+        return False
+
+    def price(self, state: State, now: float) -> tuple[int, str]:
+        """How many deployments of the budget a question begins, and what that is."""
+        return 1, "the next deployment"
+
+    def next(
+        self, state: State, writer: Writer, context: Mapping[str, str], now: float
+    ) -> tuple[Place, np.ndarray]:
+        """The next decision: a function of the results that stand, the seed and the trial's number."""
+        last = next(state.latest, None)
+        if last is not None and last.asked.kind == "settle" and state.periods(last.x, now):
+            return Place("method"), last.x  # what settles is held to its end
         results = results_of(self.spec, state.standing)
         model = model_of(self.spec, None if state.budget is None else state.budget - self.spec.reserve)
         here = numbers_of(self.spec, context)
-        return model.ask(results, state.spent + 1, here, deployed=state.deployed)
+        return Place("method"), model.ask(results, state.spent + 1, here, deployed=state.deployed)
 
-    def recommend(self, state: State, context: Mapping[str, str]) -> tuple[np.ndarray, Estimate | None]:
+    def recommend(
+        self, state: State, context: Mapping[str, str], now: float
+    ) -> tuple[np.ndarray, Estimate | None]:
         """The recommendation and its gain over the start.
 
         Trials that have evaluated it since the last one that searched do not move it.
@@ -97,21 +115,23 @@ class ModelRule:
             self._known = key, (found.x, found.gain if entries else None)
         return self._known[1]
 
+    def effects(self, state: State, now: float) -> tuple[Effect, ...]:
+        """What each covariate adds to the value, and whether it moves with the decision."""
+        spec, results = self.spec, results_of(self.spec, state.standing)
+        known = np.isfinite(results.value) | (spec.value_of is not None)
+        if not known.any():
+            return tuple(Effect(name, 0, 0.0, None) for name in spec.covariates)
+        each = model_of(spec, None).facts(results).effects()
+        found: list[Effect] = []
+        for name, column, size in zip(spec.covariates, results.covariates.T, each, strict=True):
+            known = np.isfinite(column)
+            spread = float(column[known].std()) if known.any() else 0.0
+            chance = p_value(results.x, column, results.number, len(spec.covariates))
+            found.append(Effect(name, int(known.sum()), float(size) / spread if spread > 0 else 0.0, chance))
+        return tuple(found)
 
-def effects(state: State) -> tuple[Effect, ...]:
-    """What each covariate adds to the value, and whether it moves with the decision."""
-    spec, results = state.spec, results_of(state.spec, state.standing)
-    known = np.isfinite(results.value) | (spec.value_of is not None)
-    if not known.any():
-        return tuple(Effect(name, 0, 0.0, None) for name in spec.covariates)
-    each = model_of(spec, None).facts(results).effects()
-    found: list[Effect] = []
-    for name, column, size in zip(spec.covariates, results.covariates.T, each, strict=True):
-        known = np.isfinite(column)
-        spread = float(column[known].std()) if known.any() else 0.0
-        chance = p_value(results.x, column, results.number, len(spec.covariates))
-        found.append(Effect(name, int(known.sum()), float(size) / spread if spread > 0 else 0.0, chance))
-    return tuple(found)
+    def verify(self, state: State, now: float) -> None:
+        """Nothing is replayed: the model is a function of the set of results."""
 
 
 def outlier(state: State, entry: Entry, said: Happened) -> str | None:
@@ -120,6 +140,7 @@ def outlier(state: State, entry: Entry, said: Happened) -> str | None:
     others = [one for one in state.standing if one.asked.id != entry.asked.id]
     if not spec.uses_model:  # a window that moves in steps: its scale is not found again for every result
         others = others[max(0, len(others) - NEAREST) // 40 * 40 :]
-    new = Entry(entry.asked, entry.number, entry.keep, [said])
+    new = replace(entry, happened=[])
+    new.take(said._replace(kind="complete"))
     why = model_of(spec, None).outlier(results_of(spec, others), results_of(spec, [new]))
     return None if why is None else f"the result is {why}"

@@ -5,7 +5,7 @@ that stands, once another iteration was opened, or once a place has failed too o
 means of what stands, or, where a point has nothing, only that an iteration has passed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,15 +17,13 @@ from driftopt.drivers import small_program
 from driftopt.drivers.host import Host, with_precision
 from driftopt.runtime.forks import refuse_after_fork
 from driftopt.study.errors import ReplayError
-from driftopt.study.iterations import free, open_one, over, slots
-from driftopt.study.log import Writer, vector_from_json
+from driftopt.study.log import Opened, Writer, vector_from_json
 from driftopt.study.records import StudySpec
 from driftopt.study.state import Entry, State, answered
 from driftopt.study.trial import Place
 
-Step = (
-    np.ndarray | int
-)  # the (p,) values of an iteration, or the budget that the method plans for from there on
+# The (p,) values of an iteration, or the budget that the method plans for from there on
+Step = np.ndarray | int
 
 
 class SequentialRule:
@@ -33,25 +31,42 @@ class SequentialRule:
 
     def __init__(self, spec: StudySpec):
         self.spec = spec
-        self._told: list[
-            tuple[object, Any, np.ndarray]
-        ] = []  # of each iteration: of which rows, memory, values
+        # of each iteration: of which rows, memory, values
+        self._told: list[tuple[object, Any, np.ndarray]] = []
         self._host: Replay | None = None
 
-    def next(self, state: State, log: Writer, now: float) -> tuple[Place, np.ndarray]:
+    def prepare(self, state: State, now: float) -> None:
+        """Compute what is needed next, so that no lock is held meanwhile."""
+        if open_one(state, now) is None:
+            self.decisions(state, now)
+
+    def replaced(self, state: State, entry: Entry) -> bool:
+        """Whether a trial's place was handed out again."""
+        return places_of(state).get(entry.asked.place, [entry])[-1] is not entry
+
+    def price(self, state: State, now: float) -> tuple[int, str]:
+        """How many deployments of the budget a question begins, 0 if every point is pending; and of what."""
+        opened = open_one(state, now)
+        if opened is None:
+            return self.spec.size * self.spec.settle, "the next iteration"
+        return int(free(state, opened, now) is not None), "the open iteration"
+
+    def next(
+        self, state: State, writer: Writer, context: Mapping[str, str], now: float
+    ) -> tuple[Place, np.ndarray]:
         """The place to hand out and its decision; opens an iteration where none is open."""
         opened = open_one(state, now)
         if opened is None:
             points = self.decisions(state, now)
-            log.open(len(state.opened), points, self.spec.repeats, now)
+            writer.open(len(state.opened), points, self.spec.repeats, now)
             return Place("method", len(state.opened)), points[0]
         place = free(state, opened, now)
         assert place is not None, "who asks has looked"
         return place, vector_from_json(opened.points)[place.point]
 
-    def recommend(self, state: State, now: float) -> np.ndarray:
-        """The recommendation."""
-        return self._follow(state, now).recommendation()
+    def recommend(self, state: State, context: Mapping[str, str], now: float) -> tuple[np.ndarray, None]:
+        """The recommendation; nothing is known of its gain."""
+        return self._follow(state, now).recommendation(), None
 
     def effects(self, state: State, now: float) -> tuple[Effect, ...]:
         """What each covariate adds to the value, and whether it moves with the decision."""
@@ -69,10 +84,11 @@ class SequentialRule:
         done: list[tuple[object, Any, np.ndarray]] = []
         memory, answers = self.spec.answers.begin(), self.spec.answers
         controls = answered(state.of_kind("control")) if self.spec.relative_to_control else []
+        places = places_of(state)
         for i, opened in enumerate(state.opened):
-            if not over(state, opened, now):
+            if not over(state, opened, now, places):
                 break
-            stand = [next(iter(answered(state.places.get(place, []))), None) for place in slots(opened)]
+            stand = [next(iter(answered(places.get(place, []))), None) for place in slots(opened)]
             before = [None if one is None else self._control(controls, one) for one in stand]
             key = [None if one is None else one.stands for one in (*stand, *before)]
             if i < len(self._told) and self._told[i][0] == key and (i == 0 or done[-1] is self._told[i - 1]):
@@ -131,11 +147,11 @@ def _value(entry: Entry | None) -> float:
 def _said(entry: Entry | None, control: Entry | None) -> Beside:
     """What came with a value; the value of the last control where none was reported with it."""
     told = None if entry is None else entry.stands
-    if told is None:
+    if entry is None or told is None:
         return NOTHING
-    said = Beside.from_json(told.beside)
     before = None if control is None else _value(control)
-    return said._replace(sem=told.sem, control=before if said.control is None else said.control)
+    here = before if entry.beside.control is None else entry.beside.control
+    return entry.beside._replace(sem=told.sem, control=here)
 
 
 class Replay(Host):
@@ -221,3 +237,53 @@ class Replay(Host):
     def recommendation(self) -> np.ndarray:
         """The decision to report."""
         return self._spec.space.report(self.recommend(), self._begun)
+
+
+# Iterations: which of their places still need a result
+
+
+def slots(opened: Opened) -> list[Place]:
+    """The places of an iteration: the points in turn, and repeats of them a round later.
+
+    A world that drifts slowly then biases both sides of a difference alike.
+    """
+    pairs = [(point, sample) for sample in range(opened.repeats) for point in range(opened.count)]
+    return [Place("method", opened.iteration, point, sample) for point, sample in pairs]
+
+
+def places_of(state: State) -> dict[Place, list[Entry]]:
+    """What was asked for each place of the method."""
+    places: dict[Place, list[Entry]] = {}
+    for entry in state.of_kind("method"):
+        places.setdefault(entry.asked.place, []).append(entry)
+    return places
+
+
+def over(state: State, opened: Opened, now: float, places: dict[Place, list[Entry]]) -> bool:
+    """Whether an iteration can be told: each place has a result, or one of them has failed too often.
+
+    So can one that another iteration was opened after.
+    """
+
+    def lost(tries: Sequence[Entry]) -> bool:
+        return sum(not one.out(now) for one in tries) >= state.spec.max_failures and not answered(tries)
+
+    tries = [places.get(place, []) for place in slots(opened)]
+    begun = opened.iteration + 1 < len(state.opened)
+    return begun or all(answered(one) for one in tries) or any(lost(one) for one in tries)
+
+
+def open_one(state: State, now: float) -> Opened | None:
+    """The iteration whose results are awaited; None: the next question opens one."""
+    last = state.opened[-1] if state.opened else None
+    return None if last is None or over(state, last, now, places_of(state)) else last
+
+
+def free(state: State, opened: Opened, now: float) -> Place | None:
+    """The first place of an iteration that needs a deployment and has none out."""
+    places = places_of(state)
+    for place in slots(opened):
+        tries = places.get(place, [])
+        if not answered(tries) and not any(one.out(now) for one in tries):
+            return place
+    return None

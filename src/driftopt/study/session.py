@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from driftopt.packages import needs_jax
 from driftopt.study.log import Log, Reader, Writer
 from driftopt.study.records import StudySpec
 from driftopt.study.state import State
 from driftopt.study.trial import Status
 
 if TYPE_CHECKING:
-    from driftopt.answers.effects import Effect
     from driftopt.model import Estimate
     from driftopt.study.model_rule import ModelRule
     from driftopt.study.sequential_rule import SequentialRule
@@ -32,28 +30,22 @@ class Session:
         self.state = State(spec, log.begin)
         self._writer: Writer | None = None  # of the transaction that is open
         self.lock = threading.RLock()
-        self._model: ModelRule | None = None
-        self._sequential: SequentialRule | None = None
+        self._rule: ModelRule | SequentialRule | None = None
         self._uncommitted = False  # whether `state` may know rows of a transaction that came to nothing
 
     @property
-    def model(self) -> "ModelRule":
-        """The model, which needs SciPy."""
-        if self._model is None:
-            from driftopt.study.model_rule import ModelRule
+    def rule(self) -> "ModelRule | SequentialRule":
+        """What decides: the model, which needs SciPy, or a sequential method, which needs JAX."""
+        if self._rule is None:
+            if self.spec.uses_model:
+                from driftopt.study.model_rule import ModelRule
 
-            self._model = ModelRule(self.spec)
-        return self._model
-
-    @property
-    def sequential(self) -> "SequentialRule":
-        """The sequential method, which needs JAX."""
-        if self._sequential is None:
-            with needs_jax(f"method {self.spec.method!r}"):
+                self._rule = ModelRule(self.spec)
+            else:
                 from driftopt.study.sequential_rule import SequentialRule
 
-            self._sequential = SequentialRule(self.spec)
-        return self._sequential
+                self._rule = SequentialRule(self.spec)
+        return self._rule
 
     def read(self, work: Callable[[], T]) -> T:
         """Look at the present state."""
@@ -134,19 +126,7 @@ class Session:
 
     def recommendation(self, context: Mapping[str, str]) -> "tuple[np.ndarray, Estimate | None]":
         """The recommended decision, and its gain over the start as the model has it."""
-        if self.spec.uses_model:
-            return self.model.recommend(self.state, context)
-        return self.sequential.recommend(self.state, self.clock()), None
-
-    def effects(self) -> "tuple[Effect, ...]":
-        """What each covariate adds to the value, and whether it moves with the decision."""
-        if not self.spec.covariates:
-            return ()
-        if self.spec.uses_model:
-            from driftopt.study.model_rule import effects  # SciPy
-
-            return effects(self.state)
-        return self.sequential.effects(self.state, self.clock())
+        return self.rule.recommend(self.state, context, self.clock())
 
     def context(self, given: Mapping[str, str] | None) -> dict[str, str]:
         """A context, checked; where none is given, that of the last trial, else the first categories.
@@ -177,6 +157,5 @@ class Session:
         fresh = Session(self.log, self.name, self.spec, self.clock)
         fresh.read(lambda: None)
         self.log.database.check()
-        if not self.spec.uses_model:
-            fresh.sequential.verify(fresh.state, self.clock())
+        fresh.rule.verify(fresh.state, self.clock())
         return fresh.state.seen.rows

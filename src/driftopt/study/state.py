@@ -7,38 +7,48 @@ it, or does not stand.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
 from driftopt.answers import Beside
+from driftopt.answers.beside import NOTHING
 from driftopt.answers.limits import limits_of
-from driftopt.study.errors import DamagedLog, Holding, UnknownTrial
+from driftopt.study.errors import DamagedLog, UnknownTrial
 from driftopt.study.log import Asked, Happened, Mark, Opened, Reader, Row, Written, vector_from_json
 from driftopt.study.records import StudySpec
-from driftopt.study.trial import AMENDMENTS, ANSWERS, EVALUATIONS, FOR_ANOTHER, Event, Place, Trial, state_of
+from driftopt.study.trial import AMENDMENTS, ANSWERS, EVALUATIONS, FOR_ANOTHER, Event, Trial, state_of
 
 TWICE = 2  # results in a row that break a hard limit halt a study
 
 
 @dataclass
 class Entry:
-    """One trial: how it was asked, and what happened to it."""
+    """One trial: how it was asked, and what happened to it. Vectors and tables are read from text once."""
 
     asked: Asked
     number: int  # which deployment of the study it is, from 1
     keep: bool  # whether it is what its holder has deployed already
+    x: np.ndarray  # the decision as asked, (d,)
+    context: Mapping[str, str]  # the category of each
+    expires_at: float | None  # when its lease ends; its holder renews it by asking again
     happened: list[Happened] = field(default_factory=list[Happened])
-    expires_at: float | None = None  # when its lease ends; its holder has renewed it by asking again
+    beside: Beside = NOTHING  # what came with the result that counts, or was the last to count
+    deployed: np.ndarray = field(default_factory=lambda: np.zeros(0))  # the decision as deployed, (d,)
 
-    @cached_property
-    def x(self) -> np.ndarray:
-        """The decision as asked."""
-        return vector_from_json(self.asked.x)
+    def take(self, row: Happened) -> None:
+        """Something happened to it."""
+        if row.kind == "renewed":
+            self.expires_at = row.value
+            return
+        if row.kind in ANSWERS and row.x_deployed is not None:
+            self.deployed = vector_from_json(row.x_deployed)
+        if row.kind != "voided":
+            self.beside = Beside.from_json(row.beside)
+        self.happened.append(row)
 
     @property
     def state(self) -> str:
-        """Whether it stands; a lease has no part in it."""
+        """What it is; a lease has no part in it."""
         return state_of([row.kind for row in self.happened])
 
     @property
@@ -49,24 +59,12 @@ class Entry:
     @property
     def last_said(self) -> Happened | None:
         """The result, or what it was last amended to; that it was voided takes nothing from what was said."""
-        said = (row for row in reversed(self.happened) if row.kind != "voided")
-        return next(said, None)
+        return next((row for row in reversed(self.happened) if row.kind != "voided"), None)
 
     @property
     def stands(self) -> Happened | None:
         """The result that counts; None: there is none."""
         return self.happened[-1] if self.state == "complete" else None
-
-    @property
-    def deployed(self) -> np.ndarray:
-        """The decision as deployed."""
-        told = self.told
-        return self.x if told is None or told.x_deployed is None else vector_from_json(told.x_deployed)
-
-    @property
-    def context(self) -> Mapping[str, str]:
-        """The category of each context."""
-        return {} if self.asked.context is None else json.loads(self.asked.context)
 
     def overdue(self, now: float) -> bool:
         """Whether its lease is over."""
@@ -76,10 +74,9 @@ class Entry:
         """Whether its result is still awaited."""
         return not self.happened and not self.overdue(now)
 
-    @property
-    def holding(self) -> Holding:
-        """Who has it."""
-        return Holding(self.asked.id, self.asked.holder, self.expires_at)
+    def lost(self, now: float) -> bool:
+        """Whether nobody knows if it was deployed."""
+        return self.state == "failed" or (not self.happened and self.overdue(now))
 
 
 class State:
@@ -90,7 +87,6 @@ class State:
         self.seen = begin
         self.rows: list[Row] = []  # all of them
         self.entries: dict[int, Entry] = {}  # by the trial's number in the database, in the order asked
-        self.places: dict[Place, list[Entry]] = {}  # what was asked for a sequential method
         self.opened: list[Opened] = []
         self.amended = False  # whether a result changed after others may have been drawn from it
         self.budget = spec.budget
@@ -128,32 +124,29 @@ class State:
                     raise LookupError(row.iteration)
                 self.opened.append(row)
             case Asked():
-                entry = self._last = Entry(row, len(self.entries) + 1, self._keeps(row))
-                entry.expires_at = row.expires_at
-                self.entries[row.id] = entry
-                if row.kind == "method" and not self.spec.uses_model:
-                    if row.iteration >= len(self.opened):
-                        raise LookupError(row.iteration)
-                    self.places.setdefault(row.place, []).append(entry)
+                if row.kind == "method" and not self.spec.uses_model and row.iteration >= len(self.opened):
+                    raise LookupError(row.iteration)
+                x = vector_from_json(row.x)
+                context = {} if row.context is None else json.loads(row.context)
+                number, keep = len(self.entries) + 1, self._keeps(row, x)
+                entry = Entry(row, number, keep, x, context, row.expires_at, deployed=x)
+                self._last = self.entries[row.id] = entry
             case Happened(trial_id=None):
                 self._of_study(row)
-            case Happened(kind="renewed"):
-                self.entries[row.trial_id or 0].expires_at = row.value
             case Happened():
                 entry = self.entries[row.trial_id or 0]
-                entry.happened.append(row)
+                entry.take(row)
                 late = entry.asked.kind == "method" and entry.asked.iteration + 1 < len(self.opened)
                 self.amended |= row.kind in AMENDMENTS or late
 
-    def _keeps(self, row: Asked) -> bool:
+    def _keeps(self, row: Asked, x: np.ndarray) -> bool:
         """Whether a holder changes nothing: nobody has deployed another decision since it deployed this one.
 
         While a decision settles it is the only one, whoever asks. After a failure nobody knows what is
         deployed.
         """
         for entry in self.latest:
-            lost = entry.state == "failed" or (not entry.happened and entry.overdue(row.asked_at))
-            if entry.asked.x != row.x or lost:
+            if entry.lost(row.asked_at) or not np.array_equal(entry.x, x):
                 return False
             if entry.asked.holder == row.holder or entry.asked.kind == "settle":
                 return True
@@ -186,10 +179,6 @@ class State:
         """Trials in the order asked."""
         return [entry for entry in self.entries.values() if entry.asked.kind in kinds]
 
-    def replaced(self, entry: Entry) -> bool:
-        """Whether a sequential method's place was handed out again."""
-        return self.places.get(entry.asked.place, [entry])[-1] is not entry
-
     @property
     def searched(self) -> int:
         """The number of the last trial that does not evaluate the recommendation; 0 before the first."""
@@ -216,11 +205,11 @@ class State:
         """The decision that was handed out last."""
         return self.spec.start if self._last is None else self._last.x
 
-    def periods(self, x: str, now: float) -> int:
+    def periods(self, x: np.ndarray, now: float) -> int:
         """For how many periods a decision has been deployed by now; a failure begins the count again."""
         count = 0
         for entry in self.latest:
-            if entry.asked.x != x or entry.state == "failed" or (not entry.happened and entry.overdue(now)):
+            if entry.lost(now) or not np.array_equal(entry.x, x):
                 break
             count += 1
         return count
@@ -245,13 +234,12 @@ class State:
         hard = [limit for limit in limits_of(self.spec.limits) if limit.hard]
         broken = dict.fromkeys((limit.name for limit in hard), 0)
         for entry in self.entries.values() if hard else ():
-            told, said = entry.told, entry.last_said
+            told, metrics = entry.told, entry.beside.metrics
             at_start = entry.asked.kind == "control" or entry.asked.place[::3] == ("confirm", 0)
-            if told is None or said is None or told.row <= self._resumed or at_start:
+            if told is None or told.row <= self._resumed or at_start:
                 continue
             if entry.state not in ("complete", "failed"):
                 continue
-            metrics = Beside.from_json(said.beside).metrics
             for limit in hard:
                 if limit.name in metrics:
                     over = limit.excess(metrics[limit.name]) > 0
@@ -283,9 +271,9 @@ class State:
             return Trial(**plain)
         amended = next((row for row in reversed(entry.happened) if row.kind in AMENDMENTS), told)
         plain |= {"answered_at": told.at, "reason": amended.reason}
-        plain["x_deployed"] = None if told.x_deployed is None else vector_from_json(told.x_deployed)
+        plain["x_deployed"] = None if told.x_deployed is None else entry.deployed.copy()
         if amended.kind != "voided":
-            plain |= Beside.from_json(said.beside)._asdict()
+            plain |= entry.beside._asdict()
             plain |= {"sem": said.sem, "value": self.value(entry, said)}
         return Trial(**plain)
 
@@ -293,7 +281,7 @@ class State:
         """The value that was reported, or what the objective makes of the outputs."""
         if said.value is not None or self.spec.value_of is None:
             return said.value
-        outputs = Beside.from_json(said.beside).outputs
+        outputs = entry.beside.outputs
         if not all(name in outputs for name in self.spec.outputs):
             return None
         listed = np.array([outputs[name] for name in self.spec.outputs])
