@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import polars
 import pytest
 
 from driftopt import methods
@@ -81,9 +82,30 @@ def test_the_table_marks_the_best_and_who_is_tied(comparison, tmp_path):
     twins.write(tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
     wanted = {"table.md", "tests.csv", "results.csv", "results.parquet", "manifest.json", "report.html"}
-    wanted |= {"figure.png", "figure.pdf"}
+    wanted |= {"figure.png", "figure.pdf", "table.tex", "curves.parquet"}
     assert wanted <= names
     json.loads((tmp_path / "manifest.json").read_text())
+
+
+def test_what_a_paper_needs(comparison, tmp_path):
+    """A table of its shape, decisions, curves on one grid from 0, fonts that publishers take."""
+    nine = {"method": "zo-sph", "step": 0.01, "radius": 0.5, "directions": 9}  # an iteration is 18 queries
+    several = compare([kink(2, rng=1), kink(2, rng=2)], {**METHODS, "nine": nine}, budget=100, held_out=3)
+    several.write(tmp_path)
+    runs, curves = (polars.read_parquet(tmp_path / f"{name}.parquet") for name in ("results", "curves"))
+    held = runs.filter(polars.col("phase") == "held-out", polars.col("method") == "nine")
+    for row in held.iter_rows(named=True):
+        problem = kink(2, rng=int(row["instance"][-1]))
+        assert float(problem.objective(np.float32(row["x"]))) == pytest.approx(row["objective"], rel=1e-5)
+        own = curves.filter(*(polars.col(name) == row[name] for name in ("method", "instance", "seed")))
+        assert own["queries"].to_list() == list(range(0, 101, 2))
+        assert own["objective"][0] == pytest.approx(float(problem.objective(problem.x0)))
+        assert own["objective"][-1] == pytest.approx(row["objective"], rel=1e-5)
+        assert own["objective"].n_unique() <= 7  # five iterations, each shown until the next
+    table = (tmp_path / "table.tex").read_text()
+    assert f"{several.score('zo-sph', 'Kink 1').mean:.4g}" in table
+    assert "Instance & zo-sph & far & nine" in table
+    assert b"/Type3" not in (tmp_path / "figure.pdf").read_bytes()
 
 
 def noisy(x, rng):

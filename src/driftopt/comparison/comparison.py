@@ -26,7 +26,7 @@ from driftopt.problem import Problem
 from driftopt.space import Space
 from driftopt.sweep import Grid, grid
 from driftopt.sweep.settings import SharedOptions, argument, check_seeds, takes
-from driftopt.sweep.simulated import Simulated
+from driftopt.sweep.simulated import Simulated, objective_at
 from driftopt.sweep.tasks import Source
 
 FIRST_HELD_OUT_SEED = 1_000_000
@@ -113,11 +113,16 @@ class CompareOptions(SharedOptions):
         """The methods as grids."""
         return _grids(self.methods)
 
+    @property
+    def every(self) -> int:
+        """Queries between two points of a curve."""
+        return self.evaluate_every or max(1, self.budget // 50)
+
     def shared(self) -> dict[str, Any]:
         """The arguments that the sweeps behind the comparison take from it."""
         kept = self.values(SharedOptions)
         if isinstance(self.source, Simulated):
-            return kept | {"evaluate_every": self.evaluate_every or max(1, self.budget // 50)}
+            return kept | {"evaluate_every": self.every}
         return kept | {"x0": None, "evaluate_every": None}
 
 
@@ -139,12 +144,14 @@ def compare(options: CompareOptions) -> Comparison:
             luckiest.append(one.label)
         sees[one.label] = (candidate.sees if isinstance(candidate, Method) else Sight.VALUES).words
     scores, contrasts = judge(tuned, luckiest, sees)
-    best_known: dict[str, float] = {}
+    best_known, starts = dict[str, float](), dict[str, float]()
     if isinstance(source, Simulated):
-        for name, instance in zip(source.names, source.problems, strict=True):
-            if (optimum := instance.optimum()) is not None:
+        for name, problem in zip(source.names, source.problems, strict=True):
+            x0 = problem.x0 if options.x0 is None else options.x0
+            starts[name] = float(objective_at(problem, np.asarray(x0, np.float32)))
+            if (optimum := problem.optimum()) is not None:
                 best_known[name] = optimum.value
-    return Comparison(scores, contrasts, tuned, options.budget, best_known)
+    return Comparison(scores, contrasts, tuned, options.budget, best_known, starts, options.every)
 
 
 class ComparePlanOptions(CompareOptions):

@@ -1,16 +1,15 @@
 """The files of a comparison, report.html among them; each is written completely or not at all."""
 
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 from driftopt.comparison.judging import Judged
-from driftopt.comparison.tables import markdown, span, tables, tests_csv
+from driftopt.comparison.tables import latex, markdown, span, tables, tests_csv
 from driftopt.packages import require_report_packages
 from driftopt.report import figure
 from driftopt.report.curves import Panel, assign, average, limits
-from driftopt.report.frames import csv_of
+from driftopt.report.frames import csv_of, parquet_of
 from driftopt.report.numbers import counted, listed, significant
 from driftopt.report.page import Badge, Finding, Page, Section, render
 from driftopt.runtime.files import make_folder, write_whole
@@ -21,19 +20,12 @@ def write(judged: Judged, folder: Path) -> None:
     """Write the tables, the manifest, all results, the figure and report.html."""
     require_report_packages("the report")
     write_text(judged, folder)
-    import polars
-
-    phases = (("development", judged.tuned.development), ("held-out", judged.tuned.held_out))
-    frames = [
-        runs.frame().select(polars.lit(phase).alias("phase"), polars.all())
-        for phase, runs in phases
-        if len(runs)
-    ]
-    table = polars.concat(frames, how="diagonal")
-    buffer = io.BytesIO()
-    table.write_parquet(buffer)
-    write_whole(folder / "results.parquet", buffer.getvalue())
-    write_whole(folder / "results.csv", csv_of(table).encode())
+    table = judged.tuned.frame()
+    write_whole(folder / "results.parquet", parquet_of(table))
+    write_whole(folder / "results.csv", csv_of(table.drop("x")).encode())
+    if judged.starts:
+        curve_table = judged.tuned.curve_frame(judged.grid, judged.starts)
+        write_whole(folder / "curves.parquet", parquet_of(curve_table))
     if curves := panels(judged):
         pictures = figure.draw(
             curves,
@@ -48,9 +40,10 @@ def write(judged: Judged, folder: Path) -> None:
 
 
 def write_text(judged: Judged, folder: Path) -> None:
-    """Write table.md, tests.csv and manifest.json, which need no further packages."""
+    """Write table.md, table.tex, tests.csv and manifest.json, which need no further packages."""
     make_folder(folder)
     write_whole(folder / "table.md", markdown(judged).encode())
+    write_whole(folder / "table.tex", latex(judged).encode())
     write_whole(folder / "tests.csv", tests_csv(judged).encode())
     write_whole(folder / "manifest.json", (json.dumps(judged.tuned.manifest, indent=1) + "\n").encode())
 
@@ -102,12 +95,10 @@ def findings(judged: Judged) -> list[Finding]:
 
 def panels(judged: Judged) -> list[Panel]:
     """The curves of each instance; none where the problem has no exact objective."""
-    runs = judged.tuned.held_out
-    if any(curve is None for curve in runs.curves):
-        return []
     out: list[Panel] = []
-    for instance in judged.instances:
-        curves = {m: average(runs.where(instance=instance, method=m).curves) for m in judged.methods}
+    for instance, start in judged.starts.items():
+        some = {m: judged.tuned.held_out.where(instance=instance, method=m) for m in judged.methods}
+        curves = {m: average(runs.curves, judged.grid, start) for m, runs in some.items()}
         known = judged.best_known.get(instance)
         out.append(Panel(instance, curves, known, limits(curves, known)))
     return out

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from driftopt.report.curves import grid_of
 from driftopt.report.statistics import Interval, difference_interval, holm, mean_interval, welch
 from driftopt.sweep import Tuned
 
@@ -56,6 +57,13 @@ class Judged:
     tuned: Tuned  # the runs behind them
     budget: int  # queries of each run
     best_known: Mapping[str, float]  # by instance, where the problem knows its optimum
+    starts: Mapping[str, float]  # the objective at 0 queries by instance, for a Problem
+    every: int  # queries between two points of a curve
+
+    @property
+    def grid(self) -> np.ndarray:
+        """The counts of queries at which all curves are shown."""
+        return grid_of(self.budget, self.every)
 
     def score(self, method: str, instance: str | None = None) -> Score:
         """One method's score, by default on the first instance."""

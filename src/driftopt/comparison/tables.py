@@ -105,6 +105,21 @@ def markdown(judged: Judged) -> str:
     return "\n".join(parts)
 
 
+def latex(judged: Judged) -> str:
+    """One table in a paper's shape: a row an instance, a column a method, mean ± standard deviation."""
+    rows: list[Row] = []
+    for instance in judged.instances:
+        each: list[Cell] = []
+        for score in judged.on(instance)[0]:
+            text = f"{significant(score.mean, 4)} ± {significant(score.deviation, 2)}"
+            text = f"diverged ({score.diverged} of {score.runs})" if score.diverged else text
+            each.append(Cell(text + " ≈" * (score.tied and not score.best), score.best))
+        rows.append(Row(instance, each))
+    caption = f"Mean ± standard deviation of the final objective, {judged.budget:,} queries a run. "
+    table = Table("Final objective", ("Instance", *judged.methods), rows)
+    return formats.latex_float([table], caption=caption + reading(judged), label="tab:comparison")
+
+
 def brief(judged: Judged) -> str:
     """The scores alone, lined up for a terminal."""
     parts = [f"Comparison: {judged.budget:,} queries a run"]

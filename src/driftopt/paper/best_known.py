@@ -15,9 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from driftopt.paper.protocol import Experiment
-from driftopt.problem import Problem
 from driftopt.runtime.files import write_whole
 from driftopt.runtime.fingerprint import digest_of
+from driftopt.sweep.simulated import objective_at
 
 SEEDS = (0, 1)
 BOUNDS = (-1.5, 1.5)
@@ -42,12 +42,6 @@ def best_known(experiment: Experiment, folder: Path, *, fresh: bool = False) -> 
         file.parent.mkdir(exist_ok=True)
         write_whole(file, json.dumps(best[instance]).encode())
     return best
-
-
-@jax.jit
-def objective_at(problem: Problem, x: Any) -> jax.Array:
-    """The exact objective as one program, since operation by operation there are forty to compile."""
-    return problem.objective(x)
 
 
 def search(

@@ -1,19 +1,16 @@
 """The files of a reproduction; each is written completely or not at all."""
 
-import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from driftopt.paper.page import page
 from driftopt.paper.protocol import Experiment
 from driftopt.paper.summary import FRONT, PaperSummary, styles, title
 from driftopt.paper.tables import latex, markdown, selections_csv
 from driftopt.report import figure
-from driftopt.report.frames import csv_of
+from driftopt.report.frames import csv_of, parquet_of
 from driftopt.report.page import Finding, render
 from driftopt.runtime.files import write_whole
 from driftopt.sweep import Tuned
@@ -30,13 +27,14 @@ def write(
     manifest: Mapping[str, Any],
 ) -> None:
     """Write every output file."""
-    write_results(folder, results)
+    write_results(folder, results, summaries)
     for name, picture in pictures.items():
         write_whole(folder / name, picture)
     for summary in summaries:
         name = summary.experiment.name
         write_whole(folder / f"table_{name}.md", markdown(summary).encode())
         write_whole(folder / f"table_{name}.tex", latex(summary).encode())
+        write_whole(folder / f"paper_table_{name}.tex", latex(summary, plain=True).encode())
     write_whole(folder / "selected.csv", selections_csv(summaries).encode())
     write_whole(folder / "manifest.json", (json.dumps(manifest, indent=1) + "\n").encode())
     write_whole(folder / "report.html", render(page(summaries, findings, manifest)).encode())
@@ -51,7 +49,7 @@ def draw(summary: PaperSummary) -> dict[str, bytes]:
         summary.panels(),
         styles(summary.methods),
         {method: title(method) for method in summary.methods},
-        quantity=summary.objective.title.lower(),
+        quantity=summary.quantity,
         budget=e.budget,
         remark=" · ".join(remarks),
         front=FRONT,
@@ -59,27 +57,20 @@ def draw(summary: PaperSummary) -> dict[str, bytes]:
     return {f"figure_{e.name}.{kind}": picture for kind, picture in drawn.items()}
 
 
-def write_results(folder: Path, results: Results) -> None:
-    """Write results (Parquet and CSV), one row a run, and curves, one row an evaluation of a held-out run."""
+def write_results(folder: Path, results: Results, summaries: Sequence[PaperSummary]) -> None:
+    """Write results (Parquet and CSV), one row a run, and curves, one row a point of a held-out run's curve.
+
+    The Parquet file has the final decisions, too.
+    """
     import polars
 
-    frames: list[Any] = []
-    curves: list[Any] = []
-    for experiment, tuned in results:
+    table, curves = list[Any](), list[Any]()
+    for (experiment, tuned), summary in zip(results, summaries, strict=True):
         named = polars.lit(experiment.name).alias("experiment")
-        for phase, runs in (("development", tuned.development), ("held-out", tuned.held_out)):
-            frames.append(runs.frame().select(named, polars.lit(phase).alias("phase"), polars.all()))
-        for row, curve in enumerate(tuned.held_out.curves):
-            if curve is not None:
-                labels = {
-                    name: tuned.held_out.columns[name][row].item() for name in ("method", "instance", "seed")
-                }
-                parts = {"queries": curve[0], "objective": np.asarray(curve[1], float)}
-                values = [named, *(polars.lit(value).alias(name) for name, value in labels.items())]
-                curves.append(polars.DataFrame(parts).select(*values, polars.all()))
-    table = polars.concat(frames, how="diagonal")
-    for name, frame in (("results", table), ("curves", polars.concat(curves))):
-        buffer = io.BytesIO()
-        frame.write_parquet(buffer)
-        write_whole(folder / f"{name}.parquet", buffer.getvalue())
-    write_whole(folder / "results.csv", csv_of(table).encode())
+        table.append(tuned.frame().select(named, polars.all()))
+        curve = tuned.curve_frame(experiment.grid, summary.starts)
+        curves.append(curve.select(named, polars.all()))
+    runs = polars.concat(table, how="diagonal").select(polars.exclude("x"), "x")
+    write_whole(folder / "results.parquet", parquet_of(runs))
+    write_whole(folder / "curves.parquet", parquet_of(polars.concat(curves)))
+    write_whole(folder / "results.csv", csv_of(runs.drop("x")).encode())

@@ -70,7 +70,7 @@ def _section(summary: PaperSummary, looks: Mapping[str, Style]) -> Section:
         f"{e.intro} Budget: {e.budget:,} queries a run. Lines are means over "
         f"{counted(len(e.held_out), 'held-out run')}, bands one standard deviation.",
         summary.panels(),
-        summary.objective.title.lower(),
+        summary.quantity,
         e.budget,
         tables(summary),
         strips,

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from driftopt import checks
 from driftopt.data import Provenance
 from driftopt.data.cache import DataError, present
@@ -20,6 +22,7 @@ from driftopt.paper import published
 from driftopt.paper.published import Figures
 from driftopt.paper.scope import Scope
 from driftopt.problem import Problem
+from driftopt.report.curves import grid_of
 from driftopt.report.numbers import listed
 from driftopt.sweep import Grid, grid
 
@@ -97,6 +100,11 @@ class Experiment:
     table: str = ""  # the caption of one table for all instances; if empty, each has a table
     table_note: str = ""  # below that table if it has the paper's figures of other instances
     caveat: str = ""  # the differences between the check of a claim and the paper's conditions
+
+    @property
+    def grid(self) -> np.ndarray:
+        """The counts of queries at which all curves are shown."""
+        return grid_of(self.budget, self.evaluate_every)
 
     @property
     def real(self) -> bool:

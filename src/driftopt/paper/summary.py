@@ -1,16 +1,16 @@
 """The content of tables, figure and page: titles, styles, means, deviations, gaps, the paper's figures."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from driftopt.paper import published
-from driftopt.paper.best_known import objective_at
 from driftopt.paper.protocol import Experiment, ReportedMetric
 from driftopt.report.curves import STYLES, Curve, Panel, Style, assign, average, limits
 from driftopt.report.table import Mark
 from driftopt.sweep import Selection, Tuned
+from driftopt.sweep.simulated import objective_at
 
 TITLES = {
     "zo-co": "ZO-CO",
@@ -78,6 +78,12 @@ class PaperSummary:
     curves: Mapping[tuple[str, str], Curve]  # (instance, method)
     best_known: Mapping[str, float]
     selected: Sequence[Selection]
+    starts: Mapping[str, float] = field(default_factory=dict[str, float])  # the objective at 0 queries
+
+    @property
+    def quantity(self) -> str:
+        """The quantity of the curves, for their axis."""
+        return self.objective.title.removeprefix("Final ").lower()
 
     @property
     def objective(self) -> ReportedMetric:
@@ -111,9 +117,8 @@ class PaperSummary:
         out: list[Panel] = []
         for instance in self.experiment.instances:
             curves = {method: self.curves[instance, method] for method in self.methods}
-            best, start = self.best_known[instance], max(float(c.mean[0]) for c in curves.values())
-            title = f"{self.experiment.instance_word} {instance}"
-            out.append(Panel(title, curves, best, limits(curves, best, start)))
+            best, title = self.best_known[instance], f"{self.experiment.instance_word} {instance}"
+            out.append(Panel(title, curves, best, limits(curves, best)))
         return out
 
 
@@ -122,6 +127,7 @@ def summarise(experiment: Experiment, tuned: Tuned, best_known: Mapping[str, flo
     methods = tuple(grid.label for grid in experiment.grids)
     results: dict[tuple[str, str, str], Result] = {}
     curves: dict[tuple[str, str], Curve] = {}
+    starts: dict[str, float] = {}
     runs = {
         (instance, method): tuned.held_out.where(instance=instance, method=method)
         for instance in experiment.instances
@@ -154,7 +160,8 @@ def summarise(experiment: Experiment, tuned: Tuned, best_known: Mapping[str, flo
                     paper=figures.get(method),
                     gap=None if gap_to is None else mean - gap_to,
                 )
-        start = float(objective_at(problem, problem.x0))
+        starts[instance] = float(objective_at(problem, problem.x0))
         for method in methods:
-            curves[instance, method] = average(runs[instance, method].curves, start)
-    return PaperSummary(experiment, methods, results, curves, known, tuned.selected)
+            recorded = runs[instance, method].curves
+            curves[instance, method] = average(recorded, experiment.grid, starts[instance])
+    return PaperSummary(experiment, methods, results, curves, known, tuned.selected, starts)

@@ -16,6 +16,8 @@ from driftopt.report.escaping import spreadsheet
 from driftopt.report.numbers import NOTHING, fixed, with_spread
 from driftopt.report.table import Cell, Row, Table, cells
 
+TRIED = "configurations tried"
+
 
 def result_text(result: Result) -> str:
     """mean ± deviation, or the number of diverged runs."""
@@ -86,7 +88,7 @@ def _row(label: str, results: Sequence[Result], known: float) -> Row:
 def _tried(summary: PaperSummary) -> Row:
     """The number of configurations of each method."""
     counts = [str(summary.configurations(method)) for method in summary.methods]
-    return Row("configurations tried", cells(counts))
+    return Row(TRIED, cells(counts))
 
 
 def markdown(summary: PaperSummary) -> str:
@@ -97,11 +99,19 @@ def markdown(summary: PaperSummary) -> str:
     return "\n".join(parts)
 
 
-def latex(summary: PaperSummary) -> str:
-    """All tables of the experiment in the paper's LaTeX form (booktabs, graphicx)."""
-    experiment = summary.experiment
+def latex(summary: PaperSummary, *, plain: bool = False) -> str:
+    """All tables of the experiment in LaTeX (booktabs, graphicx).
+
+    Args:
+        summary: the results.
+        plain: leave out all but our means and deviations, as a paper's own table has them.
+    """
+    experiment, shown = summary.experiment, tables(summary)
+    if plain:
+        rows = [[Row(row.label, row.cells) for row in table.rows if row.label != TRIED] for table in shown]
+        shown = [Table(one.caption, one.heads, few) for one, few in zip(shown, rows, strict=True)]
     caption = f"{experiment.title}. {note(summary)}"
-    return formats.latex_float(tables(summary), caption=caption, label=f"tab:{experiment.name}")
+    return formats.latex_float(shown, caption=caption, label=f"tab:{experiment.name}")
 
 
 def selections(summaries: Sequence[PaperSummary]) -> Table:

@@ -37,35 +37,44 @@ class Panel:
     limits: tuple[float, float]
 
 
-def average(runs: Sequence[Recorded | None], start: float | None = None) -> Curve:
-    """The mean curve of runs evaluated at the same counts; `start` is the value at 0 queries."""
-    recorded = [run for run in runs if run is not None]
-    queries, values = recorded[0][0], np.stack([curve for _, curve in recorded]).astype(float)
-    if start is not None:
-        queries = np.concatenate([[0], queries])
-        values = np.concatenate([np.full((len(values), 1), start), values], axis=1)
-    # A method whose iteration is long moves rarely: drop the repeats, keep the last.
-    keep = np.append(np.diff(queries) > 0, True)
-    queries, values = queries[keep], values[:, keep]
-    finite = np.isfinite(values).all(axis=0)
-    values = np.where(finite, values, np.nan)
+def grid_of(budget: int, every: int) -> np.ndarray:
+    """The counts of queries at which curves are shown: 0, each multiple of `every`, and the budget.
+
+    >>> grid_of(10, 4)
+    array([ 0,  4,  8, 10])
+    """
+    return np.unique([*range(0, budget, every), budget])
+
+
+def on_grid(run: Recorded, grid: np.ndarray, start: float) -> np.ndarray:
+    """The objective at the grid's counts: that of the last evaluation up to there, and before any the start.
+
+    Methods are evaluated between their iterations, so at other counts each.
+
+    >>> on_grid((np.array([3, 8]), np.array([0.5, 0.25])), grid_of(10, 4), 1.0)
+    array([1.  , 0.5 , 0.25, 0.25])
+    """
+    at, values = run
+    return np.concatenate([[start], values])[np.searchsorted(at, grid, side="right")]
+
+
+def average(runs: Sequence[Recorded | None], grid: np.ndarray, start: float) -> Curve:
+    """The mean curve of runs on the grid; `start` is the value at 0 queries."""
+    values = np.stack([on_grid(run, grid, start) for run in runs if run is not None])
+    values = np.where(np.isfinite(values).all(axis=0), values, np.nan)
     mean, spread = values.mean(axis=0), values.std(axis=0, ddof=min(1, len(values) - 1))
-    return Curve(queries, mean, mean - spread, mean + spread)
+    return Curve(grid, mean, mean - spread, mean + spread)
 
 
-def limits(
-    curves: Mapping[str, Curve], best: float | None, start: float | None = None
-) -> tuple[float, float]:
+def limits(curves: Mapping[str, Curve], best: float | None) -> tuple[float, float]:
     """The range to show: from below the best known value to a little above the common start.
 
-    Curves that blow up leave the panel. Without a start the highest band sets the top; without a best known
-    value the lowest mean sets the bottom.
+    Curves that blow up leave the panel. Without a best known value the lowest mean sets the bottom.
     """
     means = [float(v) for curve in curves.values() for v in curve.mean if np.isfinite(v)]
-    highs = [v for curve in curves.values() for v in curve.high] if start is None else [start]
-    known = [] if best is None else [float(best)]
-    low: float = min([*means, *known], default=0.0)
-    high = max((float(v) for v in highs if np.isfinite(v)), default=low + 1)
+    starts = [float(curve.mean[0]) for curve in curves.values() if np.isfinite(curve.mean[0])]
+    low: float = min([*means, *([] if best is None else [float(best)])], default=0.0)
+    high = max(starts, default=low + 1)
     height = high - low if high > low else 1.0
     return low - 0.1 * height, low + 1.12 * height
 

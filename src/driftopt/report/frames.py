@@ -1,5 +1,6 @@
 """Data frames, and the files that other programs read."""
 
+import io
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,6 +8,13 @@ import numpy as np
 
 from driftopt.packages import package
 from driftopt.report.escaping import spreadsheet
+
+
+def parquet_of(frame: Any) -> bytes:
+    """A polars DataFrame as the bytes of a Parquet file."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
 
 
 def csv_of(frame: Any) -> str:

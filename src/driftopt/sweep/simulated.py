@@ -226,3 +226,9 @@ def _metrics(problems: Any, x: np.ndarray, code: str) -> dict[str, np.ndarray]:
         lambda *pieces: np.concatenate(pieces).reshape(whole.shape[:2])[:, :count].reshape(lanes), *measured
     )
     return {name: np.asarray(value, np.float64) for name, value in joined._asdict().items()}
+
+
+@jax.jit
+def objective_at(problem: Problem, x: Any) -> jax.Array:
+    """The exact objective as one program, since operation by operation there are forty to compile."""
+    return problem.objective(x)

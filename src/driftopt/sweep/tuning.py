@@ -17,6 +17,8 @@ from driftopt.method import Method
 from driftopt.methods.grids import Grid
 from driftopt.packages import package
 from driftopt.problem import Problem
+from driftopt.report import frames
+from driftopt.report.curves import on_grid
 from driftopt.sweep.cutting import check_affordable, feasible
 from driftopt.sweep.results import Runs
 from driftopt.sweep.running import run_with
@@ -45,6 +47,29 @@ class Tuned:
     selected: Sequence[Selection]  # one for each method and instance
     held_out: Runs  # runs of the selected configurations, with other seeds
     manifest: Mapping[str, Any] = field(repr=False)  # how the runs were made: versions, seeds, queries
+
+    def frame(self) -> Any:
+        """One row a run of either phase, with its final decision x, as a polars DataFrame."""
+        polars = package("polars", "report", "Tuned.frame()")
+        both: list[Any] = []
+        for phase, runs in (("development", self.development), ("held-out", self.held_out)):
+            named, x = polars.lit(phase).alias("phase"), polars.Series("x", runs.x.tolist())
+            both += [runs.frame().select(named, polars.all(), x)] if len(runs) else []
+        return polars.concat(both, how="diagonal").select(polars.exclude("x"), "x")
+
+    def curve_frame(self, grid: np.ndarray, starts: Mapping[str, float]) -> Any:
+        """One row for each held-out run and count of queries of a grid, as a polars DataFrame.
+
+        Args:
+            grid: counts of queries.
+            starts: the objective at 0 queries, by instance.
+        """
+        runs, each = self.held_out, list[np.ndarray]()
+        for curve, instance in zip(runs.curves, runs.columns["instance"].tolist(), strict=True):
+            each += [] if curve is None else [on_grid(curve, grid, starts[instance])]
+        labels = {name: np.repeat(runs.columns[name], len(grid)) for name in ("method", "instance", "seed")}
+        values = {"queries": np.tile(grid, len(each)), "objective": np.concatenate(each)}
+        return frames.polars_frame(labels | values, "Tuned.curve_frame()")
 
 
 @takes(TuneOptions)
