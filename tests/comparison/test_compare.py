@@ -12,7 +12,7 @@ import pytest
 
 from driftopt import methods
 from driftopt.comparison import compare, tables
-from driftopt.comparison.judging import LEVEL, judge
+from driftopt.comparison.judging import LEVEL, Judged, judge
 from driftopt.comparison.tables import HEADS, TEST_HEADS
 from driftopt.problems.strategic import StrategicClassification
 from driftopt.problems.synthetic import kink
@@ -47,24 +47,55 @@ def test_scores_and_contrasts_come_from_the_held_out_runs(comparison):
     assert not comparison.score("far").tied  # it stood still
 
 
-def test_a_tie_is_judged_after_holms_correction():
-    """Three methods whose best two differ with p between 1 % and 5 %: three tests make that no difference."""
-    spread = np.linspace(-1.0, 1.0, 20)
-    samples = {"best": spread, "near": spread + 0.43, "far": spread + 0.86}
+def judged(samples):
+    """Scores and contrasts of given held-out objectives, instance → method → values."""
 
     def where(instance: str, method: str) -> SimpleNamespace:
-        return SimpleNamespace(columns={"objective": samples[method]})
+        return SimpleNamespace(columns={"objective": samples[instance][method]})
 
-    chosen = [SimpleNamespace(instance="shop", method=m, configurations=1, parameters={}) for m in samples]
+    shown = {"configurations": 1, "parameters": {}}
+    chosen = [SimpleNamespace(instance=i, method=m, **shown) for i in samples for m in samples[i]]
     tuned: Any = SimpleNamespace(selected=chosen, held_out=SimpleNamespace(where=where))
-    scores, contrasts = judge(tuned)
-    first = next(c for c in contrasts if {c.one, c.other} == {"best", "near"})
-    assert first.p < LEVEL < first.p_holm
-    assert {score.method: (score.best, score.tied) for score in scores} == {
+    return Judged(*judge(tuned), tuned, 100, {}, {}, 10)
+
+
+def test_a_tie_is_judged_after_corrections_over_the_comparisons_with_the_best():
+    """Three methods whose best two differ with p of 2 to 5 %: two tests of each make that no difference."""
+    spread = np.linspace(-1.0, 1.0, 20)
+    found = judged({"shop": {"best": spread, "near": spread + 0.43, "far": spread + 0.86}})
+    first = next(c for c in found.contrasts if {c.one, c.other} == {"best", "near"})
+    assert first.p < LEVEL < 2 * first.p
+    assert {score.method: (score.best, score.tied) for score in found.scores} == {
         "best": (True, True),
         "near": (False, True),
         "far": (False, False),
     }
+
+
+def test_a_few_wild_runs_do_not_make_a_bad_method_a_tie():
+    """Means of 2092 and 0.288: Welch sees no difference, ranks do."""
+    rng = np.random.default_rng(0)
+    wild = np.array([49.0, 60.0, 70.0, 55.0, 65.0, 20_000.0, 51.0, 58.0, 62.0, 450.0])
+    found = judged({"shop": {"good": 0.288 + 0.01 * rng.normal(size=10), "wild": wild}})
+    (contrast,) = found.contrasts
+    assert contrast.p_holm > LEVEL > contrast.p_rank_holm
+    assert (contrast.winner, found.score("wild").tied) == ("good", False)
+    assert found.score("wild").median == pytest.approx(61.0)
+
+
+def test_over_instances_there_are_ranks_records_and_one_test():
+    base = np.linspace(-1.0, 1.0, 10)
+    shift = {"a": 0.0, "b": 0.01, "c": 5.0}
+    found = judged({f"week {k}": {m: base + s + k for m, s in shift.items()} for k in range(5)})
+    standings, p = found.standings()
+    assert [(one.rank, one.wins, one.ties, one.losses) for one in standings] == [
+        (1.0, 5, 5, 0),
+        (2.0, 5, 5, 0),
+        (3.0, 0, 0, 10),
+    ]
+    assert p == pytest.approx(np.exp(-5))  # Friedman's statistic is 10, chi-squared with two degrees
+    assert "| a | **1.00** | 5 | 5 | 0 |" in tables.markdown(found)
+    assert tables.overall_table(judged({"shop": {m: base + s for m, s in shift.items()}})) is None
 
 
 def test_the_table_marks_the_best_and_who_is_tied(comparison, tmp_path):
@@ -201,7 +232,7 @@ def test_names_are_harmless_wherever_they_are_shown(tmp_path):
     for text in (str(comparison), repr(comparison), (tmp_path / "table.md").read_text()):
         assert "\x1b" not in text
     rows = [line for line in (tmp_path / "table.md").read_text().splitlines() if line.startswith("|")]
-    heads = {len(HEADS), len(TEST_HEADS)}
+    heads = {len(HEADS), len(TEST_HEADS), 5}  # five over all instances
     assert {len(re.split(r"(?<!\\)\|", row)) - 2 for row in rows} == heads
     page = (tmp_path / "report.html").read_text()
     assert "</script><b>" not in page

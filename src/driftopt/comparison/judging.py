@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from driftopt.report.curves import grid_of
-from driftopt.report.statistics import Interval, difference_interval, holm, mean_interval, welch
+from driftopt.report.statistics import (
+    Interval,
+    difference_interval,
+    holm,
+    joint_test,
+    mann_whitney,
+    mean_interval,
+    ranks,
+    welch,
+)
 from driftopt.sweep import Tuned
 
 LEVEL = 0.05
@@ -23,6 +32,7 @@ class Score:
     method: str  # as the tables call it
     instance: str  # its name
     mean: float  # of the objective over the runs
+    median: float  # of the same, which few bad runs cannot move
     deviation: float  # the standard deviation over the runs
     interval: Interval  # 95 %; bootstrap, or Student's where runs are few
     runs: int  # the number of held-out runs
@@ -30,7 +40,7 @@ class Score:
     configurations: int  # the number to choose from
     parameters: Mapping[str, Any]  # the numbers of the one that was chosen
     best: bool  # the smallest mean
-    tied: bool  # not significantly different from the best at the 5 % level
+    tied: bool  # not significantly different from the best at the 5 % level, in means or in ranks
     luckiest: bool = False  # judged at the best value it has seen: it recommends nothing else
     sees: str = "values"  # the information that the method gets, in words
 
@@ -46,6 +56,27 @@ class Contrast:
     interval: Interval  # 95 %; bootstrap, or Student's where runs are few
     p: float  # Welch
     p_holm: float  # corrected for the number of pairs on this instance
+    p_rank: float  # Mann–Whitney
+    p_rank_holm: float  # corrected in the same way
+    lower: bool  # whether the first has the lower values: in means, or in ranks where these alone differ
+
+    @property
+    def winner(self) -> str | None:
+        """The significantly better method; None if neither test separates the two after both corrections."""
+        if not smaller_of_two(self.p_holm, self.p_rank_holm) < LEVEL:
+            return None
+        return self.one if self.lower else self.other
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A method over all instances."""
+
+    method: str  # its label
+    rank: float  # the mean over the instances of the rank of its mean objective; 1 is the best
+    wins: int  # instances × other methods that are significantly worse, in means or in ranks
+    ties: int  # without a significant difference
+    losses: int  # significantly better
 
 
 @dataclass(frozen=True)
@@ -84,6 +115,16 @@ class Judged:
         """The methods' labels in order."""
         return list(dict.fromkeys(score.method for score in self.scores))
 
+    def standings(self) -> tuple[list[Standing], float]:
+        """Every method over all instances, and p of one joint test that all are as good."""
+        means = np.array([[self.score(m, i).mean for m in self.methods] for i in self.instances])
+        found: list[Standing] = []
+        for method, rank in zip(self.methods, ranks(means).mean(axis=0).tolist(), strict=True):
+            signs = [c.winner == method for c in self.contrasts if c.winner and method in (c.one, c.other)]
+            count = sum(method in (c.one, c.other) for c in self.contrasts)
+            found.append(Standing(method, rank, sum(signs), count - len(signs), len(signs) - sum(signs)))
+        return found, joint_test(means)
+
     def on(self, instance: str) -> tuple[list[Score], list[Contrast]]:
         """The scores and contrasts of one instance."""
         scores = [score for score in self.scores if score.instance == instance]
@@ -110,12 +151,14 @@ def judge(
     for instance in instances:
         pairs = list(itertools.combinations([method for i, method in values if i == instance], 2))
         samples = [(values[instance, one], values[instance, other]) for one, other in pairs]
-        p_values = [welch(one, other) for one, other in samples]
-        for pair, (one, other), p, corrected in zip(pairs, samples, p_values, holm(p_values), strict=True):
-            finite = np.isfinite([*one, *other]).all()
-            difference = float(one.mean() - other.mean()) if finite else float("nan")
+        means, rank_tests = [welch(*both) for both in samples], [mann_whitney(*both) for both in samples]
+        corrected = zip(means, holm(means), rank_tests, holm(rank_tests), strict=True)
+        for pair, (one, other), p in zip(pairs, samples, corrected, strict=True):
+            difference = float(one.mean() - other.mean()) if np.isfinite([*one, *other]).all() else np.nan
+            by_means = not p[1] > p[3] and np.isfinite(difference)
+            lower = difference < 0 if by_means else bool(np.mean(one[:, None] < other) > 0.5)
             interval = difference_interval(one, other)
-            contrasts.append(Contrast(instance, *pair, difference, interval, p, corrected))
+            contrasts.append(Contrast(instance, *pair, difference, interval, *p, lower))
     shown = sees or {}
     scores = [
         replace(one, luckiest=one.method in luckiest, sees=shown.get(one.method, one.sees))
@@ -124,13 +167,25 @@ def judge(
     return scores, contrasts
 
 
+def smaller_of_two(*p_values: float) -> float:
+    """p of two tests of one hypothesis: twice the smaller one, and the only one where the other is NaN."""
+    known = [p for p in p_values if np.isfinite(p)]
+    return min(1.0, len(known) * min(known)) if known else float("nan")
+
+
 def _scores(tuned: Tuned, values: Values, contrasts: Sequence[Contrast]) -> list[Score]:
     """One score for each method and instance."""
     best: dict[str, str] = {}
     for instance in dict.fromkeys(instance for instance, _ in values):
         means = {method: float(v.mean()) for (i, method), v in values.items() if i == instance}
         best[instance] = min(means, key=lambda method: means[method])
-    different = {(c.instance, frozenset((c.one, c.other))) for c in contrasts if c.p_holm < LEVEL}
+    # Multiple comparisons with the best: of every other method with it alone.
+    different: set[tuple[str, str]] = set()
+    for instance, leader in best.items():
+        some = [c for c in contrasts if c.instance == instance and leader in (c.one, c.other)]
+        p_values = holm([smaller_of_two(c.p, c.p_rank) for c in some])
+        separated = [c for c, p in zip(some, p_values, strict=True) if p < LEVEL]
+        different |= {(instance, c.other if c.one == leader else c.one) for c in separated}
     scores: list[Score] = []
     for choice in tuned.selected:
         sample = values[choice.instance, choice.method]
@@ -140,6 +195,7 @@ def _scores(tuned: Tuned, values: Values, contrasts: Sequence[Contrast]) -> list
                 choice.method,
                 choice.instance,
                 float(sample.mean()),
+                float(np.median(sample)),
                 float(sample.std(ddof=1)) if finite and len(sample) > 1 else float("nan"),
                 mean_interval(sample),
                 len(sample),
@@ -147,7 +203,7 @@ def _scores(tuned: Tuned, values: Values, contrasts: Sequence[Contrast]) -> list
                 choice.configurations,
                 choice.parameters,
                 best=finite and choice.method == leader,
-                tied=finite and (choice.instance, frozenset((choice.method, leader))) not in different,
+                tied=finite and (choice.instance, choice.method) not in different,
             )
         )
     return scores

@@ -35,6 +35,40 @@ def welch(one: np.ndarray, other: np.ndarray) -> float:
     return float(tested.pvalue)
 
 
+def mann_whitney(one: np.ndarray, other: np.ndarray) -> float:
+    """p of the two-sided Mann–Whitney test of ranks, in which +inf ranks last; NaN for a single value.
+
+    >>> round(mann_whitney(np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, np.inf])), 3)
+    0.1
+    """
+    if min(len(one), len(other)) < 2 or np.isnan([*one, *other]).any():
+        return float("nan")
+    if len({*one.tolist(), *other.tolist()}) == 1:
+        return 1.0
+    return float(_laws().mannwhitneyu(one, other, alternative="two-sided").pvalue)
+
+
+def joint_test(values: np.ndarray) -> float:
+    """p that all methods are as good, from values (instances, methods) of which the ranks count.
+
+    Friedman's test, and for two methods the sign test.
+
+    >>> round(joint_test(np.array([[1.0, 2.0], [3.0, 5.0], [2.0, 7.0], [1.0, 4.0]])), 3)
+    0.125
+    """
+    if values.shape[1] > 2:
+        if all(len(set(row)) == 1 for row in values.tolist()):
+            return 1.0
+        return float(_laws().friedmanchisquare(*values.T).pvalue)
+    lower, higher = (int((values[:, 0] < values[:, 1]).sum()), int((values[:, 0] > values[:, 1]).sum()))
+    return float(_laws().binomtest(lower, lower + higher).pvalue) if lower + higher else 1.0
+
+
+def ranks(values: np.ndarray) -> np.ndarray:
+    """The ranks from 1 within each row; ties share their mean rank."""
+    return np.asarray(_laws().rankdata(values, axis=1))
+
+
 class Sample(NamedTuple):
     """A sample by its mean, standard deviation (ddof 1) and size."""
 
