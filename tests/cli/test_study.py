@@ -37,7 +37,7 @@ def test_json_on_standard_input_creates(tmp_path, shell):
     code, out, err = shell("create", tmp_path / "a.db", "b", "--json", stdin={**options, "speed": 1})
     said = json.loads(err)
     assert (code, out, said["code"], said["kind"]) == (2, "", 2, "ValueError")
-    assert "a study has no speed" in said["error"]
+    assert said["error"].startswith("speed: unknown. The study takes x0, budget")
 
 
 def test_options_beside_json_on_standard_input_are_not_lost(tmp_path, prices, shell):
@@ -96,9 +96,9 @@ def test_export_plot_and_stationarity(prices, shell, tmp_path):
     with pytest.raises(ValueError, match="0 pairs are told"):
         shell("stationarity", prices, "weekly")
     with pytest.raises(ValueError, match="2 are needed"):
-        shell("stationarity", prices, "weekly", "--value-range=-1:1")
-    with pytest.raises(ValueError, match="--value-range must be low:high"):
-        shell("stationarity", prices, "weekly", "--value-range", "1")
+        shell("stationarity", prices, "weekly", "--low=-1", "--high", "1")
+    with pytest.raises(ValueError, match="low and high are given together"):
+        shell("stationarity", prices, "weekly", "--low", "1")
     assert json.loads(shell("show", prices, "weekly", "--json")[1])["summary"]["spent"] == 12
 
 

@@ -22,7 +22,8 @@ def test_studies_are_listed_stopped_moved_and_deleted(prices, shell, tmp_path):
     )
     assert (code, out) == (0, "trial 1: complete, now 21.4\n")
     _, out, _ = shell("trials", prices, "weekly")
-    assert out.startswith("1  method  complete 21.4  tea ")
+    assert out.startswith("1  method  complete 21.4  till\n   tea ")
+    assert max(map(len, out.splitlines())) <= 80
     assert "complete 214.0; corrected 21.4 by ana (lost decimal point)" in out
     assert json.loads(shell("trials", prices, "weekly", "--state", "pending", "--json")[1]) == []
     assert shell("void", prices, "weekly", 1, "no")[1] == "trial 1: voided\n"

@@ -39,3 +39,27 @@ def test_blanks_after_commas_are_no_part_of_what_is_typed(tmp_path, shell):
     shell("ask", tmp_path / "a.db", "a")
     told = ("tell", tmp_path / "a.db", "a", 1, "5", "--covariate", "rain = 1", "--x-deployed", "1, 2")
     assert shell(*told)[0] == 0
+
+
+@pytest.mark.parametrize("typed", ["4,50,8,50", "12,99"])
+def test_decimal_commas_are_not_taken_for_more_prices(tmp_path, shell, typed):
+    few, many = typed.count(",") // 2 + 1, typed.count(",") + 1
+    code, _, err = shell("create", tmp_path / "a.db", "a", "--x0", typed, "--json")
+    assert code == 2
+    said = json.loads(err)["error"]
+    assert said.startswith(f"--x0 {typed} may be {few} or {many} numbers: type ")
+    assert shell("create", tmp_path / "a.db", "a", "--x0", typed.replace(",", ", "), "--json")[0] == 0
+    assert len(Study.open(tmp_path / "a.db", "a").spec.x0) == many
+
+
+def test_a_person_at_a_terminal_is_shown_the_value_again_and_what_to_type_next(prices, shell, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    _, out, _ = shell("ask", prices, "weekly")
+    assert out.endswith(f"next: driftopt study tell {prices} weekly 1 VALUE\n")
+    shell("tell", prices, "weekly", 1, 2130)
+    shell("ask", prices, "weekly")
+    _, out, _ = shell("tell", prices, "weekly", 2, 213)
+    assert out.splitlines()[1:] == [
+        "you reported 213; so far 2130 to 2130",
+        f"next: driftopt study ask {prices} weekly",
+    ]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from cyclopts import App, CycloptsError
 
 import driftopt
-from driftopt.cli import compare, data, demo, methods, plan, problems, reproduce, serve, study
+from driftopt.cli import compare, data, demo, methods, plan, problems, reproduce, serve
 from driftopt.packages import MissingPackage, needs_jax
 
 # Set before NumPy loads: our linear algebra is small, and BLAS's threads would only take cores from JAX.
@@ -42,10 +42,27 @@ for command in (
     data.app,
     reproduce.reproduce,
     compare.compare,
-    study.app,
     serve.serve,
 ):
     app.command(command)
+# Loaded when it is called, with the verbs of studies
+app.command(
+    "driftopt.cli.study:app",
+    name="study",
+    help="""Ask and tell on a live system, over days, through a database.
+
+    ```text
+    driftopt study create shop.db prices --x0 9.9,4.5 --budget 60 --radius 0.3
+    driftopt study ask shop.db prices           deploy what it prints
+    driftopt study tell shop.db prices 1 12.5   a week later, report what you measured
+    driftopt study recommend shop.db prices
+    ```
+
+    Exit codes: 0 done; 2 a mistake in the command; 3 nothing to ask now, try again later; 4 the budget is
+    spent; 5 a trial has another result already; 6 a result is an outlier and is held; 7 a hard limit has
+    halted the study; 1 anything else.
+    """,
+)
 app.register_install_completion_command(
     help="Let the shell complete commands and options (bash, zsh or fish, in its own start-up file)."
 )

@@ -1,405 +1,366 @@
-"""`driftopt study …`: live studies from cron and the shell."""
+"""`driftopt study …`: live studies from cron and the shell; a command for each verb, from its record."""
 
+import inspect
+import json as encoder
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from driftopt.cli import study_io as io
-from driftopt.cli.arguments import Flag, Id, Json, Name, Number, Repeated, Url
-from driftopt.cli.study_care import COMMANDS
+from driftopt.cli.arguments import Flag, Json, Name, Url
+from driftopt.study import Study, catalogue, words
+from driftopt.study.facts import full_command
+from driftopt.study.records import REQUIRED, Part, StudyOptions, as_json, decode, fields_of, request_from_json
+from driftopt.study.trial import TrialState
+from driftopt.study.verbs import VERBS, Verb
 
-app = App(
-    name="study",
-    help="""Ask and tell on a live system, over days, through a database.
-
-    ```text
-    driftopt study create shop.db prices --x0 9.9,4.5 --budget 60 --radius 0.3
-    driftopt study ask shop.db prices           deploy what it prints
-    driftopt study tell shop.db prices 1 12.5   a week later, report what you measured
-    driftopt study recommend shop.db prices
-    ```
-
-    Exit codes: 0 done; 2 a mistake in the command; 3 nothing to ask now, try again later; 4 the budget is
-    spent; 5 a trial has another result already; 6 a result is an outlier and is held; 7 a hard limit has
-    halted the study; 1 anything else.
-    """,
+app = App(name="study")
+# In the order of use; verbs that are not named here follow.
+_ORDER = (
+    *("create", "ask", "tell", "show", "recommend", "fail", "correct", "void", "accept", "hold", "trials"),
+    *("trial", "page", "plot", "export", "stationarity", "extend", "stop", "resume", "list", "verify"),
+    *("import", "delete", "changes", "status", "summary", "course", "log"),
 )
+_EXAMPLES = {
+    "create": """create shop.db prices --x0 9.9,4.5 --budget 60 --radius 0.3
+        create shop.db fees --x0 0.1,0.2 --bounds 0:1 --direction maximize
+        create shop.db shelf --x0 2.2,5.4 --radius 0.2,0.5 --grid 0.05,0.1
+        create --json shop.db prices < study.json""",
+    "ask": """ask shop.db prices
+        ask shop.db prices --purpose confirm
+        ask shop.db prices --holder tea-shop --new""",
+    "tell": """tell shop.db prices 1 12.5
+        tell shop.db prices 1 12.5 --sem 0.4 --x-deployed 9.99,4.49
+        tell shop.db prices 1 12.5 --covariate footfall=120 --covariate rain=0.5
+        tell shop.db prices --json < results.json""",
+    "fail": 'fail shop.db prices 1 "the shelf was empty"',
+    "correct": 'correct shop.db prices 7 21.4 "lost decimal point"',
+    "void": 'void shop.db prices 7 "the wrong week"',
+    "accept": 'accept shop.db prices 7 "the day of the fair"',
+    "hold": 'hold shop.db prices 7 "the till was down"',
+    "extend": 'extend shop.db prices 80 "two more months"',
+    "stop": 'stop shop.db prices "the shop closes"',
+    "resume": 'resume shop.db prices "the till is mended"',
+    "trials": "trials shop.db prices --state pending",
+    "trial": "trial shop.db prices 7",
+    "stationarity": "stationarity shop.db prices --low 0 --high 1",
+    "page": "page shop.db prices prices.html",
+    "plot": "plot shop.db prices prices.png",
+    "export": "export shop.db prices prices.csv",
+    "list": "list shop.db",
+    "import": "import shop.db prices.json --name prices-2",
+    "delete": "delete shop.db prices --yes",
+}
+_MORE = {
+    "create": "With --json and without --x0, the arguments of `Study.create` come from standard input as a "
+    "JSON object; other options are then not allowed.",
+    "ask": "Exit code 3 when there is none now, 4 when the budget is spent. A worker whose last deployment "
+    "has no result gets it again, so that a job may run twice.",
+    "tell": "Exit code 5 if the trial has another result, 6 if the result is held: an implausible value, for "
+    "example with a lost decimal point, waits until you `accept` or `correct` it. Exit code 7 means that the "
+    "result is recorded and that a hard limit was broken twice in a row. With --json and without an id, "
+    'results come from standard input: {"id", "value"} with other fields, or a list of such objects.',
+    "correct": "A corrected value always counts. If it is an outlier, the command says so.",
+    "verify": "Exit code 1 if something is wrong.",
+}
+# The command to type next, for a person.
+_NEXT = {
+    **dict.fromkeys(("tell", "fail", "accept", "resume", "extend"), "ask"),
+    **dict.fromkeys(("correct", "void", "hold", "trials", "stop"), "show"),
+    "recommend": "page prices.html",
+}
+_POSITIONAL = ("id", "value", "budget", "reason")
+_SIGNED = ("correct", "void", "accept", "hold", "extend", "stop", "resume")  # under the user's name
 
 
-@app.command
-def create(
-    url: Url,
-    name: Name,
-    *,
-    x0: Number = None,
-    budget: int | None = None,
-    radius: Number = None,
-    names: str | None = None,
-    method: str | None = None,
-    param: Repeated = None,
-    bounds: Number = None,
-    constraints: str | None = None,
-    grid: Number = None,
-    direction: Literal["minimize", "maximize"] = "minimize",
-    rng: int | None = None,
-    parallel: int = 1,
-    lease_days: float = 7.0,
-    max_failures: int = 3,
-    tolerance: float | None = None,
-    max_change: float | None = None,
-    max_loss: float | None = None,
-    max_loss_total: float | None = None,
-    control_every: int | None = None,
-    reserve: int = 0,
-    settle: int = 1,
-    no_outliers: Flag = False,
-    covariates: str | None = None,
-    limits: str | None = None,
-    relative_to_control: Flag = False,
-    outputs: str | None = None,
-    objective: str | None = None,
-    contexts: str | None = None,
-    json: Flag = False,
-) -> None:
-    """Create a study.
-
-    ```text
-    driftopt study create shop.db prices --x0 9.9,4.5 --budget 60 --radius 0.3
-    driftopt study create shop.db fees --x0 0.1,0.2 --bounds 0:1 --budget 60
-    driftopt study create shop.db shelf --x0 2.2,5.4 --radius 0.2,0.5 --grid 0.05,0.1 --budget 60
-    driftopt study create --json shop.db prices < study.json
-    ```
-
-    Args:
-        x0: the decision in force today: numbers, comma-separated.
-        budget: the total number of deployments; by default the study goes on until it is stopped.
-        radius: about how far a first trial may be from the present decision, in the units of x. One for each
-            coordinate, comma-separated, makes these the units of every distance.
-        names: a name for each coordinate, comma-separated.
-        method: a name from `driftopt methods`; by default the model.
-        param: a parameter of the method, key=value; repeatable.
-        bounds: low:high for each coordinate, comma-separated; one pair applies to all.
-        constraints: JSON, {"A": [[1, 1, 0]], "ub": [8]} with lb and ub, or a list of such objects; every
-            decision satisfies them.
-        grid: the step of each coordinate, comma-separated, such as 0.05,1,0.5@9.99 (9.99 and every half
-            around it); empty for a continuous one; one step applies to all.
-        direction: whether to make values small or large.
-        rng: a seed.
-        parallel: for a method by name, directions in one iteration, so that as many can run together.
-        lease_days: days after which a deployment without a result no longer counts as pending.
-        max_failures: failures at one point after which a method by name goes on without it.
-        tolerance: the largest distance of the deployed point from the requested one.
-        max_change: the largest distance between two consecutive deployments.
-        max_loss: how much worse than the baseline a deployment may be, 0.1 for a tenth of its value.
-        max_loss_total: how much the search may cost in all, in units of the value.
-        control_every: deploy the baseline first and again after this many other deployments; with 1, every
-            second deployment is the baseline.
-        reserve: deployments reserved for confirmation and stationarity. An improvement needs two pairs of
-            baseline and recommendation, so 4, times --settle; one pair if values come with a --sem.
-        settle: hold every decision for this many deployments and use the last result.
-        no_outliers: hold no result, however implausible it is.
-        covariates: names, comma-separated, of side information that the decision cannot influence, such as
-            footfall,rain. You report it with each value, and its effect is removed from the value.
-        limits: JSON, {"complaints": {"max": 5}}, also with "min" or "hard": true: how large or small the
-            metrics that you report with each value may become.
-        relative_to_control: values count as differences from the control.
-        outputs: names, comma-separated, of what the value follows from, such as tea,mug: the units sold.
-        objective: how it follows: 'margin:cost=1,2;fixed=0', sum, or 'weighted:1,2'.
-        contexts: categories of each context in which deployments are made, 'day=week,sat;country=de,fr'.
-        json: print JSON; without --x0, also read the arguments of Study.create from standard input as a JSON
-            object. Other options are then not allowed.
-    """
-    from driftopt.study import Study
-    from driftopt.study.facts import full_command
-
-    given = locals()
-    with io.exits(json):
-        if x0 is None and json:
-            io.check_none_lost(create, given, "--x0")
-            options: Any = io.read_stdin()
-            if not isinstance(options, dict) or "x0" not in options:
-                raise ValueError("the JSON object on standard input needs at least x0")
-            io.check_options(options, Study.create)
-        else:
-            start = io.vector(x0, "--x0")
-            if start is None:
-                raise ValueError("--x0 is needed")
-            options = {
-                "x0": start,
-                "budget": budget,
-                "radius": io.one_or_several(radius, "--radius"),
-                "method": method,
-                "params": io.params(param),
-            }
-            options |= {
-                "names": io.names(names),
-                "direction": direction,
-                "rng": rng,
-            }
-            options |= {
-                "bounds": io.bounds(bounds, len(start)),
-                "constraints": io.constraints(constraints),
-                "grid": io.grid(grid, len(start)),
-                "parallel": parallel,
-                "lease": lease_days * 86400,
-            }
-            options |= {"max_failures": max_failures, "tolerance": tolerance, "max_change": max_change}
-            options |= {"max_loss": max_loss, "max_loss_total": max_loss_total}
-            options |= {"outputs": io.names(outputs), "objective": io.objective(objective)}
-            options |= {"contexts": io.contexts(contexts)}
-            options |= {
-                "control_every": control_every,
-                "reserve": reserve,
-                "settle": settle,
-                "outliers": not no_outliers,
-                "covariates": io.names(covariates),
-                "limits": io.limits(limits),
-                "relative_to_control": relative_to_control,
-            }
-        with Study.create(url, name, **options) as study:
-            done = {"study": name, "url": study.url, "budget": study.spec.budget, "seed": study.spec.seed}
-            done |= {"method": study.spec.method, "params": study.spec.params}
-            first = full_command(study.place, name, "ask")
-            budgeted = "" if study.spec.budget is None else f"{study.spec.budget} deployments, "
-            about = f"{budgeted}{study.spec.direction} by {study.spec.method}"
-            io.say(json, done, lambda: f"study {name!r} created: {about}. The first deployment:\n  {first}")
+def _register(name: str, run: Callable[..., Any], help: str, parameters: Sequence[inspect.Parameter]) -> None:
+    """Make a command known: its help, an example, and its place in the order of use."""
+    command: Any = run
+    command.__signature__ = inspect.Signature(parameters)
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    example = inspect.cleandoc(_EXAMPLES.get(name, f"{name} shop.db prices"))
+    example = "\n".join(f"driftopt study {line}" for line in example.splitlines())
+    more = f"{_MORE[name]}\n\n" if name in _MORE else ""
+    command.__doc__ = f"{help}\n\n{more}```text\n{example}\n```"
+    place = _ORDER.index(name) if name in _ORDER else len(_ORDER)
+    app.command(command, name=name, sort_key=place)
 
 
-@app.command
-def ask(
-    url: Url,
-    name: Name,
-    *,
-    count: int = 1,
-    purpose: Literal["method", "confirm", "stationarity"] = "method",
-    holder: str | None = None,
-    new: Flag = False,
-    context: Repeated = None,
-    json: Json = False,
-) -> None:
-    """Take the next deployment; exit code 3 when there is none now, 4 when the budget is spent.
-
-    A worker whose last deployment has no result gets it again, so that a job may run twice.
-
-    ```text
-    driftopt study ask shop.db prices
-    driftopt study ask shop.db prices --purpose confirm
-    driftopt study ask shop.db prices --holder tea-shop --new
-    ```
-
-    Args:
-        count: take up to this many; with --json the output is then a list.
-        purpose: optimise, confirm the recommendation, or measure how stationary it is.
-        holder: the worker's name; by default the user and the machine.
-        new: take another one, although the last has no result.
-        context: in which it will be deployed, name=category; repeatable.
-    """
-    from driftopt import checks
-    from driftopt.study import Study
-
-    with io.exits(json), Study.open(url, name) as study:
-        many, here = checks.one_count("--count", count), io.context(context)
-        trials = study.ask_many(many, purpose, holder or io.this_user(), new, context=here)
-        data = [io.trial_as_data(trial) for trial in trials]
-        io.say(
-            json,
-            data if count > 1 else data[0],
-            lambda: "\n".join(io.trial_as_text(trial, study.spec) for trial in trials),
-        )
+def _parameter(name: str, kind: Any, default: Any = REQUIRED, *, option: bool = False) -> inspect.Parameter:
+    where = inspect.Parameter.KEYWORD_ONLY if option else inspect.Parameter.POSITIONAL_OR_KEYWORD
+    default = inspect.Parameter.empty if default is REQUIRED else default
+    return inspect.Parameter(name, where, default=default, annotation=kind)
 
 
-@app.command
-def tell(
-    url: Url,
-    name: Name,
-    id: Id | None = None,
-    value: Number = None,
-    *,
-    sem: Number = None,
-    x_deployed: Number = None,
-    covariate: Repeated = None,
-    metric: Repeated = None,
-    n: Number = None,
-    control: Number = None,
-    output: Repeated = None,
-    who: str | None = None,
-    json: Flag = False,
-) -> None:
-    """Report the result of a deployment; exit code 5 if it has another one, 6 if the result is held.
+def _of_part(part: Part, *, positional: bool, optional: bool) -> inspect.Parameter:
+    """The argument for a field of a record; `optional` where it may come from standard input."""
+    kind, default = io.typed(part), part.default
+    if default is REQUIRED and optional:
+        kind, default = Annotated[part.type | None, Parameter(help=part.help)], None
+    elif isinstance(default, float):  # numbers are read as text
+        default = None
+    return _parameter(part.name, kind, default, option=not positional)
 
-    An implausible value, for example with a lost decimal point, is held: `accept` or `correct` it.
-    Exit code 7 means that the result is recorded and that a hard limit was broken twice in a row.
 
-    ```text
-    driftopt study tell shop.db prices 1 12.5
-    driftopt study tell shop.db prices 1 12.5 --sem 0.4 --x-deployed 9.99,4.49
-    driftopt study tell shop.db prices 1 12.5 --covariate footfall=120 --covariate rain=0.5
-    echo '{"id": 1, "value": 12.5}' | driftopt study tell shop.db prices --json
-    ```
+# Verbs
 
-    Args:
-        value: the measured value; nan if the deployment failed.
-        sem: the value's standard error, if known.
-        x_deployed: the decision that was really deployed, if it differs: numbers, comma-separated.
-        covariate: side information, name=number; repeatable.
-        metric: another measured value with a limit, name=number; repeatable.
-        n: the number of customers, visits, … behind the value, if its standard error is not known.
-        control: the value of the baseline decision at the same time, in a second store.
-        output: an observed output, name=number; repeatable. The value may then be left out.
-        who: the reporter's name for the log; by default none.
-        json: read {"id", "value"} with "sem", "x_deployed", "covariates", "metrics", "n", "control",
-            "outputs", "who", or a list of such objects, from standard input, if no id is given, and print
-            JSON. Other options are then not allowed.
-    """
-    from driftopt.study import Study
 
-    typed = locals()
-    with io.exits(json):
-        if id is None and json:
-            io.check_none_lost(tell, typed, "the trial's id and its value")
-            given = io.read_stdin()
-            results: list[Any] = given if isinstance(given, list) else [given]
-            needed = ({"id", "value"}, {"id", "outputs"})
-            if not all(
-                isinstance(one, dict) and any(parts <= set(one) for parts in needed) for one in results
-            ):
-                raise ValueError('each result on standard input must be an object with "id" and "value"')
-        else:
-            if id is None or (value is None and not output):
+def _verb_command(verb: Verb) -> None:
+    """Make the command of a verb."""
+    parts = {part.name: part for part in fields_of(verb.record) if part.name != "key"}
+    first = [name for name in _POSITIONAL if name in parts]
+    options = [name for name in parts if name not in first]
+    parameters = [_parameter("url", Url), _parameter("name", Name)]
+    for name in (*first, *options):
+        optional = verb.name == "tell" and verb.changes
+        parameters.append(_of_part(parts[name], positional=name in first, optional=optional))
+    parameters.append(_parameter("json", Json, False, option=True))
+    signature = inspect.Signature(parameters)
+
+    def run(*given: Any, **named: Any) -> None:
+        bound = signature.bind(*given, **named)
+        bound.apply_defaults()
+        typed = dict(bound.arguments)
+        url, name, json = (typed.pop(part) for part in ("url", "name", "json"))
+        with io.exits(json):
+            if verb.name == "tell" and json and typed["id"] is None:
+                io.check_none_lost(parameters, typed, "the trial's id and its value")
+                with Study.open(url, name) as study:
+                    _tell_from_stdin(study)
+                return
+            fields = {part: io.read(parts[part], text) for part, text in typed.items() if text is not None}
+            if verb.name == "tell" and not ("id" in fields and {"value", "outputs"} & set(fields)):
                 raise ValueError("the trial's id and its value are needed")
-            given, deployed = None, io.vector(x_deployed, "--x-deployed")
-            measured, error = io.number(value, "value"), io.number(sem, "--sem")
-            results = [{"id": id, "value": measured, "sem": error, "x_deployed": deployed}]
-            results[0] |= io.side_information(covariate, metric, n, control, output) | {"who": who}
-        with Study.open(url, name) as study:
-            results = [io.result(one, study.spec.names) for one in results]
-            states = study.tell_many(results) if isinstance(given, list) else [study.tell(**results[0])]
-            done = [{"id": one["id"], "state": state} for one, state in zip(results, states, strict=True)]
-            data = done if isinstance(given, list) else done[0]
-            held = [one["id"] for one in done if one["state"] == "held"]
-            io.say(json, data, lambda: io.outcome(study, done[0]["id"], done[0]["state"]))
-            if held:
-                io.exit_held(study, held, json)
-            if any(limit.get("hard") for limit in study.spec.limits.values()):
-                study.check_halted()
+            if verb.name == "correct" and not {"value", "outputs"} & set(fields):
+                raise ValueError("the value is needed")
+            if verb.name in _SIGNED:
+                fields.setdefault("who", io.this_user())
+            if "holder" in parts and verb.changes:
+                fields.setdefault("holder", io.this_user())
+            with Study.open(url, name) as study:
+                _print(study, verb.name, fields, study.do(verb.name, fields), json)
+
+    _register(verb.name, run, verb.help, parameters)
 
 
-@app.command
-def fail(
-    url: Url, name: Name, id: Id, reason: str = "", *, who: str | None = None, json: Json = False
-) -> None:
-    """Report that a deployment failed; its point will be deployed again.
+def _print(study: Study, verb: str, fields: dict[str, Any], answer: Any, json: bool) -> None:
+    """Print what a verb answered, and end with the exit code for it."""
+    if json:
+        data = _data(answer)
+        if verb in ("ask", "trials"):
+            data = data["trials"] if verb == "trials" or fields.get("count", 1) > 1 else data["trials"][0]
+        print(encoder.dumps(data))
+    else:
+        print(_text(study, verb, fields, answer))
+        if sys.stdout.isatty():
+            print(_hint(study, verb, fields, answer), end="")
+    if verb == "tell" and answer.state == "held":
+        io.exit_held(study, [answer.id], json)
+    for doubt in getattr(answer, "doubts", ()):
+        slip = f"it counts, because you say so. If it is a slip, correct trial {answer.id} again"
+        print(f"driftopt: {doubt}; {slip}", file=sys.stderr)
+    if verb == "tell" and any(limit.get("hard") for limit in study.spec.limits.values()):
+        study.check_halted()
 
-    Args:
-        reason: a few words for the log.
-        who: the reporter's name for the log; by default none.
-    """
-    from driftopt.study import Study
 
-    with io.exits(json), Study.open(url, name) as study:
-        state = study.fail(id, reason, who=who)
-        io.say(json, {"id": id, "state": state}, lambda: f"trial {id}: {state}")
+def _data(answer: Any) -> Any:
+    """An answer as JSON; without doubts where there are none."""
+    data = as_json(answer)
+    return {name: one for name, one in data.items() if name != "doubts" or one}
 
 
-@app.command
-def show(url: Url, name: Name, *, json: Json = False) -> None:
+def _text(study: Study, verb: str, fields: dict[str, Any], answer: Any) -> str:
+    """What a verb answered, for a person."""
+    spec = study.spec
+    if verb == "ask":
+        return "\n".join(io.trial_as_text(one, spec) for one in answer.trials)
+    if verb == "trials":
+        return "\n".join(io.trial_as_line(one, spec) for one in answer.trials) or "no trials"
+    if verb == "trial":
+        return io.trial_as_line(answer, spec)
+    if verb == "recommend":
+        lines = io.decision_as_lines(answer.names, words.as_typed(spec, answer.x.tolist()))
+        gain = answer.improvement
+        known = "" if gain is None else f": {gain.mean:.6g} ± {gain.sem:.2g} (standard error)"
+        notes = [f"{answer.note}{known}"] + ([answer.warning] if answer.warning else [])
+        return "\n".join([*lines, *(f"# {one}" for one in [*notes, *(one.words for one in answer.metrics)])])
+    if verb == "stationarity":
+        return answer.sentence
+    if verb == "verify":
+        return f"{answer.rows} rows, all as they were written"
+    if verb == "extend":
+        return f"study {study.name!r}: {answer.budget} deployments in all"
+    if verb == "stop":
+        return f"study {study.name!r} is stopped"
+    if verb == "resume":
+        now = "goes on" if answer.stopped is None else "is stopped, but may be confirmed again"
+        return f"study {study.name!r} {now}"
+    if isinstance(answer, TrialState):
+        now = f", now {fields['value']!r}" if verb == "correct" and "value" in fields else ""
+        failed = verb in ("tell", "correct", "accept") and answer.state == "failed"
+        why = f": {study.trial(answer.id).history[-1].reason}" if failed else ""
+        return f"trial {answer.id}: {answer.state}{why}{now}"
+    return encoder.dumps(as_json(answer), indent=2, ensure_ascii=False)
+
+
+def _hint(study: Study, verb: str, fields: dict[str, Any], answer: Any) -> str:
+    """For a person at a terminal: the value next to what came before, and the command to type next."""
+    lines: list[str] = []
+    if verb == "tell" and "value" in fields:
+        before = [t.value for t in study.trials("complete") if t.id != answer.id and t.value is not None]
+        usual = f"; so far {words.number(min(before))} to {words.number(max(before))}" if before else ""
+        lines.append(f"you reported {words.number(fields['value'])}{usual}")
+    then = f"tell {answer.trials[0].id} VALUE" if verb == "ask" else _NEXT.get(verb)
+    if then is not None:
+        first, *rest = then.split(" ")
+        lines.append(f"next: {full_command(study.place, study.name, first, *rest)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _tell_from_stdin(study: Study) -> None:
+    """Report the results on standard input, all or none."""
+    given = io.read_stdin()
+    several = isinstance(given, list)
+    needed = ({"id", "value"}, {"id", "outputs"})
+    results: list[Any] = given if several else [given]
+    if not all(isinstance(one, dict) and any(parts <= set(one) for parts in needed) for one in results):
+        raise ValueError('each result on standard input must be an object with "id" and "value"')
+    kind = "tell_many" if several else "tell"
+    done = study.do(kind, request_from_json(VERBS[kind].record, {"answers": given} if several else given))
+    states = list(done.states) if several else [done]
+    print(encoder.dumps([_data(one) for one in states] if several else _data(done)))
+    if held := [one.id for one in states if one.state == "held"]:
+        io.exit_held(study, held, True)
+    if any(limit.get("hard") for limit in study.spec.limits.values()):
+        study.check_halted()
+
+
+# Studies as a whole
+
+
+def _create_command() -> None:
+    """Make the command `create` from the arguments of `Study.create`."""
+    parts = {part.name: part for part in fields_of(StudyOptions)}
+    parameters = [_parameter("url", Url), _parameter("name", Name)]
+    parameters += [io.option(part) for part in parts.values()]
+    parameters.append(_parameter("json", Json, False, option=True))
+    signature = inspect.Signature(parameters)
+
+    def run(*given: Any, **named: Any) -> None:
+        bound = signature.bind(*given, **named)
+        bound.apply_defaults()
+        typed = dict(bound.arguments)
+        url, name, json = (typed.pop(part) for part in ("url", "name", "json"))
+        with io.exits(json):
+            if typed["x0"] is None and json:
+                io.check_none_lost(parameters, typed, "--x0")
+                options = io.read_stdin()
+                if not isinstance(options, dict) or "x0" not in options:
+                    raise ValueError("the JSON object on standard input needs at least x0")
+                decode(StudyOptions, options)  # and nothing else
+            else:
+                options = io.study_options(parts, typed)
+            with Study.create(url, name, **options) as study:
+                spec = study.spec
+                done = {"study": name, "url": study.url, "budget": spec.budget, "seed": spec.seed}
+                done |= {"method": spec.method, "params": spec.params}
+                budgeted = "" if spec.budget is None else f"{spec.budget} deployments, "
+                first = full_command(study.place, name, "ask")
+                few = spec.budget is not None and spec.budget < 2 * spec.dim
+                hopeless = f"; {spec.budget} deployments are few for {spec.dim} coordinates" if few else ""
+                about = f"{budgeted}{spec.direction} by {spec.method}{hopeless}"
+                text = f"study {name!r} created: {about}. The first deployment:\n  {first}"
+                print(encoder.dumps(done) if json else text)
+
+    _register("create", run, "Create a study.", parameters)
+
+
+def _show(url: Url, name: Name, *, json: Json = False) -> None:
     """Show the study and what to do now: values, recommendation, pending deployments, failures."""
     from rich.console import Console
 
-    from driftopt.study import Study
-
     with io.exits(json), Study.open(url, name) as study:
         if json:
-            data = {"summary": study.summary().as_dict, "recommendation": io.recommended(study)}
-            io.say(json, data, str)
+            found = as_json(study.summary())
+            print(encoder.dumps({"summary": found, "recommendation": found["recommendation"]}))
         else:
             Console().print(study.page())
 
 
-@app.command
-def recommend(url: Url, name: Name, *, json: Json = False) -> None:
-    """Print the recommended decision with its measured improvement over the baseline."""
-    from driftopt.study import Study, words
+def _to_file(write: str, what: str) -> Callable[..., None]:
+    """A command that writes a file."""
 
-    with io.exits(json), Study.open(url, name) as study:
-        found = io.recommended(study)
-        width = max(map(len, found["x"]))
-        shown = zip(found["x"].items(), words.as_typed(study.spec, found["x"].values()), strict=True)
-        lines = [f"{key:<{width}}  {value}" for (key, _), value in shown]
-        gain = found["improvement"]
-        known = "" if gain is None else f": {gain['mean']:.6g} ± {gain['sem']:.2g} (standard error)"
-        notes = [found["note"] + known] + ([found["warning"]] if "warning" in found else [])
-        notes += [one.words for one in study.recommend().metrics]
-        io.say(json, found, lambda: "\n".join([*lines, *(f"# {one}" for one in notes)]))
+    def run(
+        url: Url,
+        name: Name,
+        path: Annotated[Path, Parameter(help="The file; its ending sets the format.")],
+        *,
+        json: Json = False,
+    ) -> None:
+        with io.exits(json), Study.open(url, name) as study:
+            written = str(getattr(study, write)(path))
+            print(encoder.dumps({"path": written}) if json else written)
+
+    run.__doc__ = what
+    return run
 
 
-@app.command
-def stationarity(
+def _list(url: Url, *, json: Json = False) -> None:
+    """List the studies in a database."""
+    with io.exits(json):
+        listed = catalogue.studies(url)
+        lines = [
+            f"{one.name}  {words.of_budget(one.spent, one.budget)}, {one.method}, {one.direction}, since "
+            f"{words.date(one.created_at)} (UTC){', stopped' if one.stopped else ''}"
+            for one in listed
+        ]
+        print(encoder.dumps([one._asdict() for one in listed]) if json else "\n".join(lines) or "no studies")
+
+
+def _delete(
     url: Url,
     name: Name,
     *,
-    confidence: float = 0.95,
-    value_range: str | None = None,
+    yes: Annotated[Flag, Parameter(help="Confirm the deletion.")] = False,
     json: Json = False,
 ) -> None:
-    """Print how stationary the recommendation is, from deployments with --purpose stationarity.
-
-    Args:
-        confidence: the level of the bound.
-        value_range: low:high, the range of all possible values: 0:1 for a rate. The level then also holds for
-            rare events.
-    """
-    from dataclasses import asdict
-
-    from driftopt.study import Study
-
-    with io.exits(json), Study.open(url, name) as study:
-        report = study.stationarity(confidence, io.value_range(value_range))
-        io.say(json, asdict(report) | {"sentence": report.sentence}, lambda: report.sentence)
+    """Delete a study and its whole log permanently; export it first."""
+    with io.exits(json):
+        if not yes:
+            raise ValueError(f"--yes is needed to delete study {name!r} and all its results; export it first")
+        rows = catalogue.delete(url, name)
+        said = f"study {name!r} and its {rows} rows are deleted"
+        print(encoder.dumps({"study": name, "rows": rows}) if json else said)
 
 
-@app.command
-def export(url: Url, name: Name, path: Path, *, json: Json = False) -> None:
-    """Write every trial to a .csv, .json or .parquet file.
-
-    Args:
-        path: the file; its ending sets the format.
-    """
-    from driftopt.study import Study
-
-    with io.exits(json), Study.open(url, name) as study:
-        written = str(study.export(path))
-        io.say(json, {"path": written}, lambda: written)
-
-
-@app.command
-def plot(url: Url, name: Name, path: Path, *, json: Json = False) -> None:
-    """Draw values, control and each coordinate over the calendar into a .png, .pdf or .svg file.
-
-    Args:
-        path: the file; its ending sets the format.
-    """
-    from driftopt.study import Study
-
-    with io.exits(json), Study.open(url, name) as study:
-        written = str(study.plot(path))
-        io.say(json, {"path": written}, lambda: written)
+def _import(
+    url: Url,
+    path: Annotated[Path, Parameter(help="A .json file from `export`.")],
+    *,
+    name: Annotated[str | None, Parameter(help="Another name for it.")] = None,
+    json: Json = False,
+) -> None:
+    """Import a study from a file that `export` wrote, with identical results and state."""
+    with io.exits(json), catalogue.load(url, path, name) as study:
+        done: dict[str, Any] = {"study": study.name, "url": study.url, "trials": len(study.trials())}
+        said = f"study {study.name!r} imported: {done['trials']} deployments"
+        print(encoder.dumps(done) if json else said)
 
 
-@app.command
-def page(url: Url, name: Name, path: Path, *, json: Json = False) -> None:
-    """Write the study as one self-contained .html file: the output of `show`, with the picture.
-
-    Args:
-        path: the file, ending in .html.
-    """
-    from driftopt.study import Study
-
-    with io.exits(json), Study.open(url, name) as study:
-        written = str(study.write_page(path))
-        io.say(json, {"path": written}, lambda: written)
-
-
-for _name, _command in COMMANDS.items():
-    app.command(_command, name=_name)
+_create_command()
+for _verb in VERBS.values():
+    if _verb.name != "tell_many":  # `tell` takes a list from standard input
+        _verb_command(_verb)
+for _name, _run in {
+    "show": _show,
+    "list": _list,
+    "delete": _delete,
+    "import": _import,
+    "export": _to_file("export", "Write every trial to a .csv, .json or .parquet file."),
+    "plot": _to_file("plot", "Draw values, control and each coordinate into a .png, .pdf or .svg file."),
+    "page": _to_file("write_page", "Write the study as one self-contained .html file, with pictures."),
+}.items():
+    _register(_name, _run, inspect.getdoc(_run) or "", list(inspect.signature(_run).parameters.values()))

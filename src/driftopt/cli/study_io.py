@@ -1,4 +1,4 @@
-"""Shared by the study commands: exit codes, and values in and out as text or JSON."""
+"""Values of the study commands: options as people type them, trials as people read them, exit codes."""
 
 import getpass
 import inspect
@@ -6,11 +6,22 @@ import json
 import re
 import socket
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Annotated, Any, Literal, NoReturn, get_args, get_origin
 
-EXIT_WAIT, EXIT_SPENT, EXIT_CONFLICT, EXIT_HELD, EXIT_HALTED = 3, 4, 5, 6, 7
+from cyclopts import Parameter
+
+from driftopt.cli.arguments import Flag
+from driftopt.study import Study, words
+from driftopt.study.errors import BudgetSpent, Conflict, Halted, NothingToAsk, StudyError
+from driftopt.study.facts import full_command
+from driftopt.study.records import Part
+from driftopt.study.trial import Trial
+
+_HELD = 6
+_CODES = ((Halted, 7), (BudgetSpent, 4), (NothingToAsk, 3), (Conflict, 5), ((ValueError, OSError), 2))
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
 # Deployments whose results do not count.
 _DO_NOT_COUNT = {
@@ -26,15 +37,12 @@ def exits(as_json: bool) -> Generator[None]:
     With `as_json`, every error is one JSON object on standard error: {"error", "kind", "code"}.
     """
     from driftopt.runtime.jax_settings import keep_compiled
-    from driftopt.study.errors import BudgetSpent, Conflict, Halted, NothingToAsk, StudyError
 
     keep_compiled()
     try:
         yield
     except (StudyError, ValueError, FileNotFoundError, PermissionError) as error:
-        refusals = [(Halted, EXIT_HALTED), (BudgetSpent, EXIT_SPENT), (NothingToAsk, EXIT_WAIT)]
-        codes = [*refusals, (Conflict, EXIT_CONFLICT), ((ValueError, OSError), 2)]
-        code = next((code for kind, code in codes if isinstance(error, kind)), 1)
+        code = next((code for kind, code in _CODES if isinstance(error, kind)), 1)
         if as_json:
             data = {"error": str(error), "kind": type(error).__name__, "code": code}
             print(json.dumps(data), file=sys.stderr)
@@ -45,29 +53,18 @@ def exits(as_json: bool) -> Generator[None]:
         sys.exit(code)
 
 
-def say(as_json: bool, data: Any, text: Callable[[], Any]) -> None:
-    """Print the data as JSON, or the text."""
-    if as_json:
-        print(json.dumps(data))
-    else:
-        print(text())
-
-
-def exit_held(study: Any, ids: Sequence[Any], as_json: bool) -> NoReturn:
-    """Print which results are flagged and what to type, and end with the exit code for that."""
-    from driftopt.study.facts import full_command
-
-    one, many = str(ids[0]), len(ids) > 1
-    what, it = (
-        ("they are held and do not count", "one is") if many else ("it is held and does not count", "it is")
-    )
+def exit_held(study: Study, ids: Sequence[int], as_json: bool) -> NoReturn:
+    """Print which results are held and what to type, and end with the exit code for that."""
+    many = len(ids) > 1
+    what = "they are held and do not count" if many else "it is held and does not count"
+    it = "one is" if many else "it is"
     error = f"trial {', '.join(map(str, ids))}: implausible, given all other results, so {what}"
-    calls = [("trials --state held",)] * many + [("accept", one), ("correct", one, "VALUE")]
+    calls = [("trials --state held",)] * many + [("accept", str(ids[0])), ("correct", str(ids[0]), "VALUE")]
     commands = [full_command(study.place, study.name, *call) for call in calls]
-    data = {"error": error, "kind": "Held", "code": EXIT_HELD, "commands": commands}
+    data = {"error": error, "kind": "Held", "code": _HELD, "commands": commands}
     lines = [f"driftopt: {error}. If {it} true, accept, else correct:", *(f"  {line}" for line in commands)]
     print(json.dumps(data) if as_json else "\n".join(lines), file=sys.stderr)
-    sys.exit(EXIT_HELD)
+    sys.exit(_HELD)
 
 
 def this_user() -> str:
@@ -78,14 +75,103 @@ def this_user() -> str:
         return socket.gethostname()
 
 
-def vector(text: str | None, option: str) -> list[float] | None:
-    """The numbers of a comma-separated option."""
-    return None if text is None else [_number(part, option, text) for part in _parts(text)]
+# Options from the fields of records
 
 
-def names(text: str | None) -> list[str] | None:
-    """The names of a comma-separated option."""
-    return None if text is None else _parts(text)
+def _is_table(part: Part) -> bool:
+    return "Mapping" in str(part.type)
+
+
+def _sentence(part: Part) -> str:
+    return part.help[:1].upper() + part.help[1:]
+
+
+def typed(part: Part) -> Any:
+    """The type with which the parser reads a field; numbers and tables are read here, as text."""
+    if _is_table(part):  # one at a time: --covariate rain=1
+        name = f"--{part.name.removesuffix('s')}"
+        return Annotated[list[str] | None, Parameter(name=name, negative=(), help=_sentence(part))]
+    several = get_args(part.type)
+    if part.type is bool:
+        return Annotated[Flag, Parameter(help=_sentence(part))]
+    if get_origin(part.type) is Literal or any(get_origin(one) is Literal for one in several):
+        return Annotated[part.type, Parameter(help=_sentence(part))]
+    if int in (part.type, *several) or str in (part.type, *several):
+        return Annotated[part.type, Parameter(help=_sentence(part))]
+    return Annotated[str | None, Parameter(allow_leading_hyphen=True, help=_sentence(part))]
+
+
+def read(part: Part, given: Any) -> Any:
+    """A field of a record from what was typed."""
+    option = part.name if part.name == "value" else f"--{part.name.removesuffix('s').replace('_', '-')}"
+    if _is_table(part):
+        return _context(given) if "str, str" in str(part.type) else _named(given, option)
+    if not isinstance(given, str) or "str" in str(part.type) or "Literal" in str(part.type):
+        return given
+    return _number(given, option, given) if part.numeric else _vector(given, option)
+
+
+# How the arguments of `Study.create` are typed: the form, and the words for it in the help.
+_FORMS: dict[str, tuple[Callable[[str, str], Any], str]] = {}
+
+
+def option(part: Part) -> inspect.Parameter:
+    """The option for an argument of `Study.create`."""
+    kind, name, default = typed(part), f"--{part.name.replace('_', '-')}", part.default
+    help = _sentence(part)
+    if part.name == "lease":
+        kind = Annotated[float, Parameter(name="--lease-days", help="Days after which a deployment expires.")]
+        default = 7.0
+    elif part.name == "outliers":
+        help = "Hold no result, however implausible it is."
+        kind, default = Annotated[Flag, Parameter(name="--no-outliers", help=help)], False
+    elif part.name == "params":
+        kind = Annotated[list[str] | None, Parameter(name="--param", negative=(), help=f"{help} key=value.")]
+    elif part.name in _FORMS:
+        help = f"{help} {_FORMS[part.name][1]}"
+        kind = Annotated[str | None, Parameter(name=name, allow_leading_hyphen=True, help=help)]
+        default = None
+    elif part.name == "rng":
+        kind = Annotated[int | None, Parameter(help="A seed.")]
+    return inspect.Parameter(part.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def study_options(parts: Mapping[str, Part], typed: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `Study.create` from what was typed."""
+    if typed["x0"] is None:
+        raise ValueError("--x0 is needed")
+    known = _names(typed["names"]) if typed["names"] else None
+    _refuse_decimal_commas(typed["x0"], known)
+    options: dict[str, Any] = {}
+    for name, given in typed.items():
+        if given is not None:
+            option = f"--{name.replace('_', '-')}"
+            if name in _FORMS:
+                options[name] = _FORMS[name][0](given, option)
+            else:
+                number = parts[name].numeric and isinstance(given, str)
+                options[name] = _number(given, option, given) if number else given
+    for name in ("bounds", "grid"):  # one for all coordinates
+        if len(options.get(name, ())) == 1:
+            options[name] = options[name] * len(options["x0"])
+    options |= {"lease": typed["lease"] * 86400, "outliers": not typed["outliers"]}
+    return options | ({"params": _params(typed["params"])} if typed["params"] else {})
+
+
+def _refuse_decimal_commas(text: str, known: list[str] | None) -> None:
+    """Refuse 4,50,8,50, which may be two prices or four: nothing is guessed."""
+    parts = _parts(text)
+    pairs = [(parts[i], parts[i + 1]) for i in range(0, len(parts) - 1, 2)]
+    odd = len(parts) % 2 or not all(one.isdigit() and two.isdigit() and len(two) == 2 for one, two in pairs)
+    if " " in text or odd or (known is not None and len(known) == len(parts)):
+        return
+    few, many = ",".join(f"{one}.{two}" for one, two in pairs), ", ".join(parts)
+    raise ValueError(
+        f"--x0 {text} may be {len(pairs)} or {len(parts)} numbers: type {few}, or {many!r} with blanks"
+    )
+
+
+# Options as people type them
 
 
 def _parts(text: str) -> list[str]:
@@ -97,20 +183,18 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
 
 
+def _names(text: str, _: str = "") -> list[str]:
+    return _parts(text)
+
+
 def _number(part: str, option: str, text: str) -> float:
-    """A number that is part of an option's text."""
-    part = part.strip()
-    if not _NUMBER.fullmatch(part):
-        where = "" if part == text else f" in {text!r}"
-        raise ValueError(f"{option}: {part!r}{where} is not a number{_as_typed(part)}")
+    """One number as people write it, which excludes Python's 1_000.5; alone, or in a longer text."""
+    if part == text:
+        if not _NUMBER.fullmatch(text):
+            raise ValueError(f"{option} must be a number, got {text!r}{_as_typed(text)}")
+    elif not _NUMBER.fullmatch(part.strip()):
+        raise ValueError(f"{option}: {part.strip()!r} in {text!r} is not a number{_as_typed(part)}")
     return float(part)
-
-
-def number(text: str | None, option: str) -> float | None:
-    """One number as people write it, which excludes Python's 1_000.5."""
-    if text is not None and not _NUMBER.fullmatch(text):
-        raise ValueError(f"{option} must be a number, got {text!r}{_as_typed(text)}")
-    return None if text is None else float(text)
 
 
 def _as_typed(text: str) -> str:
@@ -128,139 +212,111 @@ def _as_typed(text: str) -> str:
     return "; type digits with a point and nothing else" if any(map(str.isdigit, text)) else ""
 
 
-def bounds(text: str | None, dim: int) -> list[tuple[float | None, float | None]] | None:
-    """Pairs as in 0:1,0:2; an empty side is open, and a single pair applies to every coordinate."""
-    if text is None:
-        return None
+def _vector(text: str, option: str) -> list[float]:
+    """The numbers of a comma-separated option."""
+    parts = text.split(",")
+    return [_number(part, option, text if len(parts) > 1 else part) for part in parts]
+
+
+def _one_or_several(text: str, option: str) -> float | list[float]:
+    numbers = _vector(text, option)
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _bounds(text: str, option: str) -> list[tuple[float | None, float | None]]:
+    """Pairs as in 0:1,0:2; an empty side is open."""
     pairs: list[tuple[float | None, float | None]] = []
     for part in _parts(text):
         low, separator, high = part.partition(":")
         if not separator:
-            raise ValueError(f"--bounds must be low:high pairs, comma-separated; got {text!r}")
-        sides = [_number(side, "--bounds", text) if side.strip() else None for side in (low, high)]
+            raise ValueError(f"{option} must be low:high pairs, comma-separated; got {text!r}")
+        sides = [_number(side, option, text) if side.strip() else None for side in (low, high)]
         pairs.append((sides[0], sides[1]))
-    return pairs * dim if len(pairs) == 1 else pairs
+    return pairs
 
 
-def one_or_several(text: str | None, option: str) -> float | list[float] | None:
-    """One number, or several separated by commas."""
-    numbers = vector(text, option)
-    return numbers[0] if numbers is not None and len(numbers) == 1 else numbers
-
-
-def grid(text: str | None, dim: int) -> list[Any] | None:
-    """Steps as in 0.05,1,0.5@9.99; an empty one is a continuous coordinate, a single one applies to all."""
-    if text is None:
-        return None
+def _grid(text: str, option: str) -> list[Any]:
+    """Steps as in 0.05,1,0.5@9.99; an empty one is a continuous coordinate."""
     steps: list[Any] = []
     for part in _parts(text):
         step, separator, through = part.partition("@")
-        if not part:
-            steps.append(None)
-        elif separator:
-            steps.append((_number(step, "--grid", text), _number(through, "--grid", text)))
-        else:
-            steps.append(_number(step, "--grid", text))
-    return steps * dim if len(steps) == 1 else steps
+        one = _number(step, option, text) if part else None
+        steps.append((one, _number(through, option, text)) if separator else one)
+    return steps
 
 
-def limits(text: str | None) -> Any:
-    """The limits in a JSON table such as {"complaints": {"max": 5}}."""
+def _json(text: str, option: str) -> Any:
+    examples = {"--limits": '{"complaints": {"max": 5}}', "--constraints": '{"A": [[1, 1]], "ub": [8]}'}
     try:
-        return None if text is None else json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
-        raise ValueError(
-            f'--limits must be JSON, such as {{"complaints": {{"max": 5}}}}; got {(text or "")[:80]!r}'
-        ) from None
+        raise ValueError(f"{option} must be JSON, such as {examples[option]}; got {text[:80]!r}") from None
 
 
-def constraints(text: str | None) -> Any:
-    """The constraints in JSON: a table {"A", "lb", "ub"} or a list of them."""
-    try:
-        return None if text is None else json.loads(text)
-    except (ValueError, RecursionError):
-        raise ValueError(
-            f'--constraints must be JSON, such as {{"A": [[1, 1]], "ub": [8]}}; got {(text or "")[:80]!r}'
-        ) from None
+def _objective(text: str, option: str) -> Any:
+    """The rule by which the value follows from the outputs.
+
+    >>> _objective("margin:cost=1,2;fixed=5", "--objective"), _objective("sum", "--objective")
+    ({'margin': {'cost': [1.0, 2.0], 'fixed': 5.0}}, 'sum')
+    """
+    kind, _, rest = text.partition(":")
+    if kind == "margin":
+        parts = {part.partition("=")[0]: part.partition("=")[2] for part in rest.split(";")}
+        found = {name: _vector(numbers, option) for name, numbers in parts.items()}
+        return {kind: {name: one if name == "cost" else one[0] for name, one in found.items()}}
+    return {kind: _vector(rest, option)} if rest else text
 
 
-def value_range(text: str | None) -> tuple[float, float] | None:
-    """The range of all possible values, as in 0:1."""
-    if text is None:
-        return None
-    low, separator, high = text.partition(":")
-    if not (low and separator and high):
-        raise ValueError(f"--value-range must be low:high, got {text!r}")
-    return _number(low, "--value-range", text), _number(high, "--value-range", text)
+def _contexts(text: str, _: str) -> dict[str, list[str]]:
+    """The categories of each context.
+
+    >>> _contexts("day=week,sat;country=de,fr", "--contexts")
+    {'day': ['week', 'sat'], 'country': ['de', 'fr']}
+    """
+    parts = [part.partition("=") for part in text.split(";")]
+    return {name.strip(): _parts(known) for name, _, known in parts}
 
 
-def named(given: list[str] | None, option: str) -> dict[str, float] | None:
-    """Numbers by name, as in --covariate footfall=120 --covariate rain=0.5; None if there are none."""
+_FORMS.update(
+    x0=(_vector, "Numbers, comma-separated."),
+    radius=(_one_or_several, "Numbers, comma-separated, or one for all."),
+    names=(_names, "Comma-separated."),
+    bounds=(_bounds, "As low:high, comma-separated; one pair applies to all."),
+    constraints=(_json, 'As JSON, {"A": [[1, 1, 0]], "ub": [8]}.'),
+    grid=(
+        _grid,
+        "Comma-separated, such as 0.05,1,0.5@9.99 (9.99 and every half around it); empty: continuous.",
+    ),
+    covariates=(_names, "Comma-separated."),
+    limits=(_json, "As JSON."),
+    outputs=(_names, "Comma-separated."),
+    objective=(_objective, "As 'margin:cost=1,2;fixed=0', sum, or 'weighted:1,2'."),
+    contexts=(_contexts, "As 'day=week,sat;country=de,fr'."),
+)
+
+
+def _named(given: Sequence[str], option: str) -> dict[str, float]:
+    """Numbers by name, as in --covariate footfall=120 --covariate rain=0.5."""
     table: dict[str, float] = {}
-    for item in given or []:
+    for item in given:
         before, separator, text = item.rpartition("=")
         name = before.strip()
         if not separator or not name:
             raise ValueError(f"{option} must be name=number, got {item!r}")
         if name in table:
             raise ValueError(f"{option}: {name!r} is given twice")
-        table[name] = _number(text, option, item)
-    return table or None
+        table[name] = _number(text.strip(), option, item)
+    return table
 
 
-def side_information(
-    covariate: list[str] | None,
-    metric: list[str] | None,
-    n: str | None,
-    control: str | None,
-    output: list[str] | None,
-) -> dict[str, Any]:
-    """The side information of a result, by the names of `Study.tell`; None for what is missing."""
-    return {
-        "covariates": named(covariate, "--covariate"),
-        "metrics": named(metric, "--metric"),
-        "n": number(n, "--n"),
-        "control": number(control, "--control"),
-        "outputs": named(output, "--output"),
-    }
+def _context(given: Sequence[str]) -> dict[str, str]:
+    return {name: category for name, _, category in (one.partition("=") for one in given)}
 
 
-def objective(text: str | None) -> Any:
-    """The rule by which the value follows from the outputs.
-
-    >>> objective("margin:cost=1,2;fixed=5"), objective("sum"), objective("weighted:1,2")
-    ({'margin': {'cost': [1.0, 2.0], 'fixed': 5.0}}, 'sum', {'weighted': [1.0, 2.0]})
-    """
-    if text is None:
-        return None
-    kind, _, rest = text.partition(":")
-    if kind == "margin":
-        parts = {part.partition("=")[0]: part.partition("=")[2] for part in rest.split(";")}
-        found = {name: vector(numbers, "--objective") or [] for name, numbers in parts.items()}
-        return {kind: {name: one if name == "cost" else one[0] for name, one in found.items()}}
-    return {kind: vector(rest, "--objective")} if rest else text
-
-
-def contexts(text: str | None) -> dict[str, list[str]] | None:
-    """The categories of each context.
-
-    >>> contexts("day=week,sat;country=de,fr")
-    {'day': ['week', 'sat'], 'country': ['de', 'fr']}
-    """
-    parts = [part.partition("=") for part in text.split(";")] if text else []
-    return {name.strip(): _parts(known) for name, _, known in parts} or None
-
-
-def context(given: list[str] | None) -> dict[str, str] | None:
-    """The category of each context, as in --context day=sat."""
-    parts = [one.partition("=") for one in given or []]
-    return {name: category for name, _, category in parts} or None
-
-
-def params(given: list[str] | None) -> dict[str, Any]:
+def _params(given: Sequence[str]) -> dict[str, Any]:
     """A method's parameters from key=value items."""
     params: dict[str, Any] = {}
-    for item in given or []:
+    for item in given:
         key, separator, value = item.partition("=")
         if not separator:
             raise ValueError(f"--param must be key=value, got {item!r}")
@@ -281,115 +337,42 @@ def read_stdin() -> Any:
         raise ValueError(f"--json expects JSON on standard input: {error}") from None
 
 
-def check_none_lost(command: Callable[..., Any], given: Mapping[str, Any], instead: str) -> None:
+def check_none_lost(parameters: Iterable[inspect.Parameter], given: Mapping[str, Any], instead: str) -> None:
     """Refuse options together with JSON on standard input, because nothing else is read then."""
-    usual = inspect.signature(command).parameters.values()
-    typed = [one.name for one in usual if one.default not in (one.empty, given[one.name])]
-    if lost := [f"--{name.replace('_', '-')}" for name in typed if name != "json"]:
+    lost: list[str] = []
+    for one in parameters:
+        if one.default is not one.empty and given.get(one.name, one.default) != one.default:
+            (found,) = [part for part in get_args(one.annotation) if isinstance(part, Parameter)][-1:]
+            lost.append(next(iter(found.name or ()), f"--{one.name.replace('_', '-')}"))
+    if lost:
         raise ValueError(
             f"{', '.join(lost)}: not read with JSON on standard input. Put it into the JSON, or give "
             f"{instead} and everything else as options"
         )
 
 
-def check_options(options: dict[str, Any], create: Callable[..., Any]) -> None:
-    """Refuse options that `create` does not take from the shell."""
-    known = [
-        key
-        for key in inspect.signature(create).parameters
-        if key not in ("url", "name", "clock", "key", "token")
-    ]
-    unknown = sorted(set(options) - set(known))
-    if unknown:
-        raise ValueError(f"a study has no {', '.join(unknown)}; it takes {', '.join(known)}")
+# Trials as people read them
 
 
-def trial_as_data(trial: Any) -> dict[str, Any]:
-    """A trial as JSON data."""
-    fields = (
-        "id",
-        "kind",
-        "keep",
-        "state",
-        "iteration",
-        "point",
-        "sample",
-        "holder",
-        "asked_at",
-        "expires_at",
-    )
-    return {"x": trial.as_dict} | {name: getattr(trial, name) for name in fields}
+def decision_as_lines(names: Sequence[str], shown: Sequence[str]) -> list[str]:
+    """A line for each coordinate."""
+    width = max(map(len, names))
+    return [f"{name:<{width}}  {value}" for name, value in zip(names, shown, strict=True)]
 
 
-def side_information_as_data(trial: Any) -> dict[str, Any]:
-    """The side information recorded with a trial's value."""
-    data = {"covariates": dict(trial.covariates), "metrics": dict(trial.metrics)}
-    data |= {"n": trial.n, "control": trial.control, "outputs": dict(trial.outputs)}
-    return {name: value for name, value in data.items() if value not in (None, {})}
-
-
-def trial_as_text(trial: Any, spec: Any) -> str:
+def trial_as_text(trial: Trial, spec: Any) -> str:
     """A trial as a heading and a line for each coordinate."""
-    from driftopt.study import words
-
-    width = max(map(len, trial.names))
-    shown = zip(trial.names, words.as_typed(spec, trial.x.tolist()), strict=True)
-    lines = [f"  {name:<{width}}  {value}" for name, value in shown]
     notes = ["keep what is deployed"] if trial.keep else []
     notes += [_DO_NOT_COUNT[trial.kind]] if trial.kind in _DO_NOT_COUNT else []
     head = f"trial {trial.id} ({trial.kind})" + (f": {'; '.join(notes)}" if notes else "")
-    return "\n".join([head, *lines])
+    lines = decision_as_lines(trial.names, words.as_typed(spec, trial.x.tolist()))
+    return "\n".join([head, *(f"  {line}" for line in lines)])
 
 
-def result(one: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """The arguments of `Study.tell` from JSON; x_deployed may be an object by name, and null means NaN."""
-    from driftopt.study.records import Result, fields_of
-
-    known = [part.name for part in fields_of(Result)]
-    unknown = sorted(set(one) - set(known))
-    if unknown:
-        raise ValueError(f"a result has no {', '.join(unknown)}; it has {', '.join(known)}")
-    value = one.get("value")
-    if value is None and not one.get("outputs"):
-        value = float("nan")
-    deployed = one.get("x_deployed")
-    if isinstance(deployed, dict):
-        if set(deployed) != set(names):
-            raise ValueError(f"x_deployed must name each of {', '.join(names)}")
-        deployed = [deployed[key] for key in names]
-    return one | {"value": value, "x_deployed": deployed}
-
-
-def recommended(study: Any) -> dict[str, Any]:
-    """The recommendation as JSON data."""
-    from dataclasses import asdict
-
-    found = study.recommend()
-    gain = None if found.improvement is None else asdict(found.improvement)
-    return {
-        "x": found.as_dict,
-        "results": found.results,
-        "spent": found.spent,
-        "improvement": gain,
-        "gain": None if found.gain is None else asdict(found.gain),
-        "note": found.note,
-        **({} if found.warning is None else {"warning": found.warning}),
-        **({"metrics": [asdict(one) for one in found.metrics]} if found.metrics else {}),
-    }
-
-
-def outcome(study: Any, id: Any, state: str) -> str:
-    """The state of a trial, with the reason if its result is not used."""
-    why = f": {study.trial(id).history[-1].reason}" if state == "failed" else ""
-    return f"trial {id}: {state}{why}"
-
-
-def trial_as_line(trial: Any, spec: Any) -> str:
-    """A trial as one line: number, state, value, decision, and changes."""
-    from driftopt.study import words
-
+def trial_as_line(trial: Trial, spec: Any) -> str:
+    """A trial in a few lines of at most 80 columns: number, kind, state, value, holder; decision; changes."""
     value = "" if trial.value is None else f" {words.number(trial.value)}"
-    decision = words.decision(spec, trial.x.tolist())
     why = trial.story or trial.reason or (trial.history[-1].reason if trial.history else None)
-    line = f"{trial.id}  {trial.kind}  {trial.state}{value}  {decision}  {trial.holder}"
-    return f"{line}  [{why}]" if why else line
+    head = f"{trial.id}  {trial.kind}  {trial.state}{value}  {words.short(trial.holder, 30)}"
+    below = [words.decision(spec, trial.x.tolist(), 4), *([f"[{why}]"] if why else [])]
+    return "\n".join([head, *(textwrap.indent(textwrap.fill(line, 77), "   ") for line in below)])

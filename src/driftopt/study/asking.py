@@ -29,7 +29,7 @@ def prepare(session: Session, question: Question) -> None:
 
 
 def ask(session: Session, question: Question) -> Trials:
-    """Up to `count` deployments: fewer when fewer can be pending together; none is an error."""
+    """Take the next deployments: up to `count`, fewer when fewer can be pending together."""
     trials: list[Trial] = []
     for number in range(question.count):
         before = session.appended

@@ -19,7 +19,7 @@ NO_REASON = "no reason given"
 
 
 def tell(session: Session, result: Result) -> TrialState:
-    """A result is recorded; one that is not finite, or from too far off, is a failure."""
+    """Report the result of a deployment; one that is not finite, or from too far off, is a failure."""
     entry = session.state.entry(result.id)
     beside, deployed = result.beside(session.spec), result.deployed(session.spec)
     if result.value is None and not beside.outputs:
@@ -93,7 +93,7 @@ def _words(row: Happened) -> str:
 
 
 def tell_many(session: Session, results: Results) -> TrialStates:
-    """All of them or none; an error says which one it was."""
+    """Report several results, all or none; an error says which one it was."""
     states, new, count = list[TrialState](), set[int](), len(results.answers)
     for index, result in enumerate(results.answers, start=1):
         before = session.appended
@@ -110,7 +110,7 @@ def tell_many(session: Session, results: Results) -> TrialStates:
 
 
 def fail(session: Session, said: Amendment) -> TrialState:
-    """No result came."""
+    """Report that a deployment gave no result."""
     entry = session.state.entry(said.id)
     told = (None, None, None, said.reason or NO_REASON, said.who, session.clock(), None)
     row = Happened(0, said.id, "failed", *told)
@@ -121,7 +121,7 @@ def fail(session: Session, said: Amendment) -> TrialState:
 
 
 def correct(session: Session, new: Correction) -> TrialState:
-    """Another result in the place of what was reported."""
+    """Replace a wrong result of a trial; the old one stays in its history."""
     spec, entry = session.spec, session.state.entry(new.id)
     none = new.sem is not None and math.isnan(new.sem)
     beside = new.beside(spec)
@@ -167,17 +167,17 @@ def _amend(
 
 
 def void(session: Session, said: Amendment) -> TrialState:
-    """A result is taken back."""
+    """Take back a trial's result; it stays in the history."""
     return _amend(session, said, "voided", "voided", ("complete", "held"), "there is no result to take back")
 
 
 def accept(session: Session, said: Amendment) -> TrialState:
-    """A held result counts."""
+    """Let a held result count, because it is true."""
     return _amend(session, said, "accepted", "complete", ("held",), "only a held result can be accepted")
 
 
 def hold(session: Session, said: Amendment) -> TrialState:
-    """A result that counts is held."""
+    """Hold a result that may be wrong, so that it does not count; `accept` reverses this."""
     return _amend(session, said, "doubted", "held", ("complete",), "only a result that counts can be held")
 
 
@@ -185,7 +185,7 @@ def hold(session: Session, said: Amendment) -> TrialState:
 
 
 def extend(session: Session, said: Extension) -> Status:
-    """A larger budget from here on; the same again is nothing."""
+    """Allow more deployments; the same budget again changes nothing."""
     now = session.state.budget
     _check_not_stopped(session)
     if now is None:
@@ -199,7 +199,7 @@ def extend(session: Session, said: Extension) -> Status:
 
 
 def resume(session: Session, said: Reason) -> Status:
-    """A study that is halted goes on; one that goes on anyway is left alone."""
+    """Continue a study that a hard limit has halted; a stopped study cannot continue."""
     if session.state.halted is not None:
         session.say(None, "resumed", reason=said.reason or NO_REASON, who=said.who)
     else:
@@ -208,7 +208,7 @@ def resume(session: Session, said: Reason) -> Status:
 
 
 def stop(session: Session, said: Reason) -> Status:
-    """Nothing more is asked for the search. Once is enough; another reason is written down as well."""
+    """End a study before its budget, permanently; the recommendation may still be confirmed."""
     before, why = session.state.stopped, said.reason or NO_REASON
     if before is None or (why != NO_REASON and f"; {why}; " not in f"; {before}; "):
         session.say(None, "stopped", reason=why, who=said.who)
