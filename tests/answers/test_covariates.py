@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 import driftopt
 from driftopt import methods, minimize, season, simulate
 from driftopt.answers import Answers
-from driftopt.answers.covariates import Covariates, adjust, nothing
+from driftopt.answers.covariates import Covariates, adjust
 from driftopt.answers.effects import p_value
 
 
 def walk(values, given, k):
     """All of a run's (n, p) values as a method would be told them, and what was learnt."""
-    learnt, told = nothing(k), []
+    learnt, told = Covariates(("",) * k).begin(), []
     for value, row in zip(values, given, strict=True):
         learnt, adjusted = adjust(learnt, value, row)
         told.append(adjusted)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import driftopt
 from driftopt import minimize
 from driftopt.answers import Answers, Beside, Told
-from driftopt.answers.control import RelativeToControl, report
+from driftopt.answers.control import RelativeToControl
 from driftopt.answers.limits import Limit, Limits, checked
 from driftopt.answers.precision import Precision
 
@@ -156,32 +156,8 @@ def test_what_control_and_value_share_is_taken_out():
     rng = np.random.default_rng(6)
     common = 3 * rng.normal(size=(100, 2))
     values, control = common + 0.3 * rng.normal(size=(100, 2)), common + 0.3 * rng.normal(size=(100, 2))
-    told, memory = walk(RelativeToControl(), values, control[..., None])
+    told, _ = walk(RelativeToControl(), values, control[..., None])
     np.testing.assert_allclose(told, values - control)
-    found = report(memory)
-    assert found.removed > 0.9
-    assert "keep it" in found.advice
-
-
-def test_a_control_of_its_own_noise_is_advised_against():
-    rng = np.random.default_rng(7)
-    values, control = rng.normal(size=(100, 2)), rng.normal(size=(100, 2, 1))
-    found = report(walk(RelativeToControl(), values, control)[1])
-    assert found.removed < -0.5
-    assert "without it" in found.advice
-
-
-@pytest.mark.parametrize("when", [0, 1, 7, 29])
-def test_one_slip_of_control_changes_no_advice(when):
-    """A lost decimal point that nobody has held, at the first iteration or later."""
-    rng = np.random.default_rng(8)
-    common = 20 + 3 * rng.normal(size=(30, 2))
-    values, control = common + 0.5 * rng.normal(size=(30, 2)), common + 0.5 * rng.normal(size=(30, 2))
-    control[when, 0] *= 100
-    found = report(walk(RelativeToControl(), values, control[..., None])[1])
-    assert "keep it" in found.advice
-    assert found.removed > 0.8
-    assert found.removed_of_changes > 0.8
 
 
 def test_where_control_is_missing_its_mean_stands_in():
@@ -214,7 +190,6 @@ def test_minimize_says_what_metrics_and_control_were():
     a, b = result.metrics["a"], result.metrics["b"]
     assert (a.estimate, a.count, b.estimate, b.sem, b.count) == (0.5, 8, None, None, 0)
     assert a.sem == pytest.approx(np.std([0.0, 1.0] * 4, ddof=1) / 8**0.5)
-    assert result.control.iterations == result.nit
     calls = []
     assert minimize(fun, [1.0], **how, method="walk").metrics["a"].count >= 4
     assert "metrics" not in minimize(lambda x: float(x @ x), [1.0], budget=40, radius=0.3, method="walk")

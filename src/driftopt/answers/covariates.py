@@ -55,21 +55,6 @@ class Learnt(NamedTuple):
     squares: Any  # (1 + k, 1 + k) S
     weight: Any  # n
     effects: Any  # (k,) β̂
-    plain: Any  # running mean squares of the values' differences within iterations: as reported,
-    adjusted: Any  # and as the method gets them
-
-
-def nothing(k: int, xp: Any = np, dtype: Any = np.float64) -> Learnt:
-    """Before the first answer."""
-
-    def zeros(*shape: int) -> Any:
-        return xp.zeros(shape, dtype)
-
-    whole = 1 + k
-    return Learnt(
-        *(zeros(), zeros(whole), zeros(k), zeros(3, whole), zeros(whole, whole)),
-        *(zeros(), zeros(k), zeros(), zeros()),
-    )
 
 
 def adjust(learnt: Learnt, values: Any, covariates: Any, xp: Any = np) -> tuple[Learnt, Any]:
@@ -94,7 +79,6 @@ def adjust(learnt: Learnt, values: Any, covariates: Any, xp: Any = np) -> tuple[
 
     z = xp.concatenate([values[:, None], covariates], axis=1)
     after = _learn(learnt._replace(centre=centre), z, xp)
-    after = after._replace(**_noise(learnt, values, told, xp))
     sound = xp.stack([xp.all(xp.isfinite(leaf)) for leaf in after])
     return Learnt(*(xp.where(xp.all(sound), new, old) for new, old in zip(after, learnt, strict=True))), told
 
@@ -152,16 +136,6 @@ def _effects(squares: Any, weight: Any, effects: Any, xp: Any) -> Any:
     return xp.stack(found)
 
 
-def _noise(learnt: Learnt, values: Any, told: Any, xp: Any) -> dict[str, Any]:
-    """The mean squares that say how much noise was taken out."""
-    pace = xp.maximum(1 / (learnt.count + 1), 1 / MEMORY)
-    plain, adjusted = xp.mean((values - xp.mean(values)) ** 2), xp.mean((told - xp.mean(told)) ** 2)
-    return {
-        "plain": learnt.plain + pace * (plain - learnt.plain),
-        "adjusted": learnt.adjusted + pace * (adjusted - learnt.adjusted),
-    }
-
-
 @dataclass(frozen=True)
 class Covariates(Step):
     """Takes out of an iteration's values what their covariates explain."""
@@ -174,7 +148,9 @@ class Covariates(Step):
         return [beside.covariates.get(name, np.nan) for name in self.names]
 
     def begin(self) -> Learnt:
-        return nothing(len(self.names))
+        k = len(self.names)
+        shapes = (), (1 + k,), (k,), (3, 1 + k), (1 + k, 1 + k), (), (k,)
+        return Learnt(*map(np.zeros, shapes))
 
     def take(self, memory: Learnt, told: Told) -> tuple[Learnt, Told]:
         """The values at each point, means of their samples, less what the covariates' means explain.

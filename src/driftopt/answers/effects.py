@@ -71,11 +71,6 @@ def found(answers: Answers, memory: Any, history: Mapping[str, np.ndarray]) -> d
     }
 
 
-def noise_left(learnt: Learnt) -> float | None:
-    """The variance within iterations after the adjustment, in shares of that before; None: not known."""
-    return float(learnt.adjusted / learnt.plain) if learnt.plain > 0 else None
-
-
 def p_value(x: np.ndarray, covariate: np.ndarray, iteration: np.ndarray, tests: int = 1) -> float | None:
     """The p-value of the hypothesis that a covariate does not move with the decision, one of `tests`.
 
@@ -93,7 +88,9 @@ def p_value(x: np.ndarray, covariate: np.ndarray, iteration: np.ndarray, tests: 
 
     if len(x) < _FEWEST:
         return None
-    same = (iteration[1:] == iteration[:-1]) if _shared(iteration) else np.ones(len(x) - 1, bool)
+    # Within iterations, unless each has one answer.
+    same = iteration[1:] == iteration[:-1]
+    same = same if same.any() else np.ones(len(x) - 1, bool)
     change, steps = np.diff(covariate)[same], np.diff(x, axis=0)[same]
     known = np.isfinite(change)
     change, steps = change[known], steps[known]
@@ -109,11 +106,6 @@ def p_value(x: np.ndarray, covariate: np.ndarray, iteration: np.ndarray, tests: 
     largest = min(float(r.max()), 1 - 1e-15)
     t = largest * math.sqrt(n / (1 - largest**2))
     return float(min(1.0, 2 * stats.t.sf(t, n) * x.shape[1] * tests))
-
-
-def _shared(iteration: np.ndarray) -> bool:
-    """True if an iteration has more than one answer."""
-    return len(iteration) > 1 and bool((iteration[1:] == iteration[:-1]).any())
 
 
 def of_trials(names: Sequence[str], trials: Sequence[Any]) -> dict[str, np.ndarray]:

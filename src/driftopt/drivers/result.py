@@ -33,7 +33,6 @@ class MinimizeResult(OptimizeResult):
             information.
         covariates (dict): the effect of each covariate by name, if there are any.
         metrics (dict): each metric at x by name, if there are limits.
-        control (object): the effect of subtracting control, with `relative_to_control`.
     """
 
     def __getattr__(self, name: str) -> Any:

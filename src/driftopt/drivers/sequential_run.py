@@ -7,7 +7,6 @@ import numpy as np
 
 from driftopt import averages, checks, methods
 from driftopt.answers.answers import NOTHING
-from driftopt.answers.control import RelativeToControl, report
 from driftopt.answers.covariates import Covariates
 from driftopt.answers.effects import found
 from driftopt.answers.limits import Limits, measured
@@ -125,8 +124,6 @@ class SequentialRun(FunctionRun):
             if self.final is not None:
                 near = np.arange(self.spent - self.final.size, self.spent)
             more["metrics"] = measured(recorded.metric_names, history["metrics"][near])
-        if self._answers.has(RelativeToControl):
-            more["control"] = report(self._answers.memory_of(self._memory, RelativeToControl))
         return more
 
 
