@@ -5,7 +5,7 @@ every test has a twin with a planted bias that must fail.
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +28,10 @@ BEFORE = jnp.asarray([0.5, -0.8, -0.3], jnp.float32)  # y_{t−1} of the residua
 LOUD = synthetic.Kink(CENTER - 300, jnp.float32(1e5))
 
 
+# Tests compile without optimisation; these programs run long enough to earn some.
+optimised = partial(jax.jit, compiler_options={"xla_backend_optimization_level": 1})
+
+
 def zscores(samples, mean=0.0):
     samples = np.asarray(samples, np.float64)
     return (samples.mean(axis=0) - mean) / (samples.std(axis=0) / np.sqrt(len(samples)))
@@ -43,7 +47,7 @@ def above(squares, bound):
     return bool(zscores(squares, bound) > norm.isf(1e-6))
 
 
-@jax.jit
+@optimised
 def _estimates(estimator, problem, center, before, stale):
     """SAMPLES independent estimates; `stale` reuses the direction of the sample before."""
 
@@ -184,7 +188,7 @@ def test_two_point_mean_on_other_problems(problem):
 RUNS, BLOCK = 200_000, 4
 
 
-@jax.jit
+@optimised
 def _option_two(method, problem):
     """Iteration 3 of many runs: (g, ∇f_δ(y), what was known before), g read off the method's increments."""
     step = method.learner.step
@@ -249,7 +253,7 @@ PLANTED = {"frozen": {"kind": FrozenDirection}, "inflated": {"estimator": Inflat
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED.keys())
 def test_option_two_with_a_planted_bias_is_noticed(planted):
     # A program of its own: in a process with thousands behind it JAX once gave back the honest one's.
-    own = jax.jit(lambda method, problem: _option_two.__wrapped__(method, problem))
+    own = optimised(lambda method, problem: _option_two.__wrapped__(method, problem))
     assert alarm(correlations(option_two(**planted), runs=own)[0])
 
 

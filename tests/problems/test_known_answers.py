@@ -44,16 +44,19 @@ def how(point: Optimum | None) -> str:
     return CLOSED if point.exact else SEARCHED
 
 
-def wide(problem, fun, x):
-    """A function of x in float64, as a number or an array."""
-    with jax.enable_x64(True):
-        return np.asarray(fun(jax.tree.map(jnp.asarray, problem), jnp.asarray(x, jnp.float64)))
+STEP = 1e-5
 
 
-def differences(fun, x, step=1e-5):
-    """Central differences, coordinate by coordinate."""
-    moves = step * np.eye(len(x))
-    return np.array([(fun(x + move) - fun(x - move)) / (2 * step) for move in moves])
+@jax.jit
+def slopes(problem, x, xi):
+    """∇ₓF and ∇f, each exactly and by central differences of a step of 1e-5."""
+    moves = STEP * jnp.eye(len(x))
+
+    def both(fun):
+        rises = jax.vmap(lambda move: fun(x + move) - fun(x - move))(moves)
+        return jax.grad(fun)(x), rises / (2 * STEP)
+
+    return both(lambda x: problem.value(x, xi)), both(problem.objective)
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -62,11 +65,10 @@ def test_gradients_are_those_of_differences(name, examples):
     problem = examples[name]
     x = np.asarray(problem.x0, float) + np.random.default_rng(1).normal(0, 0.1, problem.dim)
     xi = problem.draw(jax.random.key(5), jnp.asarray(x, jnp.float32))
-    for fun in (lambda p, x: p.value(x, xi), lambda p, x: p.objective(x)):
-        exact = wide(problem, jax.jit(jax.grad(fun, 1)), x)
-        once = jax.jit(fun)  # one program instead of one for every operation
-        found = differences(lambda x, fun=once: wide(problem, fun, x), x)
-        scale = max(1.0, np.abs(found).max())
+    with jax.enable_x64(True):
+        pairs = slopes(problem, jnp.asarray(x, jnp.float64), xi)
+    for exact, found in pairs:
+        scale = max(1.0, float(np.abs(found).max()))
         np.testing.assert_allclose(exact, found, rtol=1e-4, atol=1e-4 * scale)
 
 
@@ -144,7 +146,7 @@ def curved(problem):
     return bool(np.linalg.eigvalsh(np.asarray(hessian)).min() > 1e-6)
 
 
-@pytest.mark.parametrize("name", WITH_BOTH)
+@pytest.mark.parametrize("name", ["location-shift", "gaussian-pricing", "regression"])
 def test_repeated_minimisation_rests_at_the_stable_point_or_nowhere(name, examples):
     """Where F is linear in x no batch has a minimum: within bounds every step ends in a corner."""
     problem = examples[name]

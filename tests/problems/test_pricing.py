@@ -114,16 +114,19 @@ def test_sampled_means_equal_the_exact_objective(problem, seed):
 @given(st.lists(FINITE, min_size=4, max_size=4), st.integers(0, 1000))
 def test_any_finite_prices_give_finite_values_and_whole_demand(x, seed):
     problem, x = tiny(9, 4), jnp.array(x, jnp.float32)
-    demand = np.asarray(DRAW(problem, jax.random.key(seed), x))
+    demand, value, expected, sold = map(np.asarray, looked_at(problem, jax.random.key(seed), x))
     assert (demand >= 0).all()
     assert demand.sum() <= problem.buyers
     assert (demand == np.round(demand)).all()
-    assert np.isfinite(problem.value(x, demand))
-    assert np.isfinite(problem.objective(x))
-    assert np.isfinite(jax.tree.leaves(problem.demand(x))[0]).all()
+    assert np.isfinite(value)
+    assert np.isfinite(expected)
+    assert np.isfinite(sold).all()
 
 
-DRAW = jax.jit(lambda problem, key, x: problem.draw(key, x))  # once, not by operations for every example
+@jax.jit
+def looked_at(problem, key, x):
+    demand = problem.draw(key, x)
+    return demand, problem.value(x, demand), problem.objective(x), jax.tree.leaves(problem.demand(x))[0]
 
 
 def test_nan_prices_stay_nan(problem):
