@@ -40,6 +40,8 @@ def specify(given: StudyOptions) -> StudySpec:
         plan[part] = list(plan[part] or ())
     for part in ("limits", "contexts"):
         plan[part] = plan[part] or {}
+    if callable(plan["objective"]) and plan["contexts"]:
+        raise ValueError("objective must be one of the named kinds where there are contexts; got a function")
     plan["objective"] = checked_objective(plan["objective"], plan["outputs"], space.dim)
     rng, radius, method, params = (plan.pop(part) for part in ("rng", "radius", "method", "params"))
     tolerance, name = plan.pop("tolerance"), method or "auto"
@@ -77,6 +79,8 @@ def checked_objective(given: Any, outputs: Sequence[str], dim: int) -> dict[str,
         return None
     if not outputs:
         raise ValueError("objective needs outputs: a name for each")
+    if callable(given):
+        return {"function": getattr(given, "__name__", "it")}
     many = len(outputs)
     kinds = ("sum", "margin", "weighted")
     kind, rest = (

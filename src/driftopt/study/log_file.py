@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftopt import checks
-from driftopt.answers import Answer, beside, limits
-from driftopt.answers.answers import DIRECTIONS
+from driftopt.answers import Answer
 from driftopt.plugins import OWN
 from driftopt.report.escaping import one_line
 from driftopt.space import Space
@@ -30,7 +29,7 @@ from driftopt.study.log import (
     vector_as_json,
     vector_from_json,
 )
-from driftopt.study.records import LONGEST_TEXT, Result, StudySpec, check_size, checked_contexts, decode
+from driftopt.study.records import LONGEST_TEXT, Result, StudySpec, check_size, decode, fields_of
 from driftopt.study.trial import AMENDMENTS, ANSWERS, EVALUATIONS, KINDS
 
 _KINDS: dict[str, Any] = {"opened": Opened, "asked": Asked, "happened": Happened}
@@ -108,60 +107,26 @@ def _check_spec(spec: StudySpec) -> None:
     if unknown := sorted(set(checks.table("steps", spec.steps)) - {step.name for step in STEPS}):
         raise ValueError(f"steps has {', '.join(unknown)}, which is no rule for decisions")
     space = Space.build(spec.x0, names=spec.names, bounds=spec.bounds, **spec.steps)
-    provider = str(checks.text("provider", spec.provider))
-    for name, number in checks.table("params", spec.params).items():
-        checks.text("each of params", name)
-        if isinstance(number, str):
-            checks.text(f"params[{name!r}]", number)
-        elif number is not None:
-            checks.finite(f"params[{name!r}]", checks.number(f"params[{name!r}]", number))
-    points, repeats = checks.one_count("points", spec.points), checks.one_count("repeats", spec.repeats)
-    if provider == OWN and not spec.uses_model:
+    found: dict[str, Any] = {"x0": space.start.tolist(), "names": list(space.names)}
+    for part in fields_of(StudySpec):
+        value = getattr(spec, part.name)
+        if part.name not in found and not (value is None and part.optional):
+            found[part.name] = part.check(part.name, value)
+    if len(spec.units) != space.dim or len(spec.begun or spec.x0) != space.dim:
+        raise ValueError(f"units and begun must have length {space.dim}")
+    if spec.provider == OWN and not spec.uses_model:
         from driftopt import methods
 
         built: Any = methods.get(spec.method, **spec.params)
-        if (built.points(space.dim), int(built.batch)) != (points, repeats):
-            raise ValueError(f"points and repeats are not those of {spec.method}: {points} and {repeats}")
-    check_size(points, repeats)
-
-    def maybe(check: Callable[[str, Any], Any], name: str) -> Any:
-        value = getattr(spec, name)
-        return None if value is None else check(name, value)
-
-    checked = replace(
-        spec,
-        x0=space.start.tolist(),
-        names=list(space.names),
-        method=str(checks.text("method", spec.method)),
-        budget=maybe(checks.one_count, "budget"),
-        direction=checks.choice("direction", spec.direction, DIRECTIONS),
-        seed=checks.seed("seed", spec.seed),
-        parallel=checks.one_count("parallel", spec.parallel),
-        lease=maybe(checks.one_positive, "lease"),
-        max_failures=checks.one_count("max_failures", spec.max_failures),
-        tolerance=maybe(checks.one_positive, "tolerance"),
-        max_change=maybe(checks.one_positive, "max_change"),
-        max_loss=maybe(checks.one_positive, "max_loss"),
-        max_loss_total=maybe(checks.one_positive, "max_loss_total"),
-        control_every=maybe(checks.one_count, "control_every"),
-        reserve=checks.whole("reserve", spec.reserve),
-        units=checks.positive("units", checks.vector("units", spec.units, space.dim)).tolist(),
-        points=points,
-        repeats=repeats,
-        provider=provider,
-        begun=None if spec.begun is None else checks.vector("begun", spec.begun, space.dim).tolist(),
-        settle=checks.one_count("settle", spec.settle),
-        outliers=checks.flag("outliers", spec.outliers),
-        covariates=list(beside.names("covariates", spec.covariates)),
-        limits=limits.checked(spec.limits),
-        relative_to_control=checks.flag("relative_to_control", spec.relative_to_control),
-        outputs=list(beside.names("outputs", spec.outputs)),
-        objective=checked_objective(spec.objective, spec.outputs, space.dim),
-        contexts=checked_contexts("contexts", spec.contexts),
-    )
+        if (built.points(space.dim), int(built.batch)) != (spec.points, spec.repeats):
+            raise ValueError(f"points and repeats are not those of {spec.method}")
+    check_size(spec.points, spec.repeats)
+    own = isinstance((spec.objective or {}).get("function"), str) and len(spec.objective or {}) == 1
+    if not own:
+        found["objective"] = checked_objective(spec.objective, spec.outputs, space.dim)
     if spec.budget is None and not spec.uses_model:
         raise ValueError(f"{spec.method} has no budget")
-    if checked.as_json() != spec.as_json():
+    if replace(spec, **found).as_json() != spec.as_json():
         raise ValueError("its specification is not written as driftopt writes it")
 
 

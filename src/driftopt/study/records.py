@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
 from functools import cache, cached_property, partial
 from inspect import getdoc
 from types import NoneType, UnionType
@@ -74,6 +74,22 @@ def _seed(name: str, value: Any) -> int:
     return int(value.integers(2**32)) if isinstance(value, np.random.Generator) else checks.seed(name, value)
 
 
+def _vector(name: str, value: Any) -> list[float]:
+    return checks.vector(name, value).tolist()
+
+
+def _sizes(name: str, value: Any) -> list[float]:
+    return checks.positive(name, checks.vector(name, value)).tolist()
+
+
+def _names(name: str, value: Any) -> list[str]:
+    return list(beside.names(name, value))
+
+
+def _limits(name: str, value: Any) -> dict[str, dict[str, Any]]:
+    return limits.checked(value)
+
+
 def _reserve(name: str, value: Any) -> int:
     return 0 if checks.is_whole(value) and value == 0 else checks.one_count(name, value)
 
@@ -93,6 +109,16 @@ def checked_contexts(name: str, value: Any) -> dict[str, list[str]]:
     if lonely := [key for key, known in found.items() if len(known) < 2]:
         raise ValueError(f"{name} {', '.join(lonely)} must have at least two categories")
     return found
+
+
+def _params(name: str, value: Any) -> dict[str, Any]:
+    """A method's parameters as JSON has them: numbers and words."""
+    for key, one in checks.table(name, value).items():
+        if isinstance(one, str):
+            checks.text(f"{name}[{key!r}]", one)
+        elif one is not None:
+            checks.finite(f"{name}[{key!r}]", checks.number(f"{name}[{key!r}]", one))
+    return value
 
 
 def _results(name: str, value: Any, read: Any = None) -> "tuple[Result, ...]":
@@ -115,10 +141,10 @@ Positive = Annotated[float, checks.one_positive]
 Flag = Annotated[bool, checks.flag]
 Name = Annotated[str, checks.text]
 Text = Annotated[str, _text]
-Names = Annotated[Sequence[str], beside.names]
+Names = Annotated[Sequence[str], _names]
 Numbers = Annotated[Mapping[str, float], _numbers]
 Table = Annotated[Mapping[str, Any], checks.table]
-Limits = Annotated[Mapping[str, Mapping[str, Any]], lambda _, value: limits.checked(value)]
+Limits = Annotated[Mapping[str, Mapping[str, Any]], _limits]
 Context = Annotated[Mapping[str, str], checks.table]
 Contexts = Annotated[Mapping[str, Sequence[str]], checked_contexts]
 Decision = Annotated[np.ndarray, _decision]
@@ -226,40 +252,62 @@ _DEFAULTS: dict[str, Any] = {  # of options; of all others None
 
 
 @dataclass(frozen=True)
+class OwnObjective:
+    """The value as your function of (x, outputs, context); a study with contexts has none."""
+
+    function: Callable[[np.ndarray, np.ndarray, Mapping[str, str]], float]
+
+    def __call__(self, x: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        values = np.full(outputs.shape[:-1], np.nan)
+        decisions = np.broadcast_to(x, (*values.shape, np.shape(x)[-1]))
+        for at in np.ndindex(values.shape):
+            if np.isfinite(outputs[at]).all():
+                values[at] = checks.number(
+                    "the objective's value", self.function(decisions[at], outputs[at], {})
+                )
+        return values
+
+    def own(self, output: int) -> int | None:
+        """The coordinate on which an output mainly depends: nobody knows."""
+        return None
+
+
+@dataclass(frozen=True)
 class StudySpec:
     """The unchanging part of a study, stored as JSON with every default written out."""
 
     x0: list[float]
     names: list[str]
-    method: str  # "model", or the name of a sequential method
-    params: dict[str, Any]  # of a sequential method
-    budget: int | None  # None: without end
+    method: Name  # "model", or the name of a sequential method
+    params: Annotated[dict[str, Any], _params]  # of a sequential method
+    budget: Count | None  # None: without end
     bounds: list[list[float | None]] | None
     steps: dict[str, Any]  # of the space, in addition to the bounds
-    direction: str
-    seed: int
-    parallel: int
-    lease: float | None
-    max_failures: int
-    tolerance: float | None  # for a sequential method, how far from its point a value may be measured
-    max_change: float | None
-    max_loss: float | None
-    max_loss_total: float | None
-    control_every: int | None
-    reserve: int
-    settle: int  # periods for which a decision is held; the last one's result counts
-    units: list[float]  # the radius of each coordinate
-    points: int  # of an iteration
-    repeats: int
-    provider: str  # the package that brings the method
-    begun: list[float] | None  # where a sequential search begins, if not at x0
-    outliers: bool  # whether implausible results are held
-    covariates: list[str]  # their names
-    limits: dict[str, dict[str, Any]]  # on metrics
-    relative_to_control: bool
-    outputs: list[str]  # their names
+    direction: Literal["minimize", "maximize"]
+    seed: Annotated[int, _seed]
+    parallel: Count
+    lease: Positive | None
+    max_failures: Count
+    tolerance: Positive | None  # for a sequential method, how far from its point a value may be measured
+    max_change: Positive | None
+    max_loss: Positive | None
+    max_loss_total: Positive | None
+    control_every: Count | None
+    reserve: Annotated[int, _reserve]
+    settle: Count  # periods for which a decision is held; the last one's result counts
+    units: Annotated[list[float], _sizes]  # the radius of each coordinate
+    points: Count  # of an iteration
+    repeats: Count
+    provider: Name  # the package that brings the method
+    begun: Annotated[list[float], _vector] | None  # where a sequential search begins, if not at x0
+    outliers: Flag  # whether implausible results are held
+    covariates: Annotated[list[str], _names]  # their names
+    limits: Annotated[dict[str, dict[str, Any]], _limits]  # on metrics
+    relative_to_control: Flag
+    outputs: Annotated[list[str], _names]  # their names
     objective: dict[str, Any] | None  # how the value follows from the outputs
-    contexts: dict[str, list[str]]  # the categories of each
+    contexts: Annotated[dict[str, list[str]], checked_contexts]  # the categories of each
+    function: Callable[..., float] | None = None  # the objective, where it is your own: not in the log
 
     @property
     def uses_model(self) -> bool:
@@ -310,11 +358,13 @@ class StudySpec:
         )
 
     @cached_property
-    def value_of(self) -> Margin | Weighted | None:
+    def value_of(self) -> Margin | Weighted | OwnObjective | None:
         """The objective as a function of decisions and outputs; None where values are reported themselves."""
         match self.objective:
             case None:
                 return None
+            case {"function": _}:
+                return OwnObjective(cast(Any, self.function))
             case {"margin": margin}:
                 return Margin(tuple(margin["cost"]), margin["fixed"])
             case other:
@@ -322,13 +372,13 @@ class StudySpec:
 
     def as_json(self) -> str:
         """One line of JSON."""
-        return json.dumps(asdict(self), allow_nan=False)
+        return json.dumps({k: v for k, v in asdict(self).items() if k != "function"}, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "StudySpec":
         """The specification again; FormatError where another version wrote it."""
         given = json.loads(text)
-        known = {field.name for field in fields(cls)}
+        known = {field.name for field in fields(cls)} - {"function"}
         if set(given) != known:
             other = ", ".join(sorted(set(given) ^ known))
             raise FormatError(
@@ -336,6 +386,17 @@ class StudySpec:
                 "the study again"
             )
         return cls(**given)
+
+    def with_function(self, given: Any) -> "StudySpec":
+        """The specification with your own objective; ValueError where it is missing."""
+        wanted = (self.objective or {}).get("function")
+        name = None if given is None else getattr(checks.function("objective", given), "__name__", "it")
+        if wanted != name:
+            now = "none was given" if name is None else f"{name} was given"
+            how = f"it is your function {wanted}" if wanted else "this study keeps its own"
+            advice = f"open(…, objective={wanted})" if wanted else "leave objective out"
+            raise ValueError(f"objective: {how}, and {now}; {advice}")
+        return replace(self, function=given)
 
 
 def planned(budget: int, reserve: int, control_every: int | None, settle: int = 1) -> int:

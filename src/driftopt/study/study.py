@@ -71,17 +71,26 @@ class Study:
         no_token(url, token)
         spec = specify(decode(StudyOptions, options))
         log = Log.create(url, name, spec.as_json(), clock(), request)
-        return cls(Local(log, name, StudySpec.from_json(log.spec), clock))
+        own = options.get("objective")
+        spec = StudySpec.from_json(log.spec).with_function(own if callable(own) else None)
+        return cls(Local(log, name, spec, clock))
 
     @classmethod
     def open(
-        cls, url: Url, name: str, *, clock: Callable[[], float] = time.time, token: str | None = None
+        cls,
+        url: Url,
+        name: str,
+        *,
+        objective: Callable[..., float] | None = None,
+        clock: Callable[[], float] = time.time,
+        token: str | None = None,
     ) -> "Study":
         """A study that exists.
 
         Args:
             url: where it is kept, as in `create`: a database, or the address of a server.
             name: the study's name there.
+            objective: your function, if the study was created with one: no log can keep it.
             clock: seconds since the epoch; a server has its own.
             token: for a server, one of its tokens; by default the environment's DRIFTOPT_TOKEN.
         """
@@ -90,7 +99,7 @@ class Study:
             return cls(Http.open(url, name, token))
         no_token(url, token)
         log = Log.open(url, name)
-        return cls(Local(log, name, StudySpec.from_json(log.spec), clock))
+        return cls(Local(log, name, StudySpec.from_json(log.spec).with_function(objective), clock))
 
     @property
     def url(self) -> str:
