@@ -30,7 +30,7 @@ def test_tables_are_there_with_our_numbers_and_the_papers(shown, report):
     assert "in the paper" in body
     assert "0.7467 ± 0.0547" in body
     assert "Selected configurations" in body
-    assert count(shown, "#strategic .strip circle") == 4 * 3 * 4
+    assert count(shown, "#strategic .strip circle") == 4 * 3 * 5
 
 
 def test_curves_are_drawn(shown):

@@ -47,6 +47,7 @@ def strategic(*, scope=QUICK, splits=protocol.SPLITS, data="auto"):
         metrics=(
             protocol.ReportedMetric("train_loss", "Train loss"),
             protocol.ReportedMetric("test_accuracy", "Test accuracy", larger_is_better=True),
+            protocol.ReportedMetric(protocol.NAIVE, "Naive accuracy", True, like="test_accuracy"),
             protocol.ReportedMetric("test_loss", "Test loss"),
             protocol.ReportedMetric("test_auc", "Test AUC", larger_is_better=True),
         ),

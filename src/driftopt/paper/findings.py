@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from driftopt.paper.summary import PaperSummary, Result, title
-from driftopt.report.numbers import fixed, listed
+from driftopt.report.numbers import NOTHING, fixed, listed
 from driftopt.report.page import Finding, Verdict
 from driftopt.report.statistics import Sample, holm, welch_of_averages
 
@@ -119,44 +119,33 @@ def option_two_beats_the_baselines(summary: PaperSummary) -> list[Finding]:
 
 
 def spreads(summary: PaperSummary) -> list[Finding]:
-    """Our means against the paper's, each against its own cell and against its method's whole row."""
-    column, word = summary.objective.column, summary.experiment.instance_word.lower()
-    compared = {key: r for key, r in summary.results.items() if key[1] == column and r.paper}
-    if not compared:
-        return []
-    outside = [
-        f"{title(method)} on {instance} (diverged)"
-        if result.offset is None
-        else f"{title(method)} on {instance} ({fixed(result.offset, 2, sign=True)} sd, {result.mark})"
-        for (instance, _, method), result in compared.items()
-        if not result.within
-    ]
-    # The paper's splits are other draws than ours of the same name, so a method's whole row counts, too: the
-    # published one, whichever instances were run.
-    spread: dict[str, tuple[float, float]] = {}
-    for figures in summary.experiment.published.values():
-        for method, (mean, deviation) in figures[column].items():
-            low, high = spread.get(method, (np.inf, -np.inf))
-            spread[method] = min(low, mean - deviation), max(high, mean + deviation)
-    outside_row = [
-        f"{title(method)} on {instance}"
-        for (instance, _, method), result in compared.items()
-        if not spread[method][0] <= result.mean <= spread[method][1]
-    ]
-    what = summary.objective.title.lower()
-    readings = (
-        (f"Every mean {what} lies within the paper’s mean ± deviation", outside),
-        (f"Every mean {what} lies within its method’s spread over all the paper’s {word}s", outside_row),
-    )
-    return [
-        Finding(
-            claim,
-            "no" if exceptions else "yes",
-            f"{len(compared) - len(exceptions)} of {len(compared)} do"
-            + (f"; not {listed(exceptions)}" if exceptions else ""),
+    """Our figures against the paper's: the objective's means cell by cell, and every metric in numbers."""
+    found: list[Finding] = []
+    for metric in summary.experiment.metrics:
+        cells = {k: r for k, r in summary.results.items() if k[1] == metric.column and r.paper is not None}
+        offsets = [r.offset for r in cells.values() if r.offset is not None]
+        ratios = [r.deviation / r.paper.deviation for r in cells.values() if r.paper and r.deviation > 0]
+        if not offsets:
+            continue
+        far = [
+            f"{title(method)} on {instance} "
+            + ("(diverged)" if r.offset is None else f"({fixed(r.offset, 2, sign=True)}, {r.mark})")
+            for (instance, _, method), r in cells.items()
+            if not r.within
+        ]
+        if metric is summary.objective:
+            claim = f"Every mean {metric.title.lower()} lies within three standard errors of the paper’s"
+            detail = f"{len(cells) - len(far)} of {len(cells)} do" + (f"; not {listed(far)}" if far else "")
+            found.append(Finding(claim, "no" if far else "yes", detail))
+        away = fixed(float(np.sqrt(np.mean(np.square(offsets)))), 2)
+        spread = fixed(float(np.exp(np.mean(np.log(ratios)))), 2) if ratios else NOTHING
+        detail = (
+            f"our means are {away} standard errors from the paper’s (root mean square of {len(cells)} "
+            f"cells), {len(far)} of them more than three; our standard deviations are {spread} of the "
+            "paper’s (geometric mean)"
         )
-        for claim, exceptions in readings
-    ]
+        found.append(Finding(f"{metric.title} against the paper’s", "said", detail))
+    return found
 
 
 def _objective(summary: PaperSummary, instance: str, method: str) -> Result:

@@ -74,9 +74,11 @@ def _section(summary: PaperSummary, looks: Mapping[str, Style]) -> Section:
         e.budget,
         tables(summary),
         strips,
-        f"Our mean minus the paper’s, in the paper’s standard deviations; a dot is a "
-        f"{word}, the shaded band is the paper’s own spread. The paper’s random splits "
-        "are unknown, so agreement means the band, not the digits.",
+        f"Our mean minus the paper’s, in standard errors of the difference; a dot is a {word}, and the "
+        "shaded band is three of them wide on either side. The paper’s random splits are unknown, so "
+        "agreement means the band, not the digits. Naive rounding: people who move land exactly on the "
+        "boundary, where a plain implementation judges them by the rounding of their score; the exact "
+        "metric counts them as accepted.",
     )
 
 

@@ -7,6 +7,8 @@ those weeks are not public, so their figures cannot be compared with ours number
 from collections.abc import Mapping
 from typing import NamedTuple
 
+RUNS = 20  # behind each cell of strategic classification
+
 
 class Figure(NamedTuple):
     """One cell of a table."""

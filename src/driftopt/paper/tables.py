@@ -71,12 +71,12 @@ def _row(label: str, results: Sequence[Result], known: float) -> Row:
     if any(result.paper for result in results):
         figures = [NOTHING if r.paper is None else with_spread(*r.paper) for r in results]
         under.append(Row("in the paper", cells(figures)))
-        distances: list[Cell] = []  # in the paper's standard deviations
+        distances: list[Cell] = []  # in standard errors
         for result in results:
             if result.offset is None:
                 distances.append(Cell(NOTHING))
                 continue
-            words = f"{fixed(result.offset, 2, sign=True)} sd"
+            words = f"{fixed(result.offset, 2, sign=True)} se"
             distances.append(Cell(f"{words}, {result.mark}" if result.mark else words, mark=result.mark))
         under.append(Row("our distance to it", distances))
     if all(result.gap is not None for result in results):

@@ -73,7 +73,8 @@ def limits(curves: Mapping[str, Curve], best: float | None) -> tuple[float, floa
     """
     means = [float(v) for curve in curves.values() for v in curve.mean if np.isfinite(v)]
     starts = [float(curve.mean[0]) for curve in curves.values() if np.isfinite(curve.mean[0])]
-    low: float = min([*means, *([] if best is None else [float(best)])], default=0.0)
+    known: list[float] = [] if best is None else [float(best)]
+    low: float = min([*means, *known], default=0.0)
     high = max(starts, default=low + 1)
     height = high - low if high > low else 1.0
     return low - 0.1 * height, low + 1.12 * height

@@ -33,7 +33,7 @@ def draw(
     columns = 2 if len(panels) > 1 else 1
     lines = -(-len(panels) // columns)
     # Type 42: publishers refuse matplotlib's Type 3 fonts.
-    spines = {"axes.spines.top": False, "axes.spines.right": False}
+    spines: Any = {"axes.spines.top": False, "axes.spines.right": False}
     with rc_context({"pdf.fonttype": 42, "font.size": 9, **spines}):
         figure = Figure(figsize=(4.6 * columns, 3.1 * lines + 0.7), layout="constrained")
         axes = figure.subplots(lines, columns, squeeze=False)

@@ -46,7 +46,7 @@ class Badge:
 
 @dataclass(frozen=True)
 class Strip:
-    """Offsets of one metric from the paper's figures: a row of dots (name, offset) for each method."""
+    """Offsets of one metric from the paper's figures, in standard errors: dots (name, offset) by method."""
 
     title: str
     rows: Sequence[tuple[str, Style, Sequence[tuple[str, float]]]]
@@ -115,16 +115,17 @@ def render(page: Page) -> str:
         script=Markup((TEMPLATES / "charts.js").read_text("utf-8")),
         table=lambda table: Markup(formats.html(table)),
         strip_x=strip_x,
+        strip_band=STRIP_BAND,
     )
 
 
-STRIP_RANGE = 3.0
+STRIP_RANGE, STRIP_BAND = 9.0, 3.0  # standard errors
 
 
 def strip_x(offset: float) -> float:
-    """The position of an offset in a strip, in per cent; beyond ±3 at the edge.
+    """The position of an offset in a strip, in per cent; beyond ±9 at the edge.
 
-    >>> strip_x(0), strip_x(-9), strip_x(1.5)
+    >>> strip_x(0), strip_x(-12), strip_x(4.5)
     (50.0, 2.0, 74.0)
     """
     clipped = max(-STRIP_RANGE, min(STRIP_RANGE, offset))
