@@ -64,3 +64,21 @@ def test_systemd_can_read_the_units(tmp_path):
     files = sorted(map(str, tmp_path.glob("driftopt*")))
     done = subprocess.run(["systemd-analyze", "verify", *files], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed")
+def test_nginx_can_read_its_example(tmp_path, certificate):
+    server = (DEPLOY / "nginx.conf").read_text(encoding="utf-8")
+    for file, there in zip(("shop.example.pem", "shop.example.key"), certificate, strict=True):
+        server = server.replace(f"/etc/ssl/{file}", str(there))
+    path = tmp_path / "nginx.conf"
+    path.write_text(f"pid {tmp_path}/pid; error_log {tmp_path}/log; events {{}} http {{ {server} }}")
+    done = subprocess.run(["nginx", "-t", "-c", path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("caddy") is None, reason="Caddy is not installed")
+def test_caddy_can_read_its_example():
+    command = ["caddy", "adapt", "--config", DEPLOY / "Caddyfile", "--adapter", "caddyfile"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -6,6 +6,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import Request
@@ -31,24 +32,6 @@ from driftopt.study import (
 MEDIA = "application/problem+json"
 LONGEST_WAIT = 3600
 
-TITLES = {
-    400: "The request cannot be read",
-    401: "A token is needed",
-    403: "This is not allowed",
-    404: "There is no such thing",
-    405: "This cannot be done here",
-    408: "The request took too long to arrive",
-    409: "This contradicts what is recorded",
-    410: "The budget is spent",
-    413: "The request is too large",
-    415: "Only JSON is taken",
-    421: "The server is not known by this name",
-    422: "The request asks for something impossible",
-    423: "Nothing can be asked now",
-    429: "Too many requests",
-    500: "Something is wrong at the server",
-    503: "The server cannot do this now",
-}
 TRY_AGAIN = (423, 429, 503)  # with Retry-After
 # The first class that an exception is an instance of decides.
 _STATUSES: tuple[tuple[type[Exception], int], ...] = (
@@ -74,7 +57,7 @@ def described(statuses: Iterable[int]) -> dict[int | str, dict[str, Any]]:
     found: dict[int | str, dict[str, Any]] = {}
     for status in statuses:
         when = "; Retry-After says when to try again" if status in TRY_AGAIN else ""
-        found[status] = {"description": TITLES[status] + when, "content": content}
+        found[status] = {"description": HTTPStatus(status).phrase + when, "content": content}
     return found
 
 
@@ -90,7 +73,7 @@ def problem(
     status: int, detail: str, kind: str, headers: Mapping[str, str] | None = None, **more: Any
 ) -> JSONResponse:
     """One refusal."""
-    title = TITLES.get(status, "The request is refused")
+    title = HTTPStatus(status).phrase
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, "kind": kind} | more
     return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA)
 

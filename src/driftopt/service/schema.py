@@ -61,7 +61,7 @@ _REFUSAL = {
     "examples": [
         {
             "type": "about:blank",
-            "title": "This contradicts what is recorded",
+            "title": "Conflict",
             "status": 409,
             "detail": "trial 3 was already told 12.5; it cannot also be 13.0. Nothing was changed; "
             "`correct` replaces a result",
@@ -236,7 +236,8 @@ def examples() -> dict[str, Any]:
         study.correct(2, 99.5, "counted twice", who="Ana")
         for verb in VERBS.values():
             fields = {part.name for part in fields_of(verb.record)}
-            if not verb.changes and verb.name not in ("stationarity", "log"):
+            needed = {part.name for part in fields_of(verb.record) if part.default is REQUIRED} - {"id"}
+            if not (verb.changes or needed or verb.name in ("stationarity", "log")):
                 place = {"place": "https://shop.example"} if "place" in fields else {}
                 found[verb.name] = study.do(verb.name, **({"id": 2} if "id" in fields else place))
         plan = {**study.status()._asdict(), "spec": {"x0": [2.5, 9.9], "names": ["tea", "oil"], "budget": 40}}

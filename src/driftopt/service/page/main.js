@@ -7,9 +7,8 @@ import { list } from "./list.js";
 import { study } from "./study.js";
 import { wizard } from "./wizard.js";
 
-const content = document.getElementById("content");
-let leave = new AbortController();
-let caller = null;
+const content = document.getElementById("content"), person = document.getElementById("person");
+let leave = new AbortController(), caller = null;
 
 async function go(again = false) {
   leave.abort();
@@ -18,9 +17,7 @@ async function go(again = false) {
   if (!again) trouble(null);
   if (api.takeToken()) caller = null;
   if (!api.token()) return enter("A token is needed. The link that driftopt serve printed at its start holds one; or paste it here.");
-  try {
-    caller ??= await api.caller();
-  } catch (error) {
+  try { caller ??= await api.caller(); } catch (error) {
     if (error.status === 401) return undefined; // `token-refused` below
     trouble(`${error.message}. The page tries again by itself.`);
     setTimeout(() => { if (!signal.aborted) go(true); }, 3000);
@@ -30,23 +27,16 @@ async function go(again = false) {
   dress();
   content.replaceChildren(element("p", { className: "soft" }, "Loading …"));
   const named = /^#\/study\/(.+)$/.exec(location.hash);
-  if (named) {
-    const name = decoded(named[1]);
-    if (name !== null) return study(content, name, caller, signal);
+  if (location.hash === "#/new") return wizard(content, caller);
+  if (!named) return list(content, caller, signal);
+  try { return study(content, decodeURIComponent(named[1]), caller, signal); } catch {
     content.replaceChildren(element("h1", {}, "No study"), element("p", { role: "alert" }, "The address of this page names no study: something in it is cut off."), element("p", {}, element("a", { href: "#/" }, "All studies")));
     return undefined;
   }
-  if (location.hash === "#/new") return wizard(content, caller, signal);
-  return list(content, caller, signal);
 }
 
-function decoded(name) {
-  try { return decodeURIComponent(name); } catch { return null; }
-}
-
-// What stands in the head of every view.
+// The head of every view.
 function dress() {
-  const person = document.getElementById("person");
   person.hidden = caller.role === "read";
   person.textContent = api.person() ? `You: ${api.person()}` : "Who are you?";
   document.getElementById("to-new").hidden = caller.role !== "admin" || caller.study !== null;
@@ -56,11 +46,9 @@ function enter(why) {
   caller = null;
   document.title = "driftopt: token";
   const secret = element("input", { type: "password", autocomplete: "off", spellcheck: "false" });
-  content.replaceChildren(element("form", {
-    className: "card enter",
-    onsubmit: event => { event.preventDefault(); if (secret.value.trim()) { api.keepToken(secret.value.trim()); go(); } },
-  }, element("h1", {}, "Studies"), element("p", { role: "status" }, why), field("Token", secret, "Kept for this window alone, until it is closed."),
-  element("div", { className: "deeds" }, element("button", { type: "submit", className: "main" }, "Come in"))));
+  const onsubmit = event => { event.preventDefault(); if (secret.value.trim()) { api.keepToken(secret.value.trim()); go(); } };
+  content.replaceChildren(element("form", { className: "card enter", onsubmit }, element("h1", {}, "Studies"), element("p", { role: "status" }, why),
+    field("Token", secret, "Kept for this window alone, until it is closed."), element("div", { className: "deeds" }, element("button", { type: "submit", className: "main" }, "Come in"))));
   secret.focus();
 }
 
@@ -71,8 +59,8 @@ addEventListener("token-refused", event => {
   document.querySelector("dialog")?.close();
   enter(event.detail);
 });
-// Another view: whoever reads the page aloud begins at its heading.
+// Another view: a reader aloud begins at its heading.
 addEventListener("hashchange", async () => { await go(); scrollTo(0, 0); content.focus({ preventScroll: true }); });
-document.getElementById("person").addEventListener("click", async () => { if (await introduce()) dress(); });
+person.addEventListener("click", async () => { if (await introduce()) dress(); });
 document.querySelector(".skip").addEventListener("click", event => { event.preventDefault(); content.focus(); });
 go();
