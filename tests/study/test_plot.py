@@ -35,7 +35,7 @@ def lived(**how):
 
 
 def drawn(study):
-    figure = draw(study.name, study.spec, study.trials(), study.recommend().x, 60)
+    figure = draw(study.summary(), study.course())
     figure.canvas.draw()
     return figure
 

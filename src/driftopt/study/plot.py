@@ -1,214 +1,120 @@
 """A picture of a study over the calendar: values with control and its drift, and a panel a coordinate."""
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from driftopt.report.escaping import plot as as_written
-from driftopt.report.picture import write_picture
 from driftopt.study import words
-from driftopt.study.facts import drift_band
-from driftopt.study.records import StudySpec
-from driftopt.study.trial import ANSWERS, Trial, at_start
+from driftopt.study.facts import Course, CourseCoordinate, CourseDeployment, Summary
 
 _COLOURS = {"method": "#9aa5b1", "confirm": "#1b7f4b", "stationarity": "#7a4fa3"}
 _CONTROL, _WRONG, _HELD, _ASKED, _BOUND = "#2266aa", "#c0392b", "#d98e00", "#9aa5b1", "#777777"
-_GROUND, _INK = "#1c1f25", "#c9ccd1"  # of a dark page
-_BRIGHT = {  # what is dark in the light picture
-    _CONTROL: "#6fa8dc",
-    _COLOURS["confirm"]: "#5fc793",
-    _COLOURS["stationarity"]: "#b79ad6",
-    _WRONG: "#f28b82",
-}
-_PANELS = 12
+PANELS = 12
 _ACROSS = 3
 
 
-def plot(
-    path: str | os.PathLike[str],
-    name: str,
-    spec: StudySpec,
-    trials: Sequence[Trial],
-    x: np.ndarray,
-    budget: int | None,
-) -> Path:
-    """Write the picture; `x` is the present recommendation, `budget` all deployments that may be made."""
-    return write_picture(draw(name, spec, trials, x, budget), path, dpi=120)
-
-
-def draw(name: str, spec: StudySpec, trials: Sequence[Trial], x: np.ndarray, budget: int | None) -> Any:
+def draw(summary: Summary, course: Course) -> Any:
     """The picture as matplotlib's Figure."""
     try:
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
         from matplotlib.figure import Figure
     except ImportError:
         raise ValueError("the picture needs matplotlib: pip install 'driftopt[plot]'") from None
-    shown = words.most_changed(spec, x, _PANELS)
-    across = min(_ACROSS, len(shown))
-    lines = -(-len(shown) // across)
+    across = min(_ACROSS, len(course.paths))
+    lines = -(-len(course.paths) // across)
     figure = Figure(figsize=(10, 4.2 + 1.9 * lines), layout="constrained")
     grid = figure.add_gridspec(lines + 1, across, height_ratios=[2.2, *[1.0] * lines])
     top = figure.add_subplot(grid[0, :])
-    spent = words.of_budget(len(trials), budget)
+    spent = words.of_budget(summary.spent, summary.budget)
     # On a line of its own: a name written from right to left would turn what follows.
-    plan = f"{spec.method}, {spec.direction}, {spent}, dates in UTC"
-    top.set_title(f"{as_written(words.short(name, 60))}\n{plan}", size=11)
-    _values(top, trials)
-    _legend(top, spec)
-    _calendar(top)
-    for k, i in enumerate(shown):
+    plan = f"{summary.method}, {summary.direction}, {spent}, dates in UTC"
+    top.set_title(f"{as_written(words.short(summary.name, 60))}\n{plan}", size=11)
+    _values(top, course)
+    _legend(top, any(one.low is not None or one.high is not None for one in course.coordinates))
+    dates = [words.moment(one.at) for one in course.deployments]
+    for k, path in enumerate(course.paths):
         panel = figure.add_subplot(grid[1 + k // across, k % across], sharex=top)
-        _coordinate(panel, spec, trials, float(x[i]), i)
-        _calendar(panel)
-    if spec.dim > len(shown):
-        rest = spec.dim - len(shown)
-        figure.supxlabel(f"the {len(shown)} coordinates that moved most; {rest} more are not shown", size=8)
+        panel.plot(dates, path.asked, "o", ms=2.5, color=_ASKED)
+        _coordinate(panel, course.coordinates[path.coordinate])
+    for axes in figure.axes:  # dates, as few as can be read
+        locator = AutoDateLocator(minticks=2, maxticks=7)
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+        axes.tick_params(labelsize=8)
+        axes.grid(alpha=0.2, lw=0.6)
+    if rest := len(course.coordinates) - len(course.paths):
+        more = f"the {len(course.paths)} coordinates that moved most; {rest} more are not shown"
+        figure.supxlabel(more, size=8)
     return figure
 
 
-def darken(figure: Any) -> None:
-    """The picture for a dark page."""
-    from matplotlib.colors import to_hex
+def _values(axes: Any, course: Course) -> None:
+    """Values by kind, with control and its drift; what was corrected, held or failed."""
 
-    figure.set_facecolor(_GROUND)
-    for axes in figure.axes:
-        axes.set_facecolor(_GROUND)
-        axes.tick_params(colors=_INK)
-        for part in (*axes.spines.values(), axes.yaxis.label, axes.title, axes.xaxis.get_offset_text()):
-            part.set_color(_INK)
-        legend = axes.get_legend()
-        handles = [] if legend is None else legend.legend_handles
-        for text in () if legend is None else legend.get_texts():
-            text.set_color(_INK)
-        for line in (*axes.lines, *(one for one in handles if hasattr(one, "get_color"))):
-            line.set_color(_BRIGHT.get(to_hex(line.get_color()), line.get_color()))
-    if figure.get_supxlabel():
-        figure.supxlabel(figure.get_supxlabel(), size=8, color=_INK)
+    def dates(some: Sequence[CourseDeployment]) -> list[Any]:
+        return [words.moment(one.at) for one in some]
 
-
-def _dates(trials: Sequence[Trial]) -> list[Any]:
-    return [words.moment(trial.asked_at) for trial in trials]
-
-
-def _calendar(axes: Any) -> None:
-    """Dates, as few as can be read."""
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
-    locator = AutoDateLocator(minticks=2, maxticks=7)
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
-    axes.tick_params(labelsize=8)
-    axes.grid(alpha=0.2, lw=0.6)
-
-
-def _values(axes: Any, trials: Sequence[Trial]) -> None:
+    known = [one for one in course.deployments if one.value is not None]
+    complete = [one for one in known if one.state == "complete"]
     for kind, colour in _COLOURS.items():
-        told = [
-            t
-            for t in trials
-            if t.kind == kind and t.state == "complete" and t.value is not None and not at_start(t)
-        ]
-        if told:
-            values = [t.value for t in told]
-            errors = [t.sem or 0.0 for t in told]
-            axes.errorbar(_dates(told), values, errors, fmt="o", ms=3.5, color=colour, label=kind)
-    _control(axes, trials)
-    _amended(axes, trials)
+        if told := [one for one in complete if one.kind == kind and not one.start]:
+            errors = [one.sem or 0.0 for one in told]
+            values = [one.value for one in told]
+            axes.errorbar(dates(told), values, errors, fmt="o", ms=3.5, color=colour, label=kind)
+    if told := [one for one in complete if one.start]:
+        values = [one.value for one in told]
+        axes.plot(dates(told), values, "s", ms=4.5, color=_CONTROL, label="at the start")
+    if (band := course.band) is not None:
+        at: Any = [words.moment(moment) for moment in band.at]
+        label = f"drift {band.slope:.3g} a day\n± 2 standard errors"
+        axes.plot(at, band.level, "--", color=_CONTROL, lw=1, label=label)
+        axes.fill_between(at, band.low, band.high, color=_CONTROL, alpha=0.13, lw=0)
+    if amended := [one for one in course.deployments if one.first is not None and one.state != "held"]:
+        cross = {"ls": "", "ms": 6, "color": _WRONG, "label": "corrected or voided"}
+        axes.plot(dates(amended), [one.first for one in amended], "x", **cross)
+        for one in amended:
+            if one.value is not None:
+                axes.plot(dates([one, one]), [one.first, one.value], ":", lw=0.8, color=_WRONG)
     limits = axes.get_ylim() if axes.has_data() else None
-    _held(axes, trials, limits)
-    failed = [t for t in trials if t.state in ("failed", "expired")]
-    for day in _dates(failed):
-        axes.axvline(day, color=_WRONG, lw=0.8, alpha=0.5)
-    if failed:
-        axes.plot([], [], color=_WRONG, lw=0.8, label="failed or expired")
-    axes.set_ylabel("value told")
+    if held := [one for one in known if one.state == "held"]:  # at the edge: not to flatten all others
+        values = np.array([one.value for one in held], dtype=np.float64)
+        if limits is not None:
+            axes.set_ylim(*limits)
+            values = np.clip(values, *limits)
+        axes.plot(dates(held), values, "^", ms=8, color=_HELD, ls="", label="held", clip_on=False, zorder=5)
+    lost = [one for one in course.deployments if one.state in ("failed", "expired")]
+    for k, day in enumerate(dates(lost)):
+        label = "failed or expired" if k == 0 else None
+        axes.axvline(day, color=_WRONG, lw=0.8, alpha=0.5, label=label)
+    axes.set_ylabel("value reported")
 
 
-def _legend(axes: Any, spec: StudySpec) -> None:
-    """For the values, and for the panels below."""
+def _legend(axes: Any, bounded: bool) -> None:
+    """For the values first, and then for the panels below."""
     axes.plot([], [], "o", ms=2.5, color=_ASKED, label="below: asked")
     axes.plot([], [], color=_CONTROL, lw=0.8, ls="--", label="below: start")
     axes.plot([], [], color=_COLOURS["confirm"], lw=1.4, label="below: recommended")
-    if spec.bounds is not None:
+    if bounded:
         axes.plot([], [], color=_BOUND, lw=1, ls=":", label="below: bound")
     handles, labels = axes.get_legend_handles_labels()
-
-    def order(i: int) -> tuple[bool, bool]:
-        """Values first, what is drawn below last."""
-        return labels[i].startswith("below:"), labels[i] not in _COLOURS
-
-    listed = sorted(range(len(labels)), key=order)
+    listed = sorted(range(len(labels)), key=lambda i: (labels[i][:6] == "below:", labels[i] not in _COLOURS))
     found = [handles[i] for i in listed], [labels[i] for i in listed]
     axes.legend(*found, loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
 
 
-def _control(axes: Any, trials: Sequence[Trial]) -> None:
-    """Values at the start, the line through them, and two standard errors of the line to either side."""
-    told = [t for t in trials if at_start(t) and t.state == "complete" and t.value is not None]
-    if not told:
-        return
-    axes.plot(_dates(told), [t.value for t in told], "s", ms=4.5, color=_CONTROL, label="at the start")
-    band = drift_band(trials)
-    if band is None:
-        return
-    dates = [words.moment(at) for at in band.at]
-    label = f"drift {band.slope:.3g} a day\n± 2 standard errors"
-    axes.plot(dates, band.level, "--", color=_CONTROL, lw=1, label=label)
-    axes.fill_between(dates, band.low, band.high, color=_CONTROL, alpha=0.13, lw=0)
-
-
-def _amended(axes: Any, trials: Sequence[Trial]) -> None:
-    """What was said at first, where it was taken back: a cross, with a line to what stands now."""
-    amended = [t for t in trials if t.amended]
-    for trial in amended:
-        first = next(event.value for event in trial.history if event.kind in ANSWERS)
-        if first is not None and trial.state != "held":
-            day = _dates([trial])
-            axes.plot(day, [first], "x", ms=6, color=_WRONG)
-            if trial.value is not None:
-                axes.plot([*day, *day], [first, trial.value], ":", lw=0.8, color=_WRONG)
-    if amended:
-        axes.plot([], [], "x", ms=6, color=_WRONG, ls="", label="corrected or voided")
-
-
-def _held(axes: Any, trials: Sequence[Trial], limits: tuple[float, float] | None) -> None:
-    """Answers that are held, at the edge where they are beyond it: they must not flatten all others."""
-    held = [t for t in trials if t.state == "held" and t.value is not None]
-    if not held:
-        return
-    values = np.array([t.value for t in held], dtype=np.float64)
-    if limits is not None:
-        axes.set_ylim(*limits)
-        values = np.clip(values, *limits)
-    axes.plot(_dates(held), values, "^", ms=8, color=_HELD, ls="", label="held", clip_on=False, zorder=5)
-
-
-def _coordinate(axes: Any, spec: StudySpec, trials: Sequence[Trial], recommended: float, i: int) -> None:
-    """One coordinate: what was asked, its bounds, the start and the recommendation."""
-    axes.plot(_dates(trials), [float(t.x[i]) for t in trials], "o", ms=2.5, color=_ASKED)
-    axes.axhline(spec.x0[i], color=_CONTROL, lw=0.8, ls="--")
-    axes.axhline(recommended, color=_COLOURS["confirm"], lw=1.4)
-    near = axes.get_ylim()
-    wide = near[1] - near[0]
-    bounds = (None, None) if spec.bounds is None else spec.bounds[i]
-    for bound in bounds:
+def _coordinate(axes: Any, one: CourseCoordinate) -> None:
+    """The start, the recommendation and the bounds of a coordinate."""
+    axes.axhline(one.start, color=_CONTROL, lw=0.8, ls="--")
+    axes.axhline(one.recommended, color=_COLOURS["confirm"], lw=1.4)
+    low, high = axes.get_ylim()
+    for bound in (one.low, one.high):
         # A bound far from all that was asked would make the rest a flat line: the title alone has it.
-        if bound is not None and near[0] - wide <= bound <= near[1] + wide:
+        if bound is not None and 2 * low - high <= bound <= 2 * high - low:
             axes.axhline(bound, color=_BOUND, lw=1, ls=":")
-    places = words.decimals(spec, [*spec.x0[:i], recommended, *spec.x0[i + 1 :]])[i]
-    start, here, _ = words.row(spec.x0[i], recommended, places)
-    name = as_written(words.short(spec.names[i], 30))
-    axes.set_title(f"{name}\n{start} → {here}{_between(bounds, places)}", fontsize=9)
-
-
-def _between(bounds: Sequence[float | None], places: int) -> str:
-    """
-    >>> _between((1.0, 5.5), 2), _between((None, 3.0), 0), _between((None, None), 1)
-    (' (1.00 to 5.50)', ' (up to 3)', '')
-    """
-    low, high = (None if bound is None else words.price(bound, places) for bound in bounds)
-    if low is None and high is None:
-        return ""
-    return f" ({low} to {high})" if low and high else f" (from {low})" if low else f" (up to {high})"
+    start, here, _ = words.row(one.start, one.recommended, one.places)
+    least, most = (None if bound is None else words.price(bound, one.places) for bound in (one.low, one.high))
+    within = f" ({least} to {most})" if least and most else f" (from {least})" if least else ""
+    within = f" (up to {most})" if most and not least else within
+    axes.set_title(f"{as_written(words.short(one.name, 30))}\n{start} → {here}{within}", fontsize=9)

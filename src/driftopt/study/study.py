@@ -366,9 +366,10 @@ class Study:
 
     def plot(self, path: str | os.PathLike[str]) -> Path:
         """Draw values with control and its drift, and each coordinate, over the calendar."""
-        from driftopt.study.plot import plot
+        from driftopt.report.picture import write_picture
+        from driftopt.study.plot import PANELS, draw
 
-        return plot(path, self.name, self.spec, self.trials(), self.recommend().x, self.status().budget)
+        return write_picture(draw(self.summary(), self.course(0, PANELS)), path, dpi=120)
 
     def write_page(self, path: str | os.PathLike[str]) -> Path:
         """Write the facts of `summary` and the picture of `plot` as one .html file that fetches nothing."""
@@ -380,7 +381,7 @@ class Study:
         """The study on one page, to be printed by rich."""
         from driftopt.study.terminal import page
 
-        return page(self.spec, self.summary(), self.recommend(), self.transport.clock())
+        return page(self.spec, self.summary(), self.transport.clock())
 
 
 class Watch:

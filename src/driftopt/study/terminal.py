@@ -1,6 +1,7 @@
 """`study show`: how it is going and what to do now, on one page for a terminal of 80 columns."""
 
 import unicodedata
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Group
@@ -12,36 +13,33 @@ from driftopt.report.escaping import one_line
 from driftopt.report.numbers import significant
 from driftopt.study import words
 from driftopt.study.facts import Summary
-from driftopt.study.recommendation import Recommendation
 from driftopt.study.records import StudySpec
 
-_MOST = 3  # deployments out, and answers held, that are listed one by one
+_MOST = 3  # deployments that are pending, and results held, that are listed one by one
 _COORDINATES = 12
-_IN_LINE = 4  # coordinates of a deployment that is out
+_IN_LINE = 4  # coordinates of a deployment that is pending
 _BAR = 30
 _LEFT_TO_RIGHT = "\u200e"  # as wide as nothing
 
 
-def page(spec: StudySpec, summary: Summary, recommendation: Recommendation, now: float) -> Any:
+def page(spec: StudySpec, summary: Summary, now: float) -> Any:
     """A rich renderable."""
-    facts = Table.grid(padding=(0, 1))
-    facts.add_column(width=11, no_wrap=True)
-    facts.add_column()
-    _progress(facts, summary, now)
-    _values(facts, summary)
-    parts: list[Any] = [facts, Text(), _decision(spec, recommendation), Text()]
-    more = Table.grid(padding=(0, 1))
-    more.add_column(width=11, no_wrap=True)
-    more.add_column()
-    more.add_row("improvement", _honesty(recommendation))
-    for one in recommendation.metrics:
-        more.add_row("metric", _name(one.words, whole=True))  # its limit comes last
-    _open(more, spec, summary, now)
+    parts: list[Any] = [_grid(_progress(summary, now)), Text(), _decision(spec, summary), Text()]
+    parts.append(_grid(_open(spec, summary, now)))
     title = _name(f"{summary.name} · {summary.method} · {summary.direction}")
-    panel = Panel(Group(*parts, more), title=title, title_align="left", width=78)
+    panel = Panel(Group(*parts), title=title, title_align="left", width=78)
     # Outside of the frame, so that a command can be copied.
     commands = "".join(f"\n  {one_line(command)}" for command in summary.next.commands)
     return Group(panel, Text.assemble((f"Now: {summary.next.what}", "bold"), commands, overflow="fold"))
+
+
+def _grid(rows: Iterator[tuple[str, str | Text]]) -> Table:
+    table = Table.grid(padding=(0, 1))
+    table.add_column(width=11, no_wrap=True)
+    table.add_column()
+    for label, text in rows:
+        table.add_row(label, Text(one_line(text)) if isinstance(text, str) else text)
+    return table
 
 
 def _name(text: str, *, whole: bool = False) -> Text:
@@ -54,92 +52,80 @@ def _name(text: str, *, whole: bool = False) -> Text:
     return Text(one_line(text) + _LEFT_TO_RIGHT * turned, no_wrap=not whole, overflow=overflow)
 
 
-def _progress(facts: Table, summary: Summary, now: float) -> None:
+def _progress(summary: Summary, now: float) -> Iterator[tuple[str, str | Text]]:
+    """What was done and what came of it."""
     if summary.budget is None:
-        facts.add_row("deployments", str(summary.spent))
+        yield "deployments", str(summary.spent)
     else:
         filled = min(_BAR, round(_BAR * summary.spent / summary.budget))
-        bar = "█" * filled + "░" * (_BAR - filled)
         kept = min(summary.reserve, summary.budget - summary.spent)
         reserve = f", {kept} in reserve" if kept > 0 else ""
-        facts.add_row("deployments", f"{bar} {summary.spent} of {summary.budget}{reserve}")
-    states = ", ".join(f"{count} {state}" for state, count in summary.states.items() if count)
-    facts.add_row("", states or "none asked yet")
+        bar = "█" * filled + "░" * (_BAR - filled)
+        yield "deployments", f"{bar} {summary.spent} of {summary.budget}{reserve}"
+    yield "", ", ".join(f"{n} {state}" for state, n in summary.states.items() if n) or "none asked yet"
     if summary.halted is not None:
-        facts.add_row("halted", Text(one_line(summary.halted)))
+        yield "halted", summary.halted
     if summary.stopped is not None:
-        facts.add_row("stopped", _name(summary.stopped or "without a reason"))
-    first, last = summary.first_answer, summary.last_answer
-    if first is not None and last is not None:
-        facts.add_row("answers", f"{words.days(first, last)}; the last {words.ago(last, now)}")
-
-
-def _values(facts: Table, summary: Summary) -> None:
-    told = summary.values
-    if told is not None:
-        facts.add_row("values", Text(words.sparkline(told.trend)))
-        end = [significant(value, 4) for value in (told.first, told.last, told.low, told.high)]
-        course = f"{end[0]} … {end[1]}, between {end[2]} and {end[3]}" if told.n > 1 else end[0]
-        facts.add_row("", f"{told.n} told: {course}")
-    _side(facts, summary)
-    drift = summary.drift
-    if drift is not None:
+        yield "stopped", _name(summary.stopped or "without a reason")
+    if summary.first_answer is not None and summary.last_answer is not None:
+        days = words.days(summary.first_answer, summary.last_answer)
+        yield "answers", f"{days}; the last {words.ago(summary.last_answer, now)}"
+    if (told := summary.values) is not None:
+        yield "values", words.sparkline(told.trend)
+        first, last, low, high = (significant(v, 4) for v in (told.first, told.last, told.low, told.high))
+        course = f"{first} … {last}, between {low} and {high}" if told.n > 1 else first
+        yield "", f"{told.n} told: {course}"
+    for one in summary.covariates[:_MOST]:
+        yield "covariate", _name(f"{one.name}: {words.effect(one.effect, one.known)}")
+    yield from _more(len(summary.covariates))
+    for warning in summary.warnings:
+        yield "warning", warning
+    if (drift := summary.drift) is not None:
         text = f"{drift.n} at the start, mean {significant(drift.mean, 4)}"
         if drift.slope is not None:
-            slope, error = significant(drift.slope, 3), significant(drift.slope_sem, 2)
-            text += f"; drift {slope} ± {error} a day"
-        facts.add_row("control", text)
+            text += f"; drift {significant(drift.slope, 3)} ± {significant(drift.slope_sem, 2)} a day"
+        yield "control", text
 
 
-def _side(facts: Table, summary: Summary) -> None:
-    """What covariates explain, and what to be wary of."""
-    for one in summary.covariates[:_MOST]:
-        facts.add_row("covariate", _name(f"{one.name}: {words.effect(one.effect, one.known)}"))
-    _more(facts, len(summary.covariates))
-    for warning in summary.warnings:
-        facts.add_row("warning", Text(one_line(warning)))
-
-
-def _decision(spec: StudySpec, recommendation: Recommendation) -> Table:
+def _decision(spec: StudySpec, summary: Summary) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("decision", no_wrap=True, max_width=30)
     for heading in ("start", "recommended", "change"):
         table.add_column(heading, justify="right", no_wrap=True)
-    x = recommendation.x.tolist()
+    x = summary.recommendation.x.tolist()
     chosen, places = words.most_changed(spec, x, _COORDINATES), words.decimals(spec, x)
     for i in chosen:
-        start, here, change = words.row(spec.x0[i], x[i], places[i])
-        table.add_row(_name(spec.names[i]), start, here, change)
+        table.add_row(_name(spec.names[i]), *words.row(spec.x0[i], x[i], places[i]))
     if spec.dim > len(chosen):
         table.add_row(f"… and {spec.dim - len(chosen)} more", "", "", "")
     return table
 
 
-def _honesty(recommendation: Recommendation) -> Text:
-    gain = recommendation.improvement
+def _open(spec: StudySpec, summary: Summary, now: float) -> Iterator[tuple[str, str | Text]]:
+    """What is known of the recommendation, and what waits for someone."""
+    gain = summary.recommendation.improvement
     if gain is None:
-        return Text(recommendation.note.removeprefix("improvement over the start is "))
-    return Text(
-        f"{significant(gain.mean, 4)} ± {significant(gain.sem, 2)} (standard error), from "
-        f"{gain.recommended.n} values at the recommendation and {gain.start.n} at the start ({gain.basis})"
-    )
-
-
-def _open(facts: Table, spec: StudySpec, summary: Summary, now: float) -> None:
-    """What waits for someone: deployments out, answers held, and what failed of late."""
+        yield "improvement", summary.recommendation.note.removeprefix("improvement over the start is ")
+    else:
+        error = f"{significant(gain.mean, 4)} ± {significant(gain.sem, 2)} (standard error)"
+        here, start = gain.recommended.n, gain.start.n
+        words_of = f"from {here} values at the recommendation and {start} at the start ({gain.basis})"
+        yield "improvement", f"{error}, {words_of}"
+    for one in summary.recommendation.metrics:
+        yield "metric", _name(one.words, whole=True)  # its limit comes last
     for one in summary.out[:_MOST]:
-        facts.add_row(f"out {one.id}", _name(f"{one.lease}, {one.kind}, with {one.holder}"))
-        facts.add_row("", Text(one_line(words.decision(spec, one.x, _IN_LINE))))
-    _more(facts, len(summary.out))
+        yield f"out {one.id}", _name(f"{one.lease}, {one.kind}, with {one.holder}")
+        yield "", words.decision(spec, one.x, _IN_LINE)
+    yield from _more(len(summary.out))
     for one in summary.held[:_MOST]:
         value = "no value" if one.value is None else significant(one.value, 6)
-        facts.add_row(f"held {one.id}", f"{value}, implausible: `accept` or `correct` it")
-    _more(facts, len(summary.held))
+        yield f"held {one.id}", f"{value}, implausible: `accept` or `correct` it"
+    yield from _more(len(summary.held))
     for one in summary.failures[-_MOST:]:
         why = f": {one.reason}" if one.reason else ""
-        facts.add_row(f"{one.state} {one.id}"[:11], _name(f"{words.ago(one.at, now)}{why}"))
+        yield f"{one.state} {one.id}"[:11], _name(f"{words.ago(one.at, now)}{why}")
 
 
-def _more(facts: Table, count: int) -> None:
+def _more(count: int) -> Iterator[tuple[str, str | Text]]:
     if count > _MOST:
-        facts.add_row("", f"… and {count - _MOST} more")
+        yield "", f"… and {count - _MOST} more"
