@@ -37,6 +37,7 @@ def command_line() -> str:
 
     text = app.generate_docs(recursive=True, heading_level=1, include_hidden=False)
     text = re.sub(r"## Table of Contents.*?(?=\*\*Commands)", "", text, flags=re.DOTALL)
+    text = re.sub(r" -m mkdocs\b", "", text)  # the program that runs, to cyclopts
     return re.sub(r"\A# .*", "# Command line", text)
 
 

@@ -4,6 +4,7 @@ import doctest
 import functools
 import http.server
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 
 import driftopt
 from support.browser import complaints, requested, resize
+from support.code_blocks import blocks
 
 ROOT = Path(__file__).parents[2]
 HOOKS = ROOT / "docs" / "hooks"
@@ -104,9 +106,20 @@ def test_links_of_the_page_for_missing_addresses_lead_somewhere(site, tmp_path):
     assert check.lost_links(tmp_path) == ["/index.html", "index.html"]
 
 
-@pytest.mark.parametrize("name", ["docstrings", "field_comments"])
+@pytest.mark.parametrize("name", ["docstrings", "field_comments", "gallery"])
 def test_the_examples_of_the_hooks_come_out(name):
     assert doctest.testmod(hook(name))[0] == 0
+
+
+@pytest.mark.parametrize(
+    "script", sorted((ROOT / "examples" / "gallery").glob("*.py")), ids=lambda path: path.stem
+)
+def test_pages_and_notebooks_of_the_gallery_are_those_of_their_scripts(script):
+    written = [text for kind, text in hook("gallery").cells(script.read_text()) if kind == "code"]
+    page = ROOT / "docs" / "gallery" / f"{script.stem}.md"
+    assert [block.code.strip() for block in blocks(page) if block.language == "python"] == written
+    notebook = json.loads(script.with_suffix(".ipynb").read_text())["cells"]
+    assert ["".join(cell["source"]) for cell in notebook if cell["cell_type"] == "code"] == written
 
 
 def test_every_public_name_has_an_entry(site):

@@ -7,9 +7,10 @@ from typing import Any
 
 from driftopt.paper.page import page
 from driftopt.paper.protocol import Experiment
-from driftopt.paper.summary import FRONT, PaperSummary, styles, title
+from driftopt.paper.summary import FRONT, PaperSummary, title
 from driftopt.paper.tables import latex, markdown, selections_csv
 from driftopt.report import figure
+from driftopt.report.curves import assign
 from driftopt.report.frames import csv_of, parquet_of
 from driftopt.report.page import Finding, render
 from driftopt.runtime.files import write_whole
@@ -47,7 +48,7 @@ def draw(summary: PaperSummary) -> dict[str, bytes]:
     remarks += [f"data: {e.provenance.source}"] if not e.real or remarks else []
     drawn = figure.draw(
         summary.panels(),
-        styles(summary.methods),
+        assign(summary.methods),
         {method: title(method) for method in summary.methods},
         quantity=summary.quantity,
         budget=e.budget,

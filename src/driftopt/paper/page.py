@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from driftopt.paper.summary import PaperSummary, styles, title
+from driftopt.paper.summary import PaperSummary, title
 from driftopt.paper.tables import selections, tables
-from driftopt.report.curves import Style
+from driftopt.report.curves import Style, assign
 from driftopt.report.numbers import counted
 from driftopt.report.page import Badge, Finding, Page, Section, Strip
 from driftopt.sweep.progress import reused_parts
@@ -18,7 +18,7 @@ Findings = Mapping[str, Sequence[Finding]]  # by the experiment's name
 def page(summaries: Sequence[PaperSummary], findings: Findings, manifest: Mapping[str, Any]) -> Page:
     """The page of a finished reproduction."""
     methods = list(dict.fromkeys(method for summary in summaries for method in summary.methods))
-    looks = styles(methods)
+    looks = assign(methods)
     experiments = [summary.experiment for summary in summaries]
     sizes = [Badge(e.kind, warns=e.quick or bool(e.changes)) for e in experiments]
     sources = [Badge(f"data: {e.provenance.source}", warns=not e.real) for e in experiments]

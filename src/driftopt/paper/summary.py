@@ -1,4 +1,4 @@
-"""The content of tables, figure and page: titles, styles, means, deviations, gaps, the paper's figures."""
+"""The content of tables, figure and page: titles, means, deviations, gaps, the paper's figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from driftopt.paper import published
 from driftopt.paper.protocol import NAIVE, Experiment, ReportedMetric
 from driftopt.problem import Problem
 from driftopt.problems.strategic import StrategicClassification
-from driftopt.report.curves import STYLES, Curve, Panel, Style, assign, average, limits
+from driftopt.report.curves import Curve, Panel, average, limits
 from driftopt.report.table import Mark
 from driftopt.sweep import Runs, Selection, Tuned
 from driftopt.sweep.simulated import objective_at
@@ -24,18 +24,12 @@ TITLES = {
     "auto": "auto (no tuning)",
 }
 FAR = 3.0  # standard errors between our mean and the paper's from which a cell is marked
-FRONT = ("zo-o2nc-2pt", "zo-o2nc-1pt")  # the paper's own, drawn before the others
-_ORDER = ("zo-o2nc-2pt", "zo-o2nc-1pt", "zo-ga", "auto", "zo-og", "zo-sph", "zo-co")
+FRONT = ("auto", "zo-o2nc-2pt", "zo-o2nc-1pt")  # the default and the paper's own, drawn before the others
 
 
 def title(method: str) -> str:
     """A method's name as the paper prints it."""
     return TITLES.get(method, method)
-
-
-def styles(methods: Sequence[str]) -> dict[str, Style]:
-    """A style for each method, the same on every page."""
-    return assign(methods, dict(zip(_ORDER, STYLES, strict=False)))
 
 
 @dataclass(frozen=True)

@@ -96,14 +96,28 @@ STYLES = tuple(
 )
 
 
-def assign(methods: Sequence[str], fixed: Mapping[str, Style] | None = None) -> dict[str, Style]:
-    """A style for each method: its fixed one, or the next free one; up to 24 methods have different styles.
+# These methods look the same in every picture, and the default is the strongest.
+NAMED = {
+    "auto": STYLES[0],
+    "model": Style(COLOURS[0], DASHES[1], "o"),
+    "walk": Style(COLOURS[0], DASHES[2], "o"),
+    "zo-o2nc-2pt": STYLES[1],
+    "zo-o2nc-1pt": STYLES[5],
+    "zo-ga": STYLES[2],
+    "zo-sph": STYLES[3],
+    "zo-og": STYLES[4],
+    "zo-co": STYLES[6],
+}
 
-    >>> styles = assign(["mine", "zo-og"], {"zo-og": STYLES[0]})
-    >>> styles["zo-og"] == STYLES[0], styles["mine"] == STYLES[1]
+
+def assign(methods: Sequence[str]) -> dict[str, Style]:
+    """A style for each method: its own, or the next free one; up to 24 methods have different styles.
+
+    >>> styles = assign(["mine", "auto"])
+    >>> styles["auto"] == STYLES[0], styles["mine"] == STYLES[1]
     (True, True)
     """
-    chosen = {method: style for method, style in (fixed or {}).items() if method in methods}
+    chosen = {method: NAMED[method] for method in methods if method in NAMED}
     free = [style for style in STYLES if style not in chosen.values()]
     others = [method for method in methods if method not in chosen]
     given = {method: (free or STYLES)[k % len(free or STYLES)] for k, method in enumerate(others)}
