@@ -80,10 +80,12 @@ class Informed(Method):
 
     @property
     def batch(self) -> ArrayLike:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Samples at each point, as in the inner method."""
         return self.method.batch
 
     @property
     def radius(self) -> ArrayLike:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The distance of the points, as in the inner method."""
         return self.method.radius
 
     @property

@@ -88,9 +88,9 @@ class Walk(Method):
     batch: ClassVar[int] = 1  # pyright: ignore[reportIncompatibleVariableOverride]
 
     radius: ArrayLike  # the first δ
-    max_radius: ArrayLike | None = None
+    max_radius: ArrayLike | None = None  # the largest δ; None: no limit
     budget: ArrayLike | None = None
-    directions: int = static(default=1)
+    directions: int = static(default=1)  # of one iteration, two points each
     low: ArrayLike | None = None
     high: ArrayLike | None = None
 
