@@ -18,14 +18,12 @@ from hypothesis import strategies as st
 import driftopt
 from driftopt import methods, problems, stationarity, sweep, theory
 from driftopt.cli import main
-from driftopt.comparison.config_file import read
 from driftopt.space import Space
 from support.fuzz import Entry
-from support.fuzz_values import JSON, LEFT_OUT, odd, word
+from support.fuzz_values import JSON, LEFT_OUT, word
 
 CALLED = ("function", "value", "query")  # what a function returns is seen when it is called
 PARAMETERS = ("step", "radius", "parameter", "method")
-PATH = ("folder", "write")
 WHERE = {
     "url": ("database", "folder", "file", "studies", "Unknown", "requires", "multiple"),
     "name": ("study", "Unknown", "ID", "multiple"),
@@ -119,10 +117,8 @@ def drivers(folder: Path) -> dict[str, Entry]:
         "x0": [0.0, 1.0],
         "progress": False,
     }
-    table = {**compared, "problem": "kink", "problem_options": {"dim": 2}, "evaluate_every": 10}
     measured = {"oracle": noisy, "x": [0.0, 1.0], "pairs": 12, "rng": 0, "radius": 0.5, "confidence": 0.9}
     constants = {"dim": 12, "lipschitz": 1, "noise": 0.5, "gap": 1, "epsilon": 0.1, "delta": 0.5}
-    del table["progress"]
 
     def kept(**call: Any) -> dict[str, Any]:
         return {**call, "folder": folder / f"kept{next(fresh)}", "progress": False}
@@ -135,10 +131,6 @@ def drivers(folder: Path) -> dict[str, Entry]:
             right=finite,
         ),
         "simulate": Entry(driftopt.simulate, lambda: {**run, "problem": problem, "rng": 0}),
-        "simulate_many": Entry(
-            driftopt.simulate_many, lambda: {**run, "problems": driftopt.stack([problem]), "seeds": [0]}
-        ),
-        "check": Entry(driftopt.check, lambda: {"problem": problem, "samples": 100, "rng": 0}),
         "Space": Entry(
             Space.build,
             lambda: {"start": [1.0, 2.0], "names": ["a", "b"], "bounds": [(-9, 9), (None, 9)]},
@@ -149,21 +141,10 @@ def drivers(folder: Path) -> dict[str, Entry]:
             lambda: kept(**listed, seeds=[0], evaluate_every=10, metrics=False),
             {"grids": ("method",), "names": ("problems",)},
         ),
-        "sweep.tune": Entry(
-            sweep.tune,
-            lambda: kept(**listed, development=[0], held_out=[1], together=False),
-            {"grids": ("method",), "names": ("problems",), "held_out": ("held-out",)},
-        ),
         "compare, with a function": Entry(
             driftopt.compare,
             lambda: {**compared, "problem": noisy, "bounds": [(-9, 9), (-9, 9)], "evaluations": 3},
             {"methods": PARAMETERS, "problem": CALLED, "held_out": ("held-out",)},
-        ),
-        "compare's file": Entry(
-            lambda **given: _compared(folder / "odd.toml", given),
-            lambda: table,
-            {"methods": PARAMETERS, "problem_options": ("options", "dim")},
-            drawn=lambda good: odd(good).filter(_fits),
         ),
         "stationarity.measure": Entry(
             stationarity.measure,
@@ -189,9 +170,6 @@ def methods_and_problems() -> dict[str, Entry]:
         "problems.get": Entry(
             problems.get, lambda: {"name": "kink", "dim": 2, "noise": 0.5, "rng": 0}, {"name": ("problem",)}
         ),
-        "Pricing.synthetic": Entry(
-            problems.Pricing.synthetic, lambda: {"seed": 0, "buyers": 12, "products": 2}
-        ),
     }
 
 
@@ -204,7 +182,7 @@ def studies(folder: Path) -> dict[str, Entry]:
             with driftopt.Study.open(**place()) as study:
                 return getattr(study, name)(**given)
 
-        return Entry(call, lambda: good, {"id": ("trial",), "path": PATH, **(also or {})})
+        return Entry(call, lambda: good, {"id": ("trial",), **(also or {})})
 
     def created(**given: Any) -> Any:
         with driftopt.Study.create(**given) as study:
@@ -218,13 +196,9 @@ def studies(folder: Path) -> dict[str, Entry]:
             lambda: {"url": folder / f"new{next(fresh)}.db", "name": "a", **STUDY},
             {**WHERE, "params": ("step", "block", "parameter", "needs"), "method": ("parameter",)},
         ),
-        "Study.ask": on("ask", purpose="confirm", holder="me"),
         "Study.tell": on("tell", {"x_deployed": ("deployed",)}, **answer),
-        "Study.tell_many": on("tell_many", {"answers": ("answer",)}, answers=[answer]),
         "Study.correct": on("correct", value=2.0, sem=0.1, **AMENDED),
-        "Study.void": on("void", **AMENDED),
         "Study.trials": on("trials", state="pending", kind="method", holder="me"),
-        "Study.export": on("export", path=folder / "trials.csv"),
     }
 
 
@@ -232,23 +206,10 @@ def commands(folder: Path) -> dict[str, Entry]:
     """Commands in this process, with options that are wrong, left out or unknown."""
     place, fresh = _copies(folder, "shell"), itertools.count()
     plan = {"dim": 12, "lipschitz": 1, "noise": 0.5, "gap": 1, "epsilon": 0.1, "delta": 0.5, "option": "I"}
-    plain = {"x0": [1.0, 2.0], "budget": 40, "radius": 0.5, "params": {}, "method": "auto"}
     answer = {"id": 6, "value": 1.0, "sem": 0.1}
-
-    def on(words: str, *positional: str, **options: Any) -> Entry:
-        call = command(f"study {words}", ("url", "name", *positional))
-        also = {**WHERE, **_also(*options), "path": (*PATH, "Unused")}
-        also["id"] = (*also.get("id", ()), "trial")
-        return Entry(call, lambda: {**place(), "json": LEFT_OUT, **options}, also, word)
 
     def answers(**given: Any) -> None:
         run(["study", "tell", str(given["url"]), str(given["name"]), "--json"], json.dumps(given["answers"]))
-
-    def created(**given: Any) -> None:
-        run(
-            ["study", "create", str(folder / f"json{next(fresh)}.db"), "a", "--json"],
-            json.dumps(given["options"]),
-        )
 
     return {
         "driftopt plan": Entry(
@@ -265,18 +226,12 @@ def commands(folder: Path) -> dict[str, Entry]:
             },
             word,
         ),
-        "driftopt study create --json": Entry(
-            created, lambda: {"options": plain}, {"options": ("JSON", *plain)}, _in_json
-        ),
-        "driftopt study tell": on("tell", "id", "value", id=6, value=1.5, sem=0.1, x_deployed=LEFT_OUT),
         "driftopt study tell --json": Entry(
             answers,
             lambda: {**place(), "answers": [answer]},
             {**WHERE, "answers": ("answer", "trial", *answer)},
             _in_json,
         ),
-        "driftopt study void": on("void", "id", **AMENDED),
-        "driftopt study export": on("export", "path", path=folder / "shell.csv"),
     }
 
 
@@ -354,32 +309,3 @@ def _in_json(good: Any) -> st.SearchStrategy[Any]:
     less = st.sampled_from(sorted(inner)).map(lambda key: {k: v for k, v in inner.items() if k != key})
     each = changed | less | JSON
     return each | st.lists(each, max_size=3) if isinstance(good, list) else each
-
-
-def _fits(value: Any, depth: int = 4) -> bool:
-    """TOML can hold it; a name with a colon would be code, which has tests of its own."""
-    if isinstance(value, dict):
-        return depth > 0 and all(
-            isinstance(key, str) and key.isprintable() and _fits(inner, depth - 1)
-            for key, inner in value.items()
-        )
-    if isinstance(value, list):
-        return depth > 0 and all(_fits(inner, depth - 1) for inner in value)
-    if isinstance(value, int):
-        return abs(value) < 2**63
-    return isinstance(value, float) or (isinstance(value, str) and value.isprintable() and ":" not in value)
-
-
-def _compared(path: Path, given: dict[str, Any]) -> Any:
-    path.write_text("\n".join(f"{key} = {_toml(value)}" for key, value in given.items()), "utf-8")
-    return driftopt.compare(**read(path))
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return repr(value) if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)

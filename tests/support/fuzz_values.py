@@ -84,19 +84,8 @@ WORDS = (
     *("", " ", "abc", "-1", "0", "1.5", "nan", "inf", "-inf", "1e400", "1e-320", "9" * 30, "-0.0", "1_000"),
     *("1,2", "1,,2", "1;2", "0:1", "1:0", ":", "a=b", "=", "step=", "step=abc", "radius=[1,2]", "a\x1b[31mb"),
     *("\udcff", "é", "x" * 5000, "..", "nowhere/at/all.csv", "a.csv", "a.png", "nowhere.db", "-"),
-    *(
-        "--json",
-        "--help",
-        "[]",
-        "{}",
-        "null",
-        "True",
-        "minimize",
-        "zo-sph",
-        "auto",
-        "sqlite://",
-        "mysql://a/b",
-    ),
+    *("--json", "--help", "[]", "{}", "null", "True", "minimize", "zo-sph", "auto", "sqlite://"),
+    "mysql://a/b",
 )
 
 
@@ -129,15 +118,8 @@ def _near(good: Any) -> list[Callable[[], Any]]:
     if isinstance(good, bool):
         return [*around, lambda: int(good), lambda: np.bool_(good)]
     if isinstance(good, int | float):
-        return [
-            *around,
-            lambda: -good,
-            lambda: good + 0.5,
-            lambda: float(good),
-            lambda: np.float32(good),
-            lambda: np.array([good, good]),
-            lambda: complex(good),
-        ]
+        numbers = (-good, good + 0.5, float(good), np.float32(good), np.array([good, good]), complex(good))
+        return [*around, *(partial(lambda value: value, number) for number in numbers)]
     if isinstance(good, str):
         return [*around, good.upper, lambda: good + " ", lambda: good[:-1], good.encode, lambda: " " + good]
     if isinstance(good, list | tuple) and good:
