@@ -110,12 +110,12 @@ class Method(ABC):
     def tell(self, state: Any, values: Any, noise: Any = None) -> Any:
         """The state after the (p,) mean values, or the observations, at the points last asked for."""
 
-    @abstractmethod
     def recommend(self, state: Any) -> Array:
-        """The decision to report: an iterate or a mean of iterates, never the best value seen.
+        """The decision to report: the iterate, or a mean of iterates; never the best value seen.
 
         If a number in it is not finite, drivers report the iterate.
         """
+        return state.x
 
     def settled(self, state: Any, fall: float, away: float) -> bool:
         """False if the method's own numbers say that x may not be stationary.

@@ -63,14 +63,14 @@ class ConfidenceBounds(Method):
 
     low: ArrayLike
     high: ArrayLike
-    sensitivity: ArrayLike  # L_z ε: how far F's mean moves, at most, when Ξ's decision moves by 1
+    sensitivity: ArrayLike
     complexity: ArrayLike = 0.0  # C
     tolerance: ArrayLike = 1.0  # γ of the first phase
     batch: ArrayLike = 10  # m_0
     grid: int = static(default=21)  # points of the grid in each coordinate
     budget: int | None = static(default=None)  # T
 
-    def for_budget(self, budget: int) -> "Method":
+    def for_budget(self, budget: int) -> Method:
         return self if self.budget is not None else replace(self, budget=budget)
 
     def points(self, dim: int) -> int:

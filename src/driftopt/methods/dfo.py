@@ -82,9 +82,6 @@ class DFO(Method):
             direction,
         )
 
-    def recommend(self, state: State) -> Array:
-        return state.x
-
     def _late(self, state: State) -> Array:
         return 1 + state.stage.astype(state.x.dtype)
 

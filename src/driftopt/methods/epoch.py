@@ -72,15 +72,8 @@ class Epochs(Method):
         gradient = state.x.shape[0] / self.radius * values[0] * direction
         x = jnp.clip(state.x - self.step * gradient, self.low, self.high)
         return State(
-            state.key,
-            state.told + 1,
-            jnp.where(ends, x, state.x),
-            jnp.where(ends, 0, position),
-            direction,
+            state.key, state.told + 1, jnp.where(ends, x, state.x), jnp.where(ends, 0, position), direction
         )
-
-    def recommend(self, state: State) -> Array:
-        return state.x
 
 
 ENTRIES = {

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -44,7 +44,13 @@ class Grid:
         if isinstance(self.build, str):
             found = registry.get(self.build, **params)
         elif isinstance(self.build, Method):
-            found = _changed(self.build, params)
+            known = vars(self.build)
+            if unknown := sorted(set(params) - set(known)):
+                raise ValueError(
+                    f"{type(self.build).__name__} has no parameter {', '.join(unknown)}; "
+                    f"it takes {', '.join(sorted(known))}"
+                )
+            found = replace(cast(Any, self.build), **params)
         else:
             found = self.build(**params)
             found = found if isinstance(found, Outside) else check_method(found)
@@ -104,7 +110,11 @@ def grid(method: str | Builder | Method, *, label: str | None = None, **paramete
     )
     combined = itertools.product(*lists.values())
     configurations = tuple(dict(zip(lists, values, strict=True)) for values in combined)
-    product = Grid(label or _name(method), method, configurations)
+    if label is None:
+        name = type(method).__name__
+        # A function has a name; a functools.partial has none.
+        label = method if isinstance(method, str) else str(getattr(method, "__name__", name))
+    product = Grid(label, method, configurations)
     for index, configuration in enumerate(configurations):
         try:
             candidate = product.candidate(index)
@@ -118,25 +128,6 @@ def grid(method: str | Builder | Method, *, label: str | None = None, **paramete
                 f"{', '.join(many or ['the method'])} holds more; give those to try as a list"
             )
     return product
-
-
-def _changed(method: Method, params: Mapping[str, Any]) -> Method:
-    """The method with other numbers."""
-    known = {f.name for f in fields(method)} if is_dataclass(method) else set[str]()
-    if unknown := sorted(set(params) - known):
-        raise ValueError(
-            f"{type(method).__name__} has no parameter {', '.join(unknown)}; "
-            f"it takes {', '.join(sorted(known))}"
-        )
-    return replace(cast(Any, method), **params) if params else method
-
-
-def _name(method: Any) -> str:
-    if isinstance(method, str):
-        return method
-    if isinstance(method, Method):
-        return type(method).__name__
-    return str(getattr(method, "__name__", type(method).__name__))  # a functools.partial has none
 
 
 def _values(name: str, value: Any) -> list[Any]:

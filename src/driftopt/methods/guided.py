@@ -159,15 +159,9 @@ _CHECKS = {
 }
 ENTRIES = {
     "gzo-ns": Entry(
-        NewSamples,
-        "two points along a guided direction, new ξ for the guide (Hikima 2025)",
-        EXAMPLE,
-        _CHECKS,
+        NewSamples, "two points along a guided direction, new ξ for the guide (Hikima 2025)", EXAMPLE, _CHECKS
     ),
     "gzo-hs": Entry(
-        OldSamples,
-        "gzo-ns with the guide from past ξ",
-        {**EXAMPLE, "window": 3, "free": 0.2},
-        _CHECKS,
+        OldSamples, "gzo-ns with the guide from past ξ", {**EXAMPLE, "window": 3, "free": 0.2}, _CHECKS
     ),
 }

@@ -72,9 +72,6 @@ class HLF(Method):
         x = state.x - self.step * slope * direction + self.momentum * (state.x - state.before)
         return State(state.key, state.told + 1, x, state.x, values[0], filtered)
 
-    def recommend(self, state: State) -> Array:
-        return state.x
-
 
 ENTRIES = {
     "hlf-szo": Entry(

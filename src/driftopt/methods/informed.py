@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -92,16 +93,11 @@ class Informed(Method):
     def warmup(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.method.warmup
 
-    @property
-    def reach(self) -> ArrayLike | None:
-        return self.method.reach
-
     def reach_in(self, dim: int) -> ArrayLike | None:
         return self.method.reach_in(dim)
 
     def for_budget(self, budget: int) -> "Informed":
-        within = self.method.for_budget(budget)
-        return Informed(within, self.limits, self.covariates, self.precision, self.relative_to_control)
+        return replace(self, method=self.method.for_budget(budget))
 
     def points(self, dim: int) -> int:
         return self.method.points(dim)

@@ -63,9 +63,6 @@ class Scheduled(Method):
     def noise(self, key: Array, count: ArrayLike, dim: int) -> Array:
         return directions.gaussian(jax.random.fold_in(key, count), 1, dim)
 
-    def recommend(self, state: Any) -> Array:
-        return state.x
-
 
 class State(NamedTuple):
     key: Array

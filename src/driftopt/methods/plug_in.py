@@ -71,9 +71,6 @@ class Exploring(Method):
         """The number of points that explore."""
         return self.points(dim)
 
-    def recommend(self, state: State) -> Array:
-        return state.x
-
     def _settled(self, state: State, risk: Callable[[Array], Array]) -> State:
         x = jnp.clip(solvers.descend(risk, state.x, self.iterations), self.low, self.high)
         return State(state.key, state.told + 1, x)

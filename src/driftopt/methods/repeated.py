@@ -49,9 +49,6 @@ class Retraining(Method):
     def ask(self, state: State, noise: object = None) -> Array:
         return state.x[None]
 
-    def recommend(self, state: State) -> Array:
-        return state.x
-
 
 @module
 class RGD(Retraining):

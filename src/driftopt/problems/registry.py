@@ -54,13 +54,14 @@ def _credit_shift(**options: Any) -> Problem:
     return CreditShift.from_table(load_scoring(allow_fetch=False, allow_stand_in=True), **options)
 
 
-def _made_in(home: str, maker: str) -> Build:
-    """A function of that module, which is imported when a problem is made."""
+def _made_by(maker: str, summary: str, known: Known) -> Entry:
+    """The entry of a function, "module.name", which is imported when a problem is made."""
 
     def build(**options: Any) -> Problem:
-        return getattr(import_module(f"driftopt.problems.{home}"), maker)(**options)
+        home, _, name = maker.partition(".")
+        return getattr(import_module(f"driftopt.problems.{home}"), name)(**options)
 
-    return build
+    return Entry(build, summary, known=known)
 
 
 _REGISTRY: dict[str, Entry] = {
@@ -72,60 +73,58 @@ _REGISTRY: dict[str, Entry] = {
     "pricing": Entry(
         _pricing, "prices of many products, buyers choose by a logit", known=Known(30, SEARCHED, NONE)
     ),
-    "kink": Entry(
-        _made_in("synthetic", "kink"),
+    "kink": _made_by(
+        "synthetic.kink",
         "a sum of absolute values, noise that depends on the decision",
-        known=Known(5, CLOSED, NONE),
+        Known(5, CLOSED, NONE),
     ),
-    "two-wells": Entry(
-        _made_in("synthetic", "two_wells"),
-        "a good and a bad well in every coordinate",
-        known=Known(5, CLOSED, NONE),
+    "two-wells": _made_by(
+        "synthetic.two_wells", "a good and a bad well in every coordinate", Known(5, CLOSED, NONE)
     ),
-    "location-shift": Entry(
-        _made_in("synthetic", "location_shift"),
+    "location-shift": _made_by(
+        "synthetic.location_shift",
         "data whose mean moves linearly with the decision",
-        known=Known(5, CLOSED, CLOSED),
+        Known(5, CLOSED, CLOSED),
     ),
-    "gaussian-pricing": Entry(
-        _made_in("pricing_gaussian", "gaussian_pricing"),
+    "gaussian-pricing": _made_by(
+        "pricing_gaussian.gaussian_pricing",
         "prices, and a normal demand that falls with them (Izzo et al. 2021)",
-        known=Known(5, CLOSED, CLOSED),
+        Known(5, CLOSED, CLOSED),
     ),
-    "ar1-pricing": Entry(
-        _made_in("pricing_gaussian", "ar1_pricing"),
+    "ar1-pricing": _made_by(
+        "pricing_gaussian.ar1_pricing",
         "the same, with a demand that follows slowly (Liu, Li and Wai 2024)",
-        known=Known(5, CLOSED, CLOSED, memory=True),
+        Known(5, CLOSED, CLOSED, memory=True),
     ),
     "credit-shift": Entry(
         _credit_shift,
         "a credit score, and applicants who shift their features (Perdomo et al. 2020)",
         known=Known(11, SEARCHED, SEARCHED),
     ),
-    "root-location": Entry(
-        _made_in("scalar_location", "root_location"),
+    "root-location": _made_by(
+        "scalar_location.root_location",
         "one number, data whose mean is the root of a line (Izzo et al. 2021)",
-        known=Known(1, CLOSED, CLOSED),
+        Known(1, CLOSED, CLOSED),
     ),
-    "line-location": Entry(
-        _made_in("scalar_location", "line_location"),
+    "line-location": _made_by(
+        "scalar_location.line_location",
         "one number, data whose mean is a line (Izzo et al. 2021)",
-        known=Known(1, CLOSED, CLOSED),
+        Known(1, CLOSED, CLOSED),
     ),
-    "mixture-location": Entry(
-        _made_in("scalar_location", "mixture_location"),
+    "mixture-location": _made_by(
+        "scalar_location.mixture_location",
         "one number, two kinds of people with a line each (Izzo et al. 2021)",
-        known=Known(1, CLOSED, CLOSED),
+        Known(1, CLOSED, CLOSED),
     ),
-    "regression": Entry(
-        _made_in("regression", "performative_regression"),
+    "regression": _made_by(
+        "regression.performative_regression",
         "a coefficient that the true one follows (Izzo et al. 2021)",
-        known=Known(1, CLOSED, CLOSED),
+        Known(1, CLOSED, CLOSED),
     ),
-    "parking": Entry(
-        _made_in("parking_fees", "parking"),
+    "parking": _made_by(
+        "parking_fees.parking",
         "prices at the kerb that should keep some spaces free (after Ray et al. 2022)",
-        known=Known(2, CLOSED, CLOSED),
+        Known(2, CLOSED, CLOSED),
     ),
 }
 GROUP = f"{plugins.OWN}.problems"  # of entry points

@@ -15,6 +15,7 @@ is continued there as −√|a₁x + a₀|, so that all of the real line is allo
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -33,6 +34,8 @@ from driftopt.rng.threefry import normal
 class _ScalarLocation(Problem):
     """F(x; ξ) = xξ with ξ of shape (1,), and f(x) = x m(x)."""
 
+    noise_level: Array  # s
+
     @property
     def dim(self) -> int:
         return 1
@@ -46,6 +49,16 @@ class _ScalarLocation(Problem):
     def mean(self, x: Array) -> Array:
         """m(x), the mean of the data, of shape (1,)."""
 
+    @abstractmethod
+    def line(self) -> tuple[float, float]:
+        """The slope and the offset of the line a₁x + a₀ that is 0 where the mean is."""
+
+    def noise(self, key: Array) -> Any:
+        return normal(key, (1,))
+
+    def respond(self, noise: Any, x: Array) -> Array:
+        return self.mean(x) + self.noise_level * noise.astype(x.dtype)
+
     def value(self, x: Array, xi: Array) -> Array:
         """xξ."""
         return jnp.sum(x * xi)
@@ -53,6 +66,16 @@ class _ScalarLocation(Problem):
     def objective(self, x: Array) -> Array:
         """x m(x)."""
         return jnp.sum(x * self.mean(x))
+
+    def optimum(self) -> Optimum:
+        """−a₀/2a₁, the minimum of x(a₁x + a₀)."""
+        slope, offset = self.line()
+        return Optimum(np.array([-offset / (2 * slope)]), -(offset**2) / (4 * slope))
+
+    def stable_point(self) -> Optimum:
+        """−a₀/a₁, where the mean of the data is 0."""
+        slope, offset = self.line()
+        return Optimum(np.array([-offset / slope]), 0.0)
 
 
 @module
@@ -67,21 +90,14 @@ class RootLocation(_ScalarLocation):
         """√(a₁x + a₀), continued as an odd function of a₁x + a₀."""
         return signed_root(self.slope * x + self.offset)
 
-    def noise(self, key: Array) -> Array:
-        return normal(key, (1,))
-
-    def respond(self, noise: Array, x: Array) -> Array:
-        return self.mean(x) + self.noise_level * noise.astype(x.dtype)
+    def line(self) -> tuple[float, float]:
+        return float(self.slope), float(self.offset)
 
     def optimum(self) -> Optimum:
         """−2a₀/3a₁."""
-        slope, offset = float(self.slope), float(self.offset)
+        slope, offset = self.line()
         x = -2 * offset / (3 * slope)
         return Optimum(np.array([x]), x * float(np.sqrt(offset / 3)))
-
-    def stable_point(self) -> Optimum:
-        """−a₀/a₁, where the mean of the data is 0."""
-        return Optimum(np.array([-float(self.offset) / float(self.slope)]), 0.0)
 
     def model(self) -> Model:
         """ξ ~ N(√(b₁x + b₀), s²), with b₀, b₁ and s unknown."""
@@ -100,19 +116,8 @@ class LineLocation(_ScalarLocation):
         """a₁x + a₀."""
         return self.slope * x + self.offset
 
-    def noise(self, key: Array) -> Array:
-        return normal(key, (1,))
-
-    def respond(self, noise: Array, x: Array) -> Array:
-        return self.mean(x) + self.noise_level * noise.astype(x.dtype)
-
-    def optimum(self) -> Optimum:
-        """−a₀/2a₁."""
-        return lowest_on_a_line(float(self.slope), float(self.offset))
-
-    def stable_point(self) -> Optimum:
-        """−a₀/a₁, where the mean of the data is 0."""
-        return Optimum(np.array([-float(self.offset) / float(self.slope)]), 0.0)
+    def line(self) -> tuple[float, float]:
+        return float(self.slope), float(self.offset)
 
     def model(self) -> Model:
         """ξ ~ N(b + Ax, s²), with b, A and s unknown."""
@@ -144,33 +149,19 @@ class MixtureLocation(_ScalarLocation):
         mean = self.slopes[part] * x + self.offsets[part]
         return mean + self.noise_level * noise[1].astype(x.dtype)
 
-    def optimum(self) -> Optimum:
-        """−B/2A."""
-        return lowest_on_a_line(*self._line())
-
-    def stable_point(self) -> Optimum:
-        """−B/A, where the mean of the data is 0."""
-        slope, offset = self._line()
-        return Optimum(np.array([-offset / slope]), 0.0)
+    def line(self) -> tuple[float, float]:
+        """A and B."""
+        weights = np.array([float(self.share), 1 - float(self.share)])
+        slopes, offsets = np.asarray(self.slopes, float), np.asarray(self.offsets, float)
+        return float(weights @ slopes), float(weights @ offsets)
 
     def model(self) -> Model:
         """A mixture of two lines with normal errors, everything about it unknown."""
         return TwoLines()
 
-    def _line(self) -> tuple[float, float]:
-        weights = np.array([float(self.share), 1 - float(self.share)])
-        slopes, offsets = np.asarray(self.slopes, float), np.asarray(self.offsets, float)
-        return float(weights @ slopes), float(weights @ offsets)
-
-
-def lowest_on_a_line(slope: float, offset: float) -> Optimum:
-    """The minimum of x(slope x + offset): −offset/2 slope."""
-    x = -offset / (2 * slope)
-    return Optimum(np.array([x]), -(offset**2) / (4 * slope))
-
 
 def root_location(slope: float = 1.0, offset: float = 1.0, *, noise: float = 0.5) -> RootLocation:
-    """The mean √(a₁x + a₀): `slope` is a₁ > 0, `offset` a₀ > 0, `noise` the data's standard deviation.
+    """An instance whose data has the mean √(a₁x + a₀).
 
     Args:
         slope: a₁ > 0.
@@ -185,7 +176,7 @@ def root_location(slope: float = 1.0, offset: float = 1.0, *, noise: float = 0.5
 
 
 def line_location(slope: float = 1.0, offset: float = 1.0, *, noise: float = 0.5) -> LineLocation:
-    """The mean a₁x + a₀: `slope` is a₁ > 0, `offset` a₀, `noise` the data's standard deviation.
+    """An instance whose data has the mean a₁x + a₀.
 
     Args:
         slope: a₁ > 0.

@@ -101,11 +101,7 @@ class StrategicClassification(Problem):
 
     @classmethod
     def from_credit(
-        cls,
-        split_seed: int = 101,
-        tau: float = 2.0,
-        loss: str = "hinge",
-        table: CreditTable | None = None,
+        cls, split_seed: int = 101, tau: float = 2.0, loss: str = "hinge", table: CreditTable | None = None
     ) -> "StrategicClassification":
         """The paper's instance: 12,272 training and 1,000 test rows of the credit data, 11 features.
 
