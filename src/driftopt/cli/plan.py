@@ -1,23 +1,27 @@
 """`driftopt plan`: the theorems as arithmetic."""
 
+import inspect
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
 
 from driftopt.cli.arguments import Flag
 
+# Constants of a problem, each an option.
 _MEANS = {
     "lipschitz": "L: |f(x) − f(y)| ≤ L‖x − y‖",
     "noise": "σ, the standard deviation of one value of F",
     "gap": "γ = f(x₀) − inf f",
     "epsilon": "ε, how stationary the reported point must be",
-    "delta": "the radius δ of the Goldstein subdifferential",
+    "delta": "δ, the radius of the Goldstein subdifferential; with --smooth or --hessian the theorem sets it",
     "smooth": "L_g, where the gradient of f is L_g-Lipschitz",
-    "data_lipschitz": "L_ξ, where F is L_ξ-Lipschitz in ξ",
-    "shift": "α: Ξ moves by at most α when the decision moves by 1",
+    "data_lipschitz": "L_ξ, for zo-ogvr: F is L_ξ-Lipschitz in ξ",
+    "shift": "α, for zo-ogvr: Ξ moves by at most α when the decision moves by 1",
     "mixing": "the share of its state that the world keeps from one deployment to the next",
-    "bound": "B: |F| ≤ B",
+    "bound": "B, for zo-epoch: |F| ≤ B",
 }
-# Constants of a problem: a theorem need not use them all.
+# A theorem need not use all of these.
 _ANYWHERE = ("lipschitz", "noise", "gap", "epsilon")
 _SAME = ("lipschitz", "gap", "epsilon", "delta")
 _GUIDED = ("smooth", "noise", "gap", "epsilon")
@@ -33,39 +37,19 @@ _THEOREMS = {  # a method's name → its function in theory, and the constants t
     "zo-epoch": ("epochs", ("mixing", "bound", *_SAME)),
     "dfo": ("dfo", ("mixing",)),
 }
-_Named = Literal[
-    "gfm",
-    "gfm+",
-    "zo-o2nc-same",
-    "gzo-ns",
-    "gzo-hs",
-    "hlf-szo",
-    "zo-ogvr",
-    "zo-ga-scheduled",
-    "zo-epoch",
-    "dfo",
-]
+_Named = Literal[tuple(_THEOREMS)]  # pyright: ignore[reportInvalidTypeForm]
 
 
 def plan(
     *,
     dim: int,
-    lipschitz: float | None = None,
-    noise: float | None = None,
-    gap: float | None = None,
-    epsilon: float | None = None,
-    delta: float | None = None,
     option: Literal["I", "II"] = "I",
-    smooth: float | None = None,
     hessian: float | None = None,
     sgd: Flag = False,
-    method: _Named | None = None,
-    data_lipschitz: float | None = None,
-    shift: float | None = None,
-    mixing: float | None = None,
-    bound: float | None = None,
+    method: _Named | None = None,  # pyright: ignore[reportInvalidTypeForm]
     paper: Flag = False,
     compare: Flag = False,
+    **given: float | None,
 ) -> None:
     """Print what the theorems require: block, step, radius and the number of queries.
 
@@ -79,43 +63,23 @@ def plan(
 
     Args:
         dim: d, the length of a decision.
-        lipschitz: L: |f(x) − f(y)| ≤ L‖x − y‖.
-        noise: σ, the standard deviation of one value of F.
-        gap: γ = f(x₀) − inf f.
-        epsilon: ε, how stationary the reported point must be.
-        delta: δ, the radius of the Goldstein subdifferential; with --smooth or --hessian the theorem sets it.
         option: two points an iteration (I) or one (II).
-        smooth: L_g, where the gradient of f is L_g-Lipschitz.
         hessian: L_H, where the Hessian of f is L_H-Lipschitz.
         sgd: plan mini-batch two-point SGD instead of O2NC.
         method: plan another method of the field instead. For methods that see two values under the same ξ
             (gfm, gfm+, zo-o2nc-same) L is that of F(·; ξ) for every ξ, and the noise does not matter.
-        data_lipschitz: L_ξ, for zo-ogvr: F is L_ξ-Lipschitz in ξ.
-        shift: α, for zo-ogvr: Ξ moves by at most α when the decision moves by 1.
-        mixing: with carry-over, the share of its state that the world keeps from one deployment to the next.
-        bound: B, for zo-epoch: |F| ≤ B.
         paper: the theorem's own counts, with radius δ. They bound the mean of smoothed gradients; a Goldstein
             stationary point at δ takes radius δ/2, which is the default.
         compare: print the published orders of the paper's Table 1 at these numbers too.
     """
     from driftopt import theory
 
-    given: dict[str, float | None] = {
-        "lipschitz": lipschitz,
-        "noise": noise,
-        "gap": gap,
-        "epsilon": epsilon,
-        "delta": delta,
-        "smooth": smooth,
-        "data_lipschitz": data_lipschitz,
-        "shift": shift,
-        "mixing": mixing,
-        "bound": bound,
-    }
+    given = dict[str, float | None].fromkeys(_MEANS) | given
+    delta = given["delta"]
     kinds = [
         flag
         for flag, used in (
-            ("--smooth", smooth is not None and method is None),
+            ("--smooth", given["smooth"] is not None and method is None),
             ("--hessian", hessian is not None),
             ("--sgd", sgd),
             ("--method", method is not None),
@@ -134,8 +98,8 @@ def plan(
         planned = _named(method, dim, given)
     else:
         problem = {"dim": dim, **_taken(given, _ANYWHERE, ("delta", "smooth"), "O2NC")}
-        if smooth is not None:
-            planned = theory.smooth(option=option, gradient_lipschitz=smooth, **problem)
+        if given["smooth"] is not None:
+            planned = theory.smooth(option=option, gradient_lipschitz=given["smooth"], **problem)
         elif hessian is not None:
             planned = theory.hessian_lipschitz(option=option, hessian_lipschitz=hessian, **problem)
         elif delta is None:
@@ -149,8 +113,17 @@ def plan(
     print(planned)
     if compare:
         epsilon = _taken(given, ("epsilon",), tuple(given), "--compare")["epsilon"]
-        print()
-        print(theory.compare(dim, epsilon, delta or planned.radius))
+        print(f"\n{theory.compare(dim, epsilon, delta or planned.radius)}")
+
+
+_dim, *_choices, _ = inspect.signature(plan).parameters.values()
+_constants = [
+    _dim.replace(name=name, default=None, annotation=Annotated[float | None, Parameter(help=f"{means}.")])
+    for name, means in _MEANS.items()
+]
+_command: Any = plan
+_command.__signature__ = inspect.Signature([_dim, *_constants, *_choices])
+_command.__annotations__ = {one.name: one.annotation for one in [_dim, *_constants, *_choices]}
 
 
 def _named(method: str, dim: int, given: Mapping[str, float | None]) -> Any:
