@@ -125,23 +125,14 @@ def _value(fun: Callable[..., Any], x: np.ndarray, arguments: tuple[Any, ...], r
     return float(value.ravel()[0])
 
 
-@dataclass(frozen=True, eq=False)
 class FunctionTarget(SearchTarget):
     """A noisy function for outside optimisers; every point they ask for becomes a decision of its space."""
 
-    label: str
-    fun: Callable[..., Any]
-    space: Space
-    evaluations: int
-
-    @property
-    def x0(self) -> np.ndarray:
-        return self.space.start
-
-    @property
-    def sides(self) -> tuple[np.ndarray, np.ndarray] | None:
-        bounds = next((step for step in self.space.steps if isinstance(step, Bounds)), None)
-        return None if bounds is None else (bounds.lower, bounds.upper)
+    def __init__(self, label: str, fun: Callable[..., Any], space: Space, evaluations: int):
+        self.label, self.fun, self.space, self.evaluations = label, fun, space, evaluations
+        bounds = next((step for step in space.steps if isinstance(step, Bounds)), None)
+        self.x0, self.sides = space.start, None if bounds is None else (bounds.lower, bounds.upper)
+        self.code = of_python(fun, space, evaluations)
 
     def oracle(self, seed: int, settle: int) -> Oracle:
         arguments, batches = _generator(self.fun, seed, 0), itertools.count()
@@ -160,10 +151,6 @@ class FunctionTarget(SearchTarget):
 
     def report(self, x: np.ndarray) -> np.ndarray:
         return self.space.report(self.space.lift(x))
-
-    @property
-    def code(self) -> Identity:
-        return of_python(self.fun, self.space, self.evaluations)
 
 
 class FunctionSource(Source):

@@ -102,6 +102,11 @@ class Part:
     group: Group
     block: Block
 
+    @property
+    def label(self) -> str:
+        """The method's name."""
+        return self.group.grid.label
+
     @cached_property
     def instances(self) -> tuple[int, ...]:
         """Its instances, by number."""

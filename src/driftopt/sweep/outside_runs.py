@@ -27,15 +27,9 @@ BEGIN = np.uint32(2**32 - 1)  # the number of the key that starts a problem's wo
 class SearchTarget(ABC):
     """The function that a search minimises: it answers queries and judges recommendations."""
 
-    @property
-    @abstractmethod
-    def x0(self) -> np.ndarray:
-        """The start of a search."""
-
-    @property
-    def sides(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Lower and upper bounds of all coordinates, infinite on open sides; None without bounds."""
-        return None
+    x0: np.ndarray  # the start of a search
+    sides: tuple[np.ndarray, np.ndarray] | None = None  # bounds of all coordinates, infinite on open sides
+    code: Identity  # the hash of everything that the values depend on
 
     @abstractmethod
     def oracle(self, seed: int, settle: int) -> Oracle:
@@ -45,31 +39,25 @@ class SearchTarget(ABC):
     def judge(self, seed: int, x: np.ndarray) -> np.ndarray:
         """The objectives (n,) of decisions (n, d); +inf where one is not finite."""
 
-    @property
-    @abstractmethod
-    def code(self) -> Identity:
-        """The hash of everything that the values depend on."""
-
-    @property
-    def boxed(self) -> bool:
-        """Whether every coordinate has two finite bounds."""
-        return self.sides is not None and bool(np.isfinite(self.sides).all())
-
     def report(self, x: np.ndarray) -> np.ndarray:
         """The decision that a recommendation means."""
         return x
 
 
-@dataclass(frozen=True, eq=False)
 class SimulatedTarget(SearchTarget):
     """A Problem, with the same noise as a simulated run of the same seed."""
 
-    problem: Problem
-    start: tuple[float, ...] | None
+    def __init__(self, problem: Problem, start: Sequence[float] | None = None):
+        self.problem, self.x0 = problem, np.asarray(problem.x0 if start is None else start, float)
+        self.code, points = Identity(""), jnp.zeros((BLOCK, self.x0.size), jnp.float32)
+        if not ours(problem):
 
-    @property
-    def x0(self) -> np.ndarray:
-        return np.asarray(self.problem.x0 if self.start is None else self.start, float)
+            def everything(problem: Problem, oracle: Array) -> Any:
+                world = problem.begin(query_key(oracle, BEGIN))
+                answers = _answers(problem, world, oracle, 0, points, BLOCK, 1)
+                return world, answers, _objectives(problem, points)
+
+            self.code = of_trace(jax.make_jaxpr(everything)(problem, run_keys(as_key(0))[1]))
 
     def oracle(self, seed: int, settle: int) -> Oracle:
         problem = jax.tree.map(jnp.asarray, self.problem)
@@ -96,22 +84,6 @@ class SimulatedTarget(SearchTarget):
             values = np.asarray(objectives(self.problem, x.astype(np.float32)), float)
         finite = (np.abs(x) <= farthest(jnp.float32)).all(axis=1) & np.isfinite(values)
         return np.where(finite, values, np.inf)
-
-    @property
-    def code(self) -> Identity:
-        return self._code
-
-    @cached_property
-    def _code(self) -> Identity:
-        if ours(self.problem):
-            return Identity("")
-        points = jnp.zeros((BLOCK, self.x0.size), jnp.float32)
-
-        def everything(problem: Problem, oracle: Array) -> Any:
-            world = problem.begin(query_key(oracle, BEGIN))
-            return world, _answers(problem, world, oracle, 0, points, BLOCK, 1), _objectives(problem, points)
-
-        return of_trace(jax.make_jaxpr(everything)(self.problem, run_keys(as_key(0))[1]))
 
 
 @cache
@@ -166,7 +138,8 @@ class OutsideRuns(Task):
     def __post_init__(self) -> None:
         for some, target in zip(self.searches, self.targets, strict=True):
             for search in some:
-                search.check(target.x0.size, self._points(search), target.boxed)
+                boxed = target.sides is not None and bool(np.isfinite(target.sides).all())
+                search.check(target.x0.size, self._points(search), boxed)
 
     def part(self, block: Block) -> Task:
         (k, k_end), (s, s_end), (c, c_end) = block
@@ -228,7 +201,7 @@ class OutsideRuns(Task):
 
         A recommendation that is not finite is replaced by the last finite one.
         """
-        settle = self.settings.settle
+        settle, finite = self.settings.settle, True
         world = World(
             target.oracle(seed, settle),
             target.x0,
@@ -238,7 +211,6 @@ class OutsideRuns(Task):
             batch=search.batch,
             marks=[mark // (search.batch * settle) for mark in marks],
         )
-        finite = True
         try:
             search.run(world)
         except Spent:

@@ -50,12 +50,14 @@ class SweepPlan:
     result_bytes: int  # of the results on disk
 
     def __str__(self) -> str:
-        parts = f"{self.parts:,} part{'s' * (self.parts != 1)}"
         took = "unknown time" if self.seconds is None else f"about {duration(self.seconds)}"
         where = "here" if self.workers == 1 else f"with {self.workers:,} workers like this machine"
-        queries = _scaled(self.queries, ((1e12, " trillion"), (1e9, " billion"), (1e6, " million")), "")
-        units = ((1e12, " TB"), (1e9, " GB"), (1e6, " MB"), (1e3, " kB"))
-        size = _scaled(self.result_bytes, units, " bytes")
+        scales = ((1e12, "trillion", "TB"), (1e9, "billion", "GB"), (1e6, "million", "MB"), (1e3, "", "kB"))
+        queries, size = f"{self.queries:,}", f"{self.result_bytes} bytes"
+        for unit, word, letters in reversed(scales):
+            queries = f"{self.queries / unit:.3g} {word}" if self.queries >= unit and word else queries
+            size = f"{self.result_bytes / unit:.3g} {letters}" if self.result_bytes >= unit else size
+        parts = f"{self.parts:,} part{'s' * (self.parts != 1)}"
         return f"{self.runs:,} runs, {queries} queries in {parts}: {took} {where}, {size} of results"
 
     def __add__(self, other: "SweepPlan") -> "SweepPlan":
@@ -74,11 +76,6 @@ class SweepPlan:
         """Whether you should be asked first: it takes long, or needs much space, or has very many queries."""
         long = self.queries >= MANY if self.seconds is None else self.seconds >= LONG
         return long or self.result_bytes >= LARGE
-
-
-def _scaled(number: int, units: Sequence[tuple[float, str]], plain: str) -> str:
-    unit, name = next((one for one in units if number >= one[0]), (1, plain))
-    return f"{number:,}{plain}" if unit == 1 else f"{number / unit:.3g}{name}"
 
 
 class PlanOptions(RunOptions):
@@ -100,8 +97,8 @@ def plan(options: PlanOptions) -> SweepPlan:
     most = most_runs(groups, options.parts, None if workers == 1 else workers)
     parts = sum(1 for group in groups for _ in group.blocks(most))
     points = 0 if runs.evaluate_every is None else -(-runs.budget // runs.evaluate_every)
-    each = 1 if options.chosen is not None else None
-    count = sum(each or len(one) for one in options.checked) * len(options.source.names) * len(options.seeds)
+    tried = sum(1 if options.chosen is not None else len(one) for one in options.checked)
+    count = tried * len(options.source.names) * len(options.seeds)
     return SweepPlan(
         count,
         sum(group.queries for group in groups),
@@ -184,17 +181,8 @@ def time_slow_run(group: Group) -> tuple[float, float]:
     return group.expected[first[0]] / max(whole, 1e-6), 0.0
 
 
-def confirm_sweep(options: RunOptions, workers: int) -> None:
-    """Return if the sweep is small or you agree to start it; a pilot is run only for many queries."""
-    shared = options.values(RunOptions)
-    if plan(**shared, workers=workers, pilot=False).large:
-        confirm(plan(**shared, workers=workers), "leave out confirm=True to start it")
-
-
 def confirm(plan: SweepPlan, how: str) -> None:
-    """Return if a sweep may start: it is not large, or you say so at a terminal.
-
-    Without a terminal it never waits.
+    """Return if a sweep may start: it is not large, or you say so. Without a terminal it never waits.
 
     Args:
         plan: the sweep's cost.

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from driftopt.sweep.cutting import Part
@@ -32,7 +31,7 @@ def duration(seconds: float) -> str:
 
 
 class SweepProgress:
-    """A context that shows progress: call `advance` after each part, `note` for a sentence.
+    """A context that shows progress: `begin` with the parts, `advance` after each, `note` for a sentence.
 
     Args:
         title: the name of the progress.
@@ -46,22 +45,18 @@ class SweepProgress:
         self.left = dict[str, int]()  # queries that are still to come, by method
         self._took = dict[str, tuple[int, float]]()  # queries and seconds of its finished parts, by method
         self._bar: Any = None
-        self._task: Any = None
 
     def __enter__(self) -> "SweepProgress":
         if self.show and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn
 
-            columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}")
-            self._bar = Progress(*columns, console=Console(stderr=True))
+            self._bar = Progress(TextColumn("{task.description}"), BarColumn(), console=Console(stderr=True))
             self._bar.start()
-            self._task = self._bar.add_task(self.title, words="")
+            self._bar.add_task(self.title)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if self._bar is not None:
             self._bar.stop()
         elif self.show and kind is None and self.done:
@@ -71,42 +66,38 @@ class SweepProgress:
         """Start the clock with these parts to be run."""
         self.started = time.monotonic()
         for part in parts:
-            label = part.group.grid.label
-            self.left[label] = self.left.get(label, 0) + part.queries
+            self.left[part.label] = self.left.get(part.label, 0) + part.queries
 
     def skip(self, part: Part) -> None:
         """Leave out a part that another scheduler has finished, so that the speed counts only ours."""
-        self.left[part.group.grid.label] -= part.queries
+        self.left[part.label] -= part.queries
 
     def advance(self, part: Part, seconds: float) -> None:
         """Count a part as done that a worker has computed in this time."""
-        label = part.group.grid.label
-        queries, took = self._took.get(label, (0, 0.0))
-        self._took[label] = queries + part.queries, took + seconds
+        queries, took = self._took.get(part.label, (0, 0.0))
+        self._took[part.label] = queries + part.queries, took + seconds
         self.skip(part)
         self.done += part.queries
         if not self.show:
             return
         left, count = sum(self.left.values()), self._workers()
-        line = f"{100 * self.done / max(self.done + left, 1):.0f}%, {self._speed()}"
-        if count is not None:
-            line += f", {count} worker{'s' * (count != 1)}"
-        if left:
-            line += f", {self.time_left()}"
+        line = f"{self.title}: {100 * self.done / max(self.done + left, 1):.0f}%, {self._speed()}"
+        line += "" if count is None else f", {count} worker{'s' * (count != 1)}"
+        line += f", {self.time_left()}" if left else ""
         if self._bar is not None:
-            self._bar.update(self._task, completed=self.done, total=self.done + left, words=line)
+            self._bar.update(0, completed=self.done, total=self.done + left, description=line)
         elif time.monotonic() - self.spoken > EVERY:
             self.spoken = time.monotonic()
-            self.note(f"{self.title}: {line}")
+            self.note(line)
 
     def time_left(self) -> str:
         """The time left in words; "at least" while some method has no finished part."""
-        known = {label: seconds / max(queries, 1) for label, (queries, seconds) in self._took.items()}
-        work = sum(known[label] * queries for label, queries in self.left.items() if label in known)
-        spent = sum(seconds for _, seconds in self._took.values())
-        side_by_side = spent / max(time.monotonic() - self.started, 1e-9)
-        untimed = any(queries and label not in known for label, queries in self.left.items())
-        return f"{'at least' if untimed else 'about'} {duration(work / max(side_by_side, 1e-9))} left"
+        each = {label: seconds / max(queries, 1) for label, (queries, seconds) in self._took.items()}
+        work = sum(each.get(label, 0.0) * queries for label, queries in self.left.items())
+        spent, elapsed = sum(took for _, took in self._took.values()), time.monotonic() - self.started
+        untimed = any(queries and label not in each for label, queries in self.left.items())
+        words = duration(work * elapsed / max(spent, 1e-9))  # as many workers side by side as so far
+        return f"{'at least' if untimed else 'about'} {words} left"
 
     def _speed(self) -> str:
         speed = self.done / max(time.monotonic() - self.started, 1e-9)

@@ -20,7 +20,7 @@ from driftopt.outside.contract import Outside, libraries_of
 from driftopt.runtime.jax_settings import cores
 from driftopt.sweep import executors
 from driftopt.sweep.cutting import Part, feasible, most_runs, split, workers_of
-from driftopt.sweep.planning import confirm_sweep
+from driftopt.sweep.planning import confirm, plan
 from driftopt.sweep.progress import SweepProgress
 from driftopt.sweep.results import Runs, Store, assemble
 from driftopt.sweep.settings import RunOptions, takes
@@ -80,8 +80,7 @@ def carry_out(options: RunOptions, *, in_memory: bool) -> tuple[list[Part], list
         the parts; with `in_memory` their results, which are only in the folder's files otherwise; and the
         sweep's manifest.
     """
-    if options.confirm:
-        confirm_sweep(options, workers_of(options.executor) or 1)
+    _confirm(options)
     groups, executor, began = options.groups(), options.executor, time.monotonic()
     with SweepProgress(options.title, show=options.progress, workers=partial(workers_of, executor)) as shown:
         store, unseen = None, dict[str, None]()
@@ -151,6 +150,13 @@ def carry_out(options: RunOptions, *, in_memory: bool) -> tuple[list[Part], list
         "parts_found_finished": len(reused),
     }
     return parts, [results[i] for i in range(len(parts))] if in_memory else [], manifest
+
+
+def _confirm(options: RunOptions) -> None:
+    """Ask before a large sweep, if that is wanted; a pilot is run only for many queries."""
+    given, workers = options.values(RunOptions), workers_of(options.executor) or 1
+    if options.confirm and plan(**given, workers=workers, pilot=False).large:
+        confirm(plan(**given, workers=workers), "leave out confirm=True to start it")
 
 
 def describe(options: RunOptions) -> dict[str, Any]:
