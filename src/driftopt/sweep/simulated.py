@@ -85,7 +85,11 @@ class Simulated(Source):
             return Identity("")
         kind = type(method) if ours(method) else jax.tree.structure(method)
         if (kind, settings) not in self._codes:
-            self._codes[kind, settings] = _traced(method, problem, settings)
+            hashes = [of_trace(traced(lambda: simulate(method, problem, **settings.arguments())))]
+            if settings.metrics:
+                hashes.append(of_trace(jax.make_jaxpr(lambda p: p.metrics(p.x0))(problem)))
+            unknown = tuple(name for one in hashes for name in one.unknown)
+            self._codes[kind, settings] = Identity(hashed(*(one.digest for one in hashes)).hex(), unknown)
         return self._codes[kind, settings]
 
     def tile(self, lanes: tuple[int, int, int], settings: RunSettings) -> Tile:
@@ -163,7 +167,7 @@ class Simulation(Task):
                 devices=jax.local_device_count() if accelerator else 1,
                 times=self.tile.count,
                 code=self.code.digest,
-                **_given(s),
+                **s.arguments(),
             )
         finally:
             any_batch.reset(before)
@@ -189,21 +193,6 @@ def _state_size(structure: Any) -> int:
         zero = jax.ShapeDtypeStruct((2,), np.float32)
         return len(jax.tree.leaves(jax.eval_shape(method.init, as_key(0), zero)))
     return 0
-
-
-def _traced(method: Method, problem: Problem, settings: RunSettings) -> Identity:
-    """The hash of the program of a run, and of the metrics at its end."""
-    hashes = [of_trace(traced(lambda: simulate(method, problem, **_given(settings))))]
-    if settings.metrics:
-        hashes.append(of_trace(jax.make_jaxpr(lambda p: p.metrics(p.x0))(problem)))
-    return Identity(
-        hashed(*(one.digest for one in hashes)).hex(), tuple(name for one in hashes for name in one.unknown)
-    )
-
-
-def _given(settings: RunSettings) -> dict[str, Any]:
-    s = settings
-    return {"budget": s.budget, "x0": s.x0, "evaluate_every": s.evaluate_every, "settle": s.settle}
 
 
 @cache

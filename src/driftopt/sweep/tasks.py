@@ -165,6 +165,10 @@ class RunSettings:
     settle: int = 1  # deployments for one value
     version: str | None = None  # names what no fingerprint sees: a file that is read, a service that is asked
 
+    def arguments(self) -> dict[str, Any]:
+        """Those of them that `simulate` takes."""
+        return {name: getattr(self, name) for name in ("budget", "x0", "evaluate_every", "settle")}
+
 
 class Task(ABC):
     """Runs that workers compute: `run` gives arrays over (instances, seeds, configurations)."""
