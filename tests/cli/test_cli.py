@@ -130,6 +130,7 @@ def test_help_says_all_there_is_and_offers_nothing_that_nobody_would_give(drifto
     code, out, _ = driftopt(*words, "--help")
     assert code == 0
     assert "--empty-" not in out
+    assert f"driftopt {' '.join(words)}" in out  # an example
     assert "--no-" not in out.replace("--no-outliers", "")
     command = commands()[words]
     text = command.help.partition("Args:")[0]  # the docstring's, with its examples

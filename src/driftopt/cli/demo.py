@@ -9,6 +9,10 @@ def demo(*, out: Path = Path("demo.png"), seed: int = 0) -> None:
     The command prints a table and saves a plot of the objective against queries. Methods with a step size
     choose it on development runs; all are scored on other runs. It takes about 15 seconds.
 
+    ```text
+    driftopt demo
+    ```
+
     Args:
         out: the plot's file name, ending in .png, .pdf or .svg.
         seed: another seed gives another instance and other runs.

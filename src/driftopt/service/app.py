@@ -40,8 +40,8 @@ class Service:
         self.abandoned = 0  # requests that would not end when the server stopped
         self.registry = CollectorRegistry()
         for name, words, number in (
-            ("driftopt_open_streams", "Open streams of events.", lambda: self.streams.open),
-            ("driftopt_open_studies", "Studies that the server has open.", lambda: len(self.studies)),
+            ("driftopt_open_streams", "Open streams of events.", self.streams.open.total),
+            ("driftopt_open_studies", "Studies that the server has open.", self.studies.__len__),
         ):
             Gauge(name, words, registry=self.registry).set_function(number)
 

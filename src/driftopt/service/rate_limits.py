@@ -42,21 +42,16 @@ class Streams:
 
     def __init__(self, most: int, most_of_a_token: int):
         self._most, self._most_of_a_token = most, most_of_a_token
-        self._open: Counter[str] = Counter()
-
-    @property
-    def open(self) -> int:
-        """The number of open streams."""
-        return self._open.total()
+        self.open: Counter[str] = Counter()
 
     @contextmanager
     def one(self, token: str) -> Generator[None]:
         """Count a stream while it is open."""
-        mine = self._open[token]
-        if self.open >= self._most or mine >= self._most_of_a_token:
+        mine = self.open[token]
+        if self.open.total() >= self._most or mine >= self._most_of_a_token:
             raise TooMany(f"{mine} streams of events are open for this token: close one first", 10.0)
-        self._open[token] += 1
+        self.open[token] += 1
         try:
             yield
         finally:
-            self._open[token] -= 1
+            self.open[token] -= 1

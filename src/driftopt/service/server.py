@@ -78,11 +78,7 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, service: application.Service):
         super().__init__(config)
         self._service = service
-
-    @property
-    def label(self) -> str:
-        """The database, as it may be shown."""
-        return self._service.studies.place
+        self.label = service.studies.place  # the database, as it may be shown
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Finish open requests, and accept nothing new."""

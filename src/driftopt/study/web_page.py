@@ -427,7 +427,7 @@ class _Picture:
             scales.append(f'<text x="{_LEFT - 1}%" y="{y + 4:.1f}" text-anchor="end">{text}</text>')
             value += self.step
         days = (self.last - self.first) / words.DAY
-        many = min(self._ticks, max(1, int(days) + 1)) if self.last > self.first else 1
+        many = min(self._ticks, 4, max(1, int(days) + 1)) if self.last > self.first else 1
         for k in range(many):
             at = self.first + (self.last - self.first) * (k / (many - 1) if many > 1 else 0.5)
             text = f"{words.moment(at):%d %b %y}" if days > 300 else f"{words.moment(at):%d %b}"
