@@ -20,7 +20,7 @@ def inputs(rng, n, d=3, k=2, q=1):
         rng.normal(size=(n, d)),
         np.arange(1.0, n + 1),
         rng.normal(size=(n, k)),
-        rng.integers(2, size=(n, q)).astype(float),
+        rng.choice([0.0, 0.5, 1000.0], size=(n, q)),
     )
 
 
@@ -38,7 +38,7 @@ def dense(kernel: Kernel, one: Inputs, other: Inputs) -> np.ndarray:
             single = np.mean(each) if kernel.own is None else each[kernel.own]
             k = (1 - kernel.additive) * matern(np.linalg.norm(away) / kernel.length)
             k += kernel.additive * single
-            same = one.context[i] == other.context[j]
+            same = matern(abs(one.context[i] - other.context[j]))
             k *= np.prod([1 - b + b * s for b, s in zip(kernel.apart, same, strict=True)])
             k *= np.exp(-abs(one.time[i] - other.time[j]) / kernel.memory)
             wide = OFFSET**2 * (1 + same.sum()) + SLOPE**2 * one.covariates[i] @ other.covariates[j]

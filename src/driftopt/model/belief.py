@@ -33,7 +33,7 @@ class Results:
     value: np.ndarray  # (n,)
     weight: np.ndarray  # (n,), precision: 1 for a usual result
     covariates: np.ndarray  # (n, k)
-    context: np.ndarray  # (n, q), the number of the category
+    context: np.ndarray  # (n, q), numbers that are half alike at a distance of 1; of categories, far apart
     outputs: np.ndarray  # (n, o)
     metrics: np.ndarray  # (n, l)
 
@@ -58,12 +58,16 @@ class Results:
         return cls(x=x, value=value, **given)
 
     def inputs(self, units: np.ndarray) -> Inputs:
-        """What the kernel sees: decisions in their units, covariates centred and scaled, 0 where unknown."""
+        """What the kernel sees: decisions in their units, covariates centred and scaled, 0 where unknown.
+
+        Centre and scale are those of the results of which hyper-parameters are chosen: both change together.
+        """
+        first = np.argsort(self.number, kind="stable")[: last_fit(len(self))]
         known = np.isfinite(self.covariates)
-        count = np.maximum(known.sum(axis=0), 1)
+        count = np.maximum(known[first].sum(axis=0), 1)
         filled = np.where(known, self.covariates, 0.0)
-        centred = np.where(known, filled - filled.sum(axis=0) / count, 0.0)
-        spread = np.sqrt((centred**2).sum(axis=0) / count)
+        centred = np.where(known, filled - filled[first].sum(axis=0) / count, 0.0)
+        spread = np.sqrt((centred[first] ** 2).sum(axis=0) / count)
         return Inputs(self.x / units, self.number, centred / np.where(spread > 0, spread, 1.0), self.context)
 
 
@@ -110,7 +114,8 @@ class Curve:
             weight: (n,) their precision.
             compressed: whether large v are bad and need no details.
             logarithms: whether effects may multiply, if all v have one sign.
-            own: the coordinate on which the output mainly depends, if one is known.
+            own: the coordinate on which the output mainly depends, if one is known; effects then multiply
+                wherever all v have one sign.
         """
         kept = np.isfinite(v)
         most = kept.sum() // 5  # outliers are few
@@ -137,8 +142,9 @@ class Curve:
     ) -> "Curve":
         """Scale and hyper-parameters follow from the first results, as many as when they were last chosen."""
         first = np.argsort(inputs.time, kind="stable")[: last_fit(len(v))][-FITTED:]
-        scales = [Scale.of(v[first], compressed=compressed)]
-        if logarithms and len(v) >= FEW and (sign := sign_of(v, counts=not compressed)):
+        sign = sign_of(v, counts=not compressed)
+        scales = [] if sign and own is not None else [Scale.of(v[first], compressed=compressed)]
+        if not scales or (sign and logarithms and len(v) >= FEW):
             scales.append(Scale.of(v[first], sign=sign, compressed=compressed))
         fits = [_fit(inputs[first], scale(v[first]), weight[first], own) for scale in scales]
         evidence = [one.evidence + scale.bend(v[first]) for one, scale in zip(fits, scales, strict=True)]
@@ -180,7 +186,7 @@ def _fit(inputs: Inputs, y: np.ndarray, weight: np.ndarray, own: int | None) -> 
     return _remembered(tuple((a.shape, a.tobytes()) for a in arrays), own)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _remembered(content: tuple[tuple[tuple[int, ...], bytes], ...], own: int | None) -> Fit:
     *inputs, y, weight = (np.frombuffer(data).reshape(shape) for shape, data in content)
     return fit(Inputs(*inputs), y, weight, own)

@@ -84,7 +84,7 @@ class Model:
         Args:
             results: what stands, in any order.
             number: the trial's number in the study, from 1.
-            context: the number of each context's category.
+            context: the number of each context; of categories, far apart.
             deployed: the decision in force now, for `max_change`.
         """
         if len(results) == 0:

@@ -2,9 +2,10 @@
 
     y = m + f(x, c, t) + βᵀz + ε,    f ~ GP(0, s² k),    ε ~ N(0, s² λ / w)
     k = [(1 − a) k_x(‖x − x′‖/ℓ) + a mean_i k_x(|x_i − x′_i| √d/ℓ)] · k_c(c, c′) · exp(−|t − t′|/τ)
-    k_c = product over contexts of (1 − b) + b [c = c′]
+    k_c = product over contexts of (1 − b) + b k_x(|c − c′|)
 
-k_x is the Matérn 5/2 kernel, x in units of the radius. m, one offset for each context and β have wide
+k_x is the Matérn 5/2 kernel, x in units of the radius. Contexts are numbers, half alike at a distance of 1;
+categories are numbers far apart. m, one offset for each context and β have wide
 normal priors, so they are terms of the kernel and need no formula of their own. ℓ, a, b, τ and λ are the
 most probable values of a small grid; s² has a closed form. All is a function of the set of results: their
 order does not matter.
@@ -31,6 +32,8 @@ LENGTHS = (
 NOISES = np.logspace(-6, 2, 25)  # λ = σ²/s²: from exact values to values that hardly depend on the decision
 MEMORIES = (300.0, 100.0, 40.0)  # τ in deployments, next to none at all
 ADDITIVE = (0.5, 0.95)  # a: half of f is a sum over coordinates, or nearly all of it
+MAINLY = 0.8  # a where an output depends mainly on one coordinate, and weakly on all
+DRIFT = True
 APART = (0.1, 0.4, 0.8)  # b: how much of f differs between contexts
 OFFSET = 10.0  # the prior standard deviation of m in units of s: wide, yet without loss of digits
 SLOPE = 3.0  # and of β, for covariates of standard deviation 1
@@ -44,7 +47,7 @@ class Inputs:
     x: np.ndarray  # (n, d), in units of the radius
     time: np.ndarray  # (n,), the number of the deployment
     covariates: np.ndarray  # (n, k), standardised; 0 where unknown
-    context: np.ndarray  # (n, q), the number of the category
+    context: np.ndarray  # (n, q), numbers; of categories, far apart
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
@@ -75,17 +78,20 @@ class Kernel:
     additive: float = 0.0
     own: int | None = None  # the coordinate of the additive part; None: all
     memory: float = np.inf
+    drift: float = np.inf  # of a level that moves: exp(−|t − t′|/drift) is added
     apart: tuple[float, ...] = ()  # for each context
 
     def __call__(self, one: Inputs, other: Inputs) -> np.ndarray:
         """(n, m) covariances."""
-        same = one.context[:, None, :] == other.context
+        same = matern(abs(one.context[:, None, :] - other.context))
         wide = OFFSET**2 * (1.0 + same.sum(axis=2)) + SLOPE**2 * one.covariates @ other.covariates.T
+        if np.isfinite(self.drift):
+            wide = wide + np.exp(-abs(one.time[:, None] - other.time) / self.drift)
         k = matern(cdist(one.x, other.x) / self.length) if self.additive < 1 else 0.0
         if self.additive:
             each, which = self.length / one.x.shape[1] ** 0.5, self._which(one)
-            single = sum(matern(abs(one.x[:, [i]] - other.x[:, i]) / each) for i in which) / len(which)
-            k = (1 - self.additive) * k + self.additive * single
+            single = sum(matern(abs(one.x[:, [i]] / each - other.x[:, i] / each)) for i in which)
+            k = (1 - self.additive) * k + self.additive / len(which) * single
         for i, apart in enumerate(self.apart):
             k = k * (1 - apart + apart * same[:, :, i])
         if np.isfinite(self.memory):
@@ -99,7 +105,7 @@ class Kernel:
         """(d,), the gradient in x of Σ_j k(x, x_j) along_j at one point."""
         away, dim = point.x - other.x, other.x.shape[1]
         for i, apart in enumerate(self.apart):
-            along = along * (1 - apart + apart * (point.context[:, i] == other.context[:, i]))
+            along = along * (1 - apart + apart * matern(abs(point.context[:, i] - other.context[:, i])))
         if np.isfinite(self.memory):
             along = along * np.exp(-abs(point.time - other.time) / self.memory)
         r = 5**0.5 * np.linalg.norm(away, axis=1) / self.length
@@ -114,9 +120,15 @@ class Kernel:
 
 
 def matern(distance: np.ndarray) -> np.ndarray:
-    """Matérn 5/2 of scaled distances."""
+    """Matérn 5/2 of scaled distances, with few temporary arrays: `ask` spends most of its time here."""
     r = 5**0.5 * distance
-    return (1 + r + r * r / 3) * np.exp(-r)
+    found = r * r
+    found /= 3
+    found += r
+    found += 1
+    np.negative(r, out=r)
+    found *= np.exp(r, out=r)
+    return found
 
 
 @dataclass(frozen=True)
@@ -143,24 +155,24 @@ def fit(inputs: Inputs, y: np.ndarray, weight: np.ndarray, own: int | None = Non
         return max(found, best(kernels), key=lambda fit: fit.evidence)
 
     lengths = np.array(LENGTHS) * dim**0.5
-    tried = [_best_noise(Kernel(length, apart=shared), inputs, y, weight) for length in lengths]
+    plain = Kernel(1.0, 0.0 if own is None else MAINLY, own, apart=shared)
+    tried = [_best_noise(replace(plain, length=length), inputs, y, weight) for length in lengths]
     found = max(tried, key=lambda fit: fit.evidence)
     share = np.exp([one.evidence - found.evidence for one in tried])
     sure = float(np.exp(np.interp(DOUBT, (np.cumsum(share) - share / 2) / share.sum(), np.log(lengths))))
-    if dim > 1:
+    if dim > 1 and own is None:
         lengths = [found.kernel.length * near for near in (0.5, 1, 2)]
         found = better(
             found,
-            (
-                replace(found.kernel, additive=a, length=length, own=own)
-                for a in ADDITIVE
-                for length in lengths
-            ),
+            (replace(found.kernel, additive=a, length=length) for a in ADDITIVE for length in lengths),
         )
     for i in range(len(shared)):
         mixed = [tuple(b if j == i else old for j, old in enumerate(found.kernel.apart)) for b in APART]
         found = better(found, (replace(found.kernel, apart=each) for each in mixed))
-    found = better(found, (replace(found.kernel, memory=memory) for memory in MEMORIES))
+    moving = [replace(found.kernel, memory=memory) for memory in MEMORIES]
+    if DRIFT:
+        moving += [replace(found.kernel, drift=memory) for memory in MEMORIES]
+    found = better(found, moving)
     return replace(found, sure=min(sure, found.kernel.length))
 
 
@@ -176,9 +188,24 @@ def _best_noise(kernel: Kernel, inputs: Inputs, y: np.ndarray, weight: np.ndarra
     evidence = -0.5 * ((n + 1) * np.log(square) + np.log(total).sum(axis=1))
     evidence -= 0.5 * np.log(kernel.length / (2 * dim**0.5)) ** 2  # the priors: ℓ about twice √d,
     evidence -= 0.5 * (np.log(NOISES / 0.3) / 3) ** 2  # any noise, and a nat against each further term
-    evidence -= np.isfinite(kernel.memory) + (kernel.additive > 0) + sum(b > 0 for b in kernel.apart)
+    evidence -= (
+        np.isfinite(kernel.memory)
+        + np.isfinite(kernel.drift)
+        + (kernel.additive > 0)
+        + sum(b > 0 for b in kernel.apart)
+    )
     i = int(evidence.argmax())
     return Fit(kernel, float(NOISES[i]), float(evidence[i]))
+
+
+def lengths_of(found: Fit, inputs: Inputs, y: np.ndarray, weight: np.ndarray) -> list[tuple[float, Fit]]:
+    """The kernel at each length with its best noise, and how probable it is; without the improbable ones."""
+    lengths = np.array(LENGTHS) * inputs.x.shape[1] ** 0.5
+    fits = [_best_noise(replace(found.kernel, length=length), inputs, y, weight) for length in lengths]
+    evidence = np.array([one.evidence for one in fits])
+    share = np.exp(evidence - evidence.max())
+    share = np.where(share > 0.01, share, 0.0) / share[share > 0.01].sum()
+    return [(float(p), one) for p, one in zip(share, fits, strict=True) if p > 0]
 
 
 @dataclass(frozen=True)

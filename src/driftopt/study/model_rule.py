@@ -14,6 +14,7 @@ from driftopt.study.state import Entry, State
 from driftopt.study.trial import Place
 
 NEAREST = 200  # results with which a new one of a sequential method is compared
+CATEGORY = 1e3  # the distance of two categories: the model takes nothing to be alike there
 WEIGHTS = 1e-3, 1e3  # of a result, in units of a usual one
 
 
@@ -64,8 +65,8 @@ def results_of(spec: StudySpec, entries: Sequence[Entry]) -> Results:
 
 
 def numbers_of(spec: StudySpec, context: Mapping[str, str]) -> list[float]:
-    """The number of each context's category."""
-    return [float(known.index(context[name])) for name, known in spec.contexts.items()]
+    """The number of each context's category, far from those of all others."""
+    return [CATEGORY * known.index(context[name]) for name, known in spec.contexts.items()]
 
 
 class ModelRule:
