@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from driftopt import minimize
 from driftopt.model import Limit, Margin, Model, Results, units_of
+from driftopt.model.belief import foreseen
 from driftopt.space import Space
 
 
@@ -208,3 +209,55 @@ def test_minimize_takes_side_information():
     assert found.covariates["rain"].effect == pytest.approx(3, abs=0.3)
     assert bowl(found.x) < 0.3
     assert abs(found.fun - bowl(found.x) - 3 * np.mean(rains)) < 6 * found.fun_sem
+
+
+def alternating(goals, contexts, trials, seed):
+    """The mean share of the start's loss that two contexts in turn leave at their recommendations."""
+    rng, model = np.random.default_rng(seed), Model(Space.build(np.zeros(2)), np.full(2, 0.4), seed)
+
+    def loss(x, k):
+        return float(((x - goals[k]) ** 2).sum())
+
+    x, y, context = np.zeros((0, 2)), [], np.zeros((0, 1))
+    for trial in range(1, trials + 1):
+        k = trial % 2
+        results = Results.of(x, y, context=context)
+        x = np.vstack([x, model.ask(results, trial, [contexts[k]])])
+        y, context = [*y, loss(x[-1], k) + 0.2 * rng.normal()], np.vstack([context, [[contexts[k]]]])
+    results = Results.of(x, y, context=context)
+    found = [model.recommend(results, trials + 1, [c]).x for c in contexts]
+    return np.mean([loss(x, k) / loss(np.zeros(2), k) for k, x in enumerate(found)])
+
+
+@pytest.mark.parametrize("contexts", [(0.0, 1000.0), (0.0, 0.7)])
+def test_segments_share_what_they_have_in_common(contexts):
+    """With 30 deployments in all, each of two contexts gains what 30 of its own bring, less 15 %."""
+    near = np.array([[0.8, 0.6], [0.7, 0.7]])
+    shared = np.mean([alternating(near, contexts, 30, seed) for seed in range(3)])
+    assert 1 - shared > 0.85 * 0.95
+
+
+def test_history_moves_the_search_and_not_its_level():
+    """Past values were 50 higher, and lowest at the same place: six results with them are worth many more."""
+    rng = np.random.default_rng(2)
+    past = rng.uniform(-0.5, 1.5, (40, 2))
+    history = Results.of(past, [bowl(x) + 50 + 0.1 * rng.normal() for x in past])
+    x = rng.uniform(-0.2, 0.2, (6, 2))
+    now = Results.of(x, [bowl(one) + 0.1 * rng.normal() for one in x])
+    model = Model(Space.build(np.zeros(2)), np.full(2, 0.4))
+    both = now.after(history)
+    assert bowl(model.recommend(both, 7).x) < 0.3 * bowl(model.recommend(now, 7).x)
+    gain = model.recommend(both, 7).gain
+    assert abs(gain.mean - bowl(np.zeros(2))) < 5 * gain.sd < 1
+
+
+def test_early_values_count_as_much_as_they_have_turned_out_to_say():
+    rng, nan = np.random.default_rng(4), np.nan
+    final = rng.normal(10, 2, 30)
+    early = 0.5 * final + 0.1 * rng.normal(size=30)
+    value, weight = foreseen(np.append(early, 6.0), np.append(final, nan))
+    assert value[-1] == pytest.approx(12, abs=0.5)
+    assert 0.9 < weight[-1] < 1
+    assert (weight[:-1] == 1).all()
+    assert foreseen(np.append(rng.normal(size=30), 6.0), np.append(final, nan))[1][-1] < 0.3
+    assert foreseen(np.array([1.0, 2.0]), np.array([3.0, nan]))[0].tolist() == [3, 2]

@@ -100,8 +100,10 @@ class Facts:
     def joint(self, points: Inputs) -> tuple[np.ndarray, np.ndarray]:
         """Mean and covariance of f at some points, in the units of the value."""
         each = [(share, *posterior.joint(points)) for share, posterior in self.mixture]
-        mean = sum(share * one for share, one, _ in each)
-        covariance = sum(share * (square + np.outer(one - mean, one - mean)) for share, one, square in each)
+        mean = np.sum([share * one for share, one, _ in each], axis=0)
+        covariance = np.sum(
+            [share * (square + np.outer(one - mean, one - mean)) for share, one, square in each], axis=0
+        )
         spread = self.curve.scale.spread
         return self.curve.scale.middle + spread * mean, spread**2 * covariance
 

@@ -33,7 +33,6 @@ NOISES = np.logspace(-6, 2, 25)  # λ = σ²/s²: from exact values to values th
 MEMORIES = (300.0, 100.0, 40.0)  # τ in deployments, next to none at all
 ADDITIVE = (0.5, 0.95)  # a: half of f is a sum over coordinates, or nearly all of it
 MAINLY = 0.8  # a where an output depends mainly on one coordinate, and weakly on all
-DRIFT = True
 APART = (0.1, 0.4, 0.8)  # b: how much of f differs between contexts
 OFFSET = 10.0  # the prior standard deviation of m in units of s: wide, yet without loss of digits
 SLOPE = 3.0  # and of β, for covariates of standard deviation 1
@@ -78,15 +77,12 @@ class Kernel:
     additive: float = 0.0
     own: int | None = None  # the coordinate of the additive part; None: all
     memory: float = np.inf
-    drift: float = np.inf  # of a level that moves: exp(−|t − t′|/drift) is added
     apart: tuple[float, ...] = ()  # for each context
 
     def __call__(self, one: Inputs, other: Inputs) -> np.ndarray:
         """(n, m) covariances."""
         same = matern(abs(one.context[:, None, :] - other.context))
         wide = OFFSET**2 * (1.0 + same.sum(axis=2)) + SLOPE**2 * one.covariates @ other.covariates.T
-        if np.isfinite(self.drift):
-            wide = wide + np.exp(-abs(one.time[:, None] - other.time) / self.drift)
         k = matern(cdist(one.x, other.x) / self.length) if self.additive < 1 else 0.0
         if self.additive:
             each, which = self.length / one.x.shape[1] ** 0.5, self._which(one)
@@ -169,10 +165,7 @@ def fit(inputs: Inputs, y: np.ndarray, weight: np.ndarray, own: int | None = Non
     for i in range(len(shared)):
         mixed = [tuple(b if j == i else old for j, old in enumerate(found.kernel.apart)) for b in APART]
         found = better(found, (replace(found.kernel, apart=each) for each in mixed))
-    moving = [replace(found.kernel, memory=memory) for memory in MEMORIES]
-    if DRIFT:
-        moving += [replace(found.kernel, drift=memory) for memory in MEMORIES]
-    found = better(found, moving)
+    found = better(found, (replace(found.kernel, memory=memory) for memory in MEMORIES))
     return replace(found, sure=min(sure, found.kernel.length))
 
 
@@ -188,12 +181,7 @@ def _best_noise(kernel: Kernel, inputs: Inputs, y: np.ndarray, weight: np.ndarra
     evidence = -0.5 * ((n + 1) * np.log(square) + np.log(total).sum(axis=1))
     evidence -= 0.5 * np.log(kernel.length / (2 * dim**0.5)) ** 2  # the priors: ℓ about twice √d,
     evidence -= 0.5 * (np.log(NOISES / 0.3) / 3) ** 2  # any noise, and a nat against each further term
-    evidence -= (
-        np.isfinite(kernel.memory)
-        + np.isfinite(kernel.drift)
-        + (kernel.additive > 0)
-        + sum(b > 0 for b in kernel.apart)
-    )
+    evidence -= np.isfinite(kernel.memory) + (kernel.additive > 0) + sum(b > 0 for b in kernel.apart)
     i = int(evidence.argmax())
     return Fit(kernel, float(NOISES[i]), float(evidence[i]))
 
