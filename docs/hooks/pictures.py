@@ -392,6 +392,39 @@ def o2nc(path: Path) -> None:
     plt.close(figure)
 
 
+def search(path: Path) -> None:
+    """Sixty trials of two prices as an animation, three a frame."""
+    from matplotlib.animation import FuncAnimation, PillowWriter
+
+    def f(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return 60 - 6 * np.abs(x - 0.5 * y - 1.7) - 3 * (y - 5.0) ** 2
+
+    noise = np.random.default_rng(1)
+    study = driftopt.Study.create(
+        "sqlite://", "prices", x0=[2.0, 3.0], bounds=[(1, 6), (2, 8)], direction="maximize", rng=1
+    )
+    tried, found = [], []
+    for _ in range(60):
+        trial = study.ask()
+        study.tell(trial.id, float(f(*trial.x)) + noise.normal(scale=4))
+        tried.append(trial.x)
+        found.append(study.recommend().x)
+    grid = [np.linspace(*ends, 101) for ends in ((1, 6), (2, 8))]
+    figure, axis = plt.subplots(figsize=(4.6, 3.8), constrained_layout=True)
+
+    def frame(number: int) -> None:
+        count = min(3 * number + 1, len(tried))
+        axis.clear()
+        axis.contour(*grid, f(*np.meshgrid(*grid)), levels=12, colors=SOFT, linewidths=0.6)
+        axis.plot(*np.array(tried[:count]).T, "o", color=INK, ms=4, alpha=0.6)
+        axis.plot(*tried[0], "s", color=BLUE, ms=9)
+        axis.plot(*found[count - 1], "*", color=OURS, mec=INK, ms=19)
+        axis.set(xlabel="price of tea", ylabel="price of coffee", title=f"{count} trials")
+
+    FuncAnimation(figure, frame, frames=26).save(path, writer=PillowWriter(fps=3), dpi=80)
+    plt.close(figure)
+
+
 def served_page(path: Path) -> None:
     """The page of examples/weekly_prices.py after 128 weeks, as Chromium shows it."""
     sys.path.append(str(ROOT / "tests"))
@@ -413,7 +446,17 @@ def served_page(path: Path) -> None:
 
 PICTURES = {
     one.__name__: one
-    for one in (gain, first_search, trial_life, benchmark_live, o2nc, strategic, known_points, served_page)
+    for one in (
+        gain,
+        first_search,
+        trial_life,
+        benchmark_live,
+        o2nc,
+        strategic,
+        known_points,
+        search,
+        served_page,
+    )
 }
 
 
@@ -421,7 +464,10 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     chosen = sys.argv[1:] or [*PICTURES, "decides"]
     for name in chosen:
-        decides(FOLDER) if name == "decides" else PICTURES[name](FOLDER / f"{name}.png")
+        if name == "decides":
+            decides(FOLDER)
+        else:
+            PICTURES[name](FOLDER / f"{name}.{'gif' if name == 'search' else 'png'}")
 
 
 if __name__ == "__main__":
