@@ -14,7 +14,8 @@ from field_comments import unexplained
 PAGES = {
     "reference/study.md": (
         "Study",
-        "Ask and tell on a live system. How to begin: [your first live study](../tutorials/live-prices.md).",
+        "Ask and tell on a live system. How to begin: [your first live study](../tutorials/live-prices.md). "
+        "The arguments of `create`: [options of a study](../options.md).",
         ("driftopt.study",),
         ("Study", "season", "CovariateWarning"),
     ),

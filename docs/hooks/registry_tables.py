@@ -1,6 +1,8 @@
-"""Methods and problems as tables, made from the registries: a new one appears by joining its registry."""
+"""Methods, problems and the verbs of a study as tables: a new one appears by joining its registry."""
 
 from driftopt import methods, problems
+from driftopt.study.records import StudyOptions, fields_of
+from driftopt.study.verbs import VERBS
 
 
 def method_tables() -> str:
@@ -46,3 +48,35 @@ def one_problem(name: str) -> str:
     if known is not None:
         facts = [str(known.dim), known.optimum, known.stable_point, "yes" if known.memory else ""]
     return " | ".join(["", f"`{name}`: {cell(problems.entry(name).summary)}", *facts, ""]).strip()
+
+
+def study_options() -> str:
+    """Markdown: the arguments of Study.create, one a row."""
+    rows = [
+        f"| `{part.name}` | {'needed' if part.name == 'x0' else f'`{part.default!r}`'} | {cell(part.help)} |"
+        for part in fields_of(StudyOptions)
+    ]
+    return "\n".join(["| argument | default | meaning |", "|---|---|---|", *rows])
+
+
+def http_page() -> str:
+    """The page on HTTP: an address for every verb, and the fields of its record."""
+    lines = [
+        "# HTTP",
+        "",
+        "Addresses of a study begin with `/v1/studies/NAME`. `POST` takes its fields as a JSON object, "
+        "`GET` as a query. The token goes into the header `Authorization: Bearer …`. How to begin: "
+        "[put studies on a server](../guides/service.md). `/docs` on your server describes all of it.",
+        "",
+        "| | address | role | |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| {'POST' if verb.changes else 'GET'} | `…{verb.path}` | {verb.role} | {cell(verb.help)} |"
+        for verb in VERBS.values()
+    ]
+    for verb in VERBS.values():
+        if parts := fields_of(verb.record):
+            lines += ["", f"## {verb.name}", "", "| field | meaning |", "|---|---|"]
+            lines += [f"| `{part.name}` | {cell(part.help)} |" for part in parts]
+    return "\n".join(lines) + "\n"

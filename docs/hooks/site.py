@@ -6,7 +6,7 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 from reference_pages import reference_pages
-from registry_tables import method_tables, problem_rows
+from registry_tables import http_page, method_tables, problem_rows, study_options
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,6 +19,7 @@ def on_files(files: Files, config: Any) -> Files:
         "changelog.md": from_root("CHANGELOG.md"),
         "security.md": from_root("SECURITY.md"),
         "reference/cli.md": command_line(),
+        "reference/http.md": http_page(),
     }
     for path, text in pages.items():
         files.append(File.generated(config, path, content=text))
@@ -44,6 +45,7 @@ def command_line() -> str:
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Put the registry's tables where a page asks for them."""
     markdown = markdown.replace("<!-- the registry's problems -->", problem_rows())
+    markdown = markdown.replace("<!-- the options of a study -->", study_options())
     return markdown.replace("<!-- the registry's methods -->", method_tables())
 
 
