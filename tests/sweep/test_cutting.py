@@ -24,7 +24,7 @@ CALL = {"budget": 60, "seeds": [3, 1, 4, 7, 5], "evaluate_every": 20, "progress"
 
 def runs_of(parts):
     return [
-        (part.group.grid.label, instance, seed, configuration)
+        (part.grid.label, instance, seed, configuration)
         for part in parts
         for row, instance in zip(part.configurations, part.instances, strict=True)
         for seed in part.seeds
@@ -39,7 +39,7 @@ def test_every_run_is_in_one_part_and_no_part_is_too_large(most, chosen):
     picked = [1, 0, 2] if chosen else None
     arguments = (source, RunSettings(60), [3, 1, 4, 7, 5], picked)
     groups = [group for one in GRIDS for group in cutting.groups_of(one, *arguments)]
-    cut, whole = ([cutting.Part(g, block) for g in groups for block in g.blocks(n)] for n in (most, None))
+    cut, whole = ([g.cut(block) for g in groups for block in g.blocks(n)] for n in (most, None))
     found = runs_of(cut)
     assert len(set(found)) == len(found)
     assert set(found) == set(runs_of(whole))

@@ -11,7 +11,6 @@ from driftopt.comparison import comparison
 from driftopt.outside import AskTell
 from driftopt.problems.synthetic import kink
 from driftopt.sweep import grid, planning
-from driftopt.sweep.cutting import Part
 from driftopt.sweep.progress import SweepProgress
 from driftopt.sweep.settings import RunOptions
 
@@ -105,12 +104,12 @@ def test_the_time_left_is_that_of_each_method(monkeypatch):
     shown, clock = SweepProgress("sweep", show=False), Clock()
     monkeypatch.setattr("driftopt.sweep.progress.time", SimpleNamespace(monotonic=clock))
     run = ((0, 1), (0, 1), (0, 1))
-    shown.begin([Part(group, run) for group in (quick, quick, slow, slow, slow)])
+    shown.begin([group.cut(run) for group in (quick, quick, slow, slow, slow)])
     clock.now = 1.0
-    shown.advance(Part(quick, run), 1.0)
+    shown.advance(quick.cut(run), 1.0)
     assert shown.time_left() == "at least 1 second left"  # nothing is known of the slow one
     clock.now = 101.0
-    shown.advance(Part(slow, run), 100.0)
+    shown.advance(slow.cut(run), 100.0)
     assert shown.time_left() == "about 3 minutes left"
 
 

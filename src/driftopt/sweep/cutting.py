@@ -49,8 +49,8 @@ def check_affordable(grids: Sequence[Grid], dim: int, budget: int, settle: int =
 
 
 @dataclass(frozen=True)
-class Group:
-    """The runs of some configurations, instances and seeds, which share a program."""
+class Part:
+    """Runs that share a program: a group of all of them, or a block of it that one task computes."""
 
     grid: Grid
     source: Source
@@ -61,6 +61,20 @@ class Group:
     expected: Mapping[int, int]  # by configuration: the queries of a run's whole iterations
     limits: Mapping[int, int]  # by configuration: the largest number that the budget allows
     tile: Tile
+    whole: "Part | None" = None  # the group that it is cut from
+    block: Block = ((0, 0), (0, 0), (0, 0))  # where it is in its group
+
+    def cut(self, block: Block) -> "Part":
+        """A block of this group."""
+        instances, seeds, some = (slice(*span) for span in block)
+        return replace(
+            self,
+            configurations=tuple(each[some] for each in self.configurations[instances]),
+            instances=self.instances[instances],
+            seeds=self.seeds[seeds],
+            whole=self,
+            block=block,
+        )
 
     @property
     def lanes(self) -> tuple[int, int, int]:
@@ -68,77 +82,43 @@ class Group:
         return len(self.instances), len(self.seeds), len(self.configurations[0])
 
     @property
+    def group(self) -> "Part":
+        """The group that it is cut from, or itself."""
+        return self.whole or self
+
+    @property
     def outside(self) -> bool:
         """Whether the runs are those of another library's optimiser."""
         return isinstance(self.grid.candidate(self.configurations[0][0]), Outside)
 
     @cached_property
-    def task(self) -> Task:
-        """The work of all the runs; parts are taken from it."""
-        return self.source.task(
-            self.grid, self.configurations, self.instances, self.seeds, self.settings, self.tile
-        )
-
-    @cached_property
-    def key(self) -> str:
-        """The beginning of its files' names: a hash of everything that the results depend on."""
-        return self.task.key[:40]
-
-    @cached_property
-    def queries(self) -> int:
-        """The expected queries of all the runs."""
-        return len(self.seeds) * sum(self.expected[i] for some in self.configurations for i in some)
-
-    def blocks(self, most: int | None = None) -> Iterator[Block]:
-        """A division of the runs into blocks of at most `most` runs, or of a single tile."""
-        largest = EACH_OUTSIDE if self.outside else self.source.largest(len(self.seeds))
-        return division(self.lanes, self.tile, min(most or LARGEST, largest))
-
-
-@dataclass(frozen=True)
-class Part:
-    """A block of a group's runs: what one task computes, and one file keeps."""
-
-    group: Group
-    block: Block
-
-    @property
-    def label(self) -> str:
-        """The method's name."""
-        return self.group.grid.label
-
-    @cached_property
-    def instances(self) -> tuple[int, ...]:
-        """Its instances, by number."""
-        return self.group.instances[slice(*self.block[0])]
-
-    @cached_property
-    def seeds(self) -> tuple[int, ...]:
-        """Its seeds."""
-        return self.group.seeds[slice(*self.block[1])]
-
-    @cached_property
-    def configurations(self) -> tuple[tuple[int, ...], ...]:
-        """Several configurations for each instance."""
-        few = self.group.configurations[slice(*self.block[0])]
-        return tuple(some[slice(*self.block[2])] for some in few)
+    def work(self) -> Task:
+        """The work of a whole group; parts are taken from it."""
+        given = self.configurations, self.instances, self.seeds, self.settings, self.tile
+        return self.source.task(self.grid, *given)
 
     @property
     def task(self) -> Task:
         """Its work."""
-        return self.group.task.part(self.block)
+        return self.work if self.whole is None else self.whole.work.part(self.block)
+
+    @cached_property
+    def key(self) -> str:
+        """The beginning of its files' names: a hash of everything that its group's results depend on."""
+        return self.work.key[:40] if self.whole is None else self.whole.key
 
     @cached_property
     def queries(self) -> int:
-        """The expected number of queries."""
-        each = self.group.expected
+        """The expected queries of its runs."""
+        return self._total(self.expected)
+
+    def _total(self, each: Mapping[int, int]) -> int:
         return len(self.seeds) * sum(each[i] for some in self.configurations for i in some)
 
-    @property
-    def lanes(self) -> tuple[int, int, int]:
-        """The numbers of instances, seeds and configurations."""
-        instances, seeds, configurations = (end - first for first, end in self.block)
-        return instances, seeds, configurations
+    def blocks(self, most: int | None = None) -> Iterator[Block]:
+        """A division of a group into blocks of at most `most` runs, or of a single tile."""
+        largest = EACH_OUTSIDE if self.outside else self.source.largest(len(self.seeds))
+        return division(self.lanes, self.tile, min(most or LARGEST, largest))
 
     def check(self, arrays: Arrays) -> None:
         """Refuse arrays that cannot be the result of this part.
@@ -152,8 +132,7 @@ class Part:
             if arrays[name].shape[:3] != self.lanes or arrays[name].dtype.kind != kind:
                 got = f"{arrays[name].dtype} {arrays[name].shape}"
                 raise ValueError(f"its {name} is {got}, not one for each of {self.lanes} runs")
-        spent, each = arrays["queries"], self.group.limits
-        limit = len(self.seeds) * sum(each[i] for some in self.configurations for i in some)
+        spent, limit = arrays["queries"], self._total(self.limits)
         if (spent < 0).any() or spent.sum() > limit:
             raise ValueError(f"it counts {spent.sum()} queries where the budget allows {limit}")
 
@@ -164,7 +143,7 @@ def groups_of(
     settings: RunSettings,
     seeds: Sequence[int],
     chosen: Sequence[int] | None = None,
-) -> list[Group]:
+) -> list[Part]:
     """The groups of a grid's feasible configurations on all instances, or of one chosen for each instance."""
     everywhere = range(len(source.names))
     members: dict[Any, list[int]] = {}  # configurations or, where they are chosen, instances
@@ -188,7 +167,7 @@ def groups_of(
             spent = affordable(method.for_budget(budget // settle), source.dim, budget // settle).queries
             expected[index] = limits[index] = spent * settle
         members.setdefault(key, []).append(member)
-    found: list[Group] = []
+    found: list[Part] = []
     for some in members.values():
         if chosen is None:
             configurations, instances = (tuple(some),) * len(everywhere), tuple(everywhere)
@@ -201,12 +180,12 @@ def groups_of(
             tile = source.tile(lanes, settings)
         one_batch = len({batches[i] for row in dict.fromkeys(configurations) for i in row}) == 1
         tile, shared = replace(tile, one_batch=one_batch), (expected, limits)
-        found.append(Group(grid, source, settings, configurations, instances, tuple(seeds), *shared, tile))
+        found.append(Part(grid, source, settings, configurations, instances, tuple(seeds), *shared, tile))
     return found
 
 
 def split(
-    groups: Sequence[Group], files: Mapping[str, Sequence[Block]], most: int | None
+    groups: Sequence[Part], files: Mapping[str, Sequence[Block]], most: int | None
 ) -> tuple[list[Part], list[bool]]:
     """The parts of a sweep, of at most `most` runs where they have no file, and whether each has one.
 
@@ -227,10 +206,10 @@ def split(
             )
             if whole and not covered[_tiles(block, sizes)].any():  # no run is in two parts
                 covered[_tiles(block, sizes)] = True
-                parts.append(Part(group, block))
+                parts.append(group.cut(block))
                 finished.append(True)
         for block in group.blocks(most):
-            missing = [Part(group, piece) for piece in _uncovered(block, covered, sizes)]
+            missing = [group.cut(piece) for piece in _uncovered(block, covered, sizes)]
             parts += missing
             finished += [False] * len(missing)
     return parts, finished
@@ -273,7 +252,7 @@ def workers_of(executor: Any) -> int | None:
     return None
 
 
-def most_runs(groups: Sequence[Group], parts: int | None, workers: int | None) -> int | None:
+def most_runs(groups: Sequence[Part], parts: int | None, workers: int | None) -> int | None:
     """The most runs in a part; None for the fewest parts, which are quickest on one machine.
 
     Args:

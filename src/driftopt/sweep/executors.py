@@ -122,7 +122,7 @@ def compilations_first(parts: Sequence[Part], missing: Sequence[int]) -> list[in
 
     The longest compilation comes first: begun last, it would keep one core busy and the others waiting.
     """
-    programs = {id(parts[i].group): parts[i].group.task for i in missing}
+    programs = {id(parts[i].group): parts[i].group.work for i in missing}
     known = {group: (task.program, task.effort) for group, task in programs.items()}
     seen: dict[Any, tuple[int, int]] = {}  # the parts of a program so far, and its effort
     order: list[tuple[int, int, int]] = []

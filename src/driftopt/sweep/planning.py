@@ -17,7 +17,7 @@ import numpy as np
 
 from driftopt import checks
 from driftopt.drivers.plan import first_step
-from driftopt.sweep.cutting import Group, most_runs
+from driftopt.sweep.cutting import Part, most_runs
 from driftopt.sweep.progress import duration
 from driftopt.sweep.settings import RunOptions, argument, takes
 from driftopt.sweep.simulated import Simulated
@@ -109,9 +109,9 @@ def plan(options: PlanOptions) -> SweepPlan:
     )
 
 
-def _seconds(groups: Sequence[Group], workers: int) -> float:
+def _seconds(groups: Sequence[Part], workers: int) -> float:
     """The time that the groups take on these workers, from pilots of the largest of each kind."""
-    kinds: dict[str, list[Group]] = {}
+    kinds: dict[str, list[Part]] = {}
     for group in sorted(groups, key=lambda group: -group.queries):
         slow = group.outside or not isinstance(group.source, Simulated)
         kinds.setdefault(group.grid.label if slow else "", []).append(group)
@@ -126,7 +126,7 @@ def _seconds(groups: Sequence[Group], workers: int) -> float:
     return total
 
 
-def time_pilot(group: Group) -> tuple[float, float]:
+def time_pilot(group: Part) -> tuple[float, float]:
     """The queries per second of a few runs of a group, and the seconds that compiling its program takes."""
     source, runs = group.source, group.settings
     few = group.configurations[0][:PILOT_RUNS]
@@ -144,7 +144,7 @@ def time_pilot(group: Group) -> tuple[float, float]:
     return queries / took, max(compiled - began - took, 0.0)
 
 
-def time_slow_run(group: Group) -> tuple[float, float]:
+def time_slow_run(group: Part) -> tuple[float, float]:
     """The queries per second of a run of an outside optimiser or on a Python function, and 0.
 
     Runs of a growing budget are timed. The last three give the power by which the time grows, since many

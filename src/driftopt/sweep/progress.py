@@ -66,16 +66,16 @@ class SweepProgress:
         """Start the clock with these parts to be run."""
         self.started = time.monotonic()
         for part in parts:
-            self.left[part.label] = self.left.get(part.label, 0) + part.queries
+            self.left[part.grid.label] = self.left.get(part.grid.label, 0) + part.queries
 
     def skip(self, part: Part) -> None:
         """Leave out a part that another scheduler has finished, so that the speed counts only ours."""
-        self.left[part.label] -= part.queries
+        self.left[part.grid.label] -= part.queries
 
     def advance(self, part: Part, seconds: float) -> None:
         """Count a part as done that a worker has computed in this time."""
-        queries, took = self._took.get(part.label, (0, 0.0))
-        self._took[part.label] = queries + part.queries, took + seconds
+        queries, took = self._took.get(part.grid.label, (0, 0.0))
+        self._took[part.grid.label] = queries + part.queries, took + seconds
         self.skip(part)
         self.done += part.queries
         if not self.show:

@@ -158,7 +158,7 @@ def assemble(
         "objective": np.full(count, np.inf),
     }
     for part, arrays in zip(parts, results, strict=True):
-        label, below = part.group.grid.label, [order[seed] for seed in part.seeds]
+        label, below = part.grid.label, [order[seed] for seed in part.seeds]
         names = [source.names[k] for k in part.instances]
         each = zip(names, part.configurations, strict=True)
         first = np.array([[tops[label, name, c] for c in some] for name, some in each])
@@ -228,7 +228,7 @@ class Store:
     def file(self, part: Part) -> str:
         """The name of a part's file."""
         edges = "-".join(f"{first}.{end}" for first, end in part.block)
-        return f"{PARTS}/{part.group.key}-{edges}.parquet"
+        return f"{PARTS}/{part.key}-{edges}.parquet"
 
     def source(self, part: Part) -> Any:
         """The argument that polars reads from: a file's path, or the bytes of an object."""
@@ -286,7 +286,7 @@ class Store:
 
     def _labels(self, part: Part) -> Any:
         """The columns that say which run a row is."""
-        grid, names = part.group.grid, [part.group.source.names[k] for k in part.instances]
+        grid, names = part.grid, [part.source.names[k] for k in part.instances]
         texts = {c: parameters_of(grid, c) for some in set(part.configurations) for c in some}
         each = zip(names, part.configurations, strict=True)
         rows = [

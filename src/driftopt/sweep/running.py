@@ -86,7 +86,7 @@ def carry_out(options: RunOptions, *, in_memory: bool) -> tuple[list[Part], list
         store, unseen = None, dict[str, None]()
         if options.folder is not None:
             store = Store(options.folder, shown.note, fresh=options.fresh)
-            unseen = dict.fromkeys(sentence for group in groups for sentence in group.task.unseen)
+            unseen = dict.fromkeys(sentence for group in groups for sentence in group.work.unseen)
         if unseen:
             reason = f"they may depend on {'; on '.join([*unseen][:3])}"
             advice = "ive version=… (any text, changed whenever that changes)"
@@ -98,7 +98,7 @@ def carry_out(options: RunOptions, *, in_memory: bool) -> tuple[list[Part], list
         most = most_runs(groups, options.parts, None if threads else workers_of(executor) or 0)
         parts, finished = split(groups, store.blocks() if store else {}, most)
         results, done, reused = dict[int, Arrays](), set[int](), set[int]()
-        stored = [None if part.group.task.unseen else store for part in parts]
+        stored = [None if part.group.work.unseen else store for part in parts]
 
         def reuse(i: int) -> bool:
             """Take the result of a part from the store, if it is there."""

@@ -25,7 +25,7 @@ from driftopt.outside.model_search import ModelSearch
 from driftopt.problem import Problem
 from driftopt.rng.seeds import as_seed
 from driftopt.runtime.forks import refuse_after_fork
-from driftopt.sweep.cutting import Group, groups_of
+from driftopt.sweep.cutting import Part, groups_of
 from driftopt.sweep.simulated import Simulated
 from driftopt.sweep.tasks import RunSettings, Source
 
@@ -240,9 +240,9 @@ class RunOptions(SweepOptions):
         default=False,
     )
 
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[Part]:
         """The runs by program."""
-        found: list[Group] = []
+        found: list[Part] = []
         for one in self.checked:
             chosen = None
             if self.chosen is not None:
