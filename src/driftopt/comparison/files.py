@@ -50,26 +50,38 @@ def write_text(judged: Judged, folder: Path) -> None:
 
 def page(judged: Judged) -> Page:
     """The comparison as a page."""
-    looks = assign(judged.methods)
+    looks, tuned = assign(judged.methods), any(score.configurations > 1 for score in judged.scores)
+    sweeps: list[Any] = list(judged.tuned.manifest.values())
+    held_out = sweeps[-1]
+    count = counted(len(set(judged.tuned.held_out.columns["seed"].tolist())), "held-out run")
+    chosen = (
+        "Where there were several configurations, one was chosen on development runs with other random "
+        "numbers. "
+    )
+    section = Section(
+        "comparison",
+        "Held-out runs",
+        f"Each method had {judged.budget:,} queries a run. {chosen * tuned}The figures are of {count}.",
+        panels(judged),
+        "objective",
+        judged.budget,
+        tables(judged),
+    )
     return Page(
         "A comparison of zeroth-order methods",
-        f"{'Tuned on development runs, judged' if _chosen(judged) else 'Judged'} on held-out runs, with "
+        f"{'Tuned on development runs, judged' if tuned else 'Judged'} on held-out runs, with "
         "intervals and tests.",
         [Badge(f"budget {judged.budget:,} queries")],
         findings(judged),
-        [_section(judged)],
+        [section],
         {method: (method, looks[method]) for method in judged.methods},
-        _facts(judged),
-    )
-
-
-def _chosen(judged: Judged) -> str:
-    """A sentence about the choice of configurations; empty if no method had several."""
-    if all(score.configurations == 1 for score in judged.scores):
-        return ""
-    return (
-        "Where there were several configurations, one was chosen on development runs with other random "
-        "numbers. "
+        [
+            ("Queries", f"{sum(s['queries'] for s in sweeps):,}"),
+            ("Parts", reused_parts(sweeps)),
+            ("Checksums", ", ".join(f"{k} {v}" for k, v in held_out["data_checksums"].items())),
+            ("Machine", f"{held_out['machine']}; devices: {', '.join(held_out['devices'])}"),
+            ("Versions", ", ".join(f"{k} {v}" for k, v in held_out["versions"].items())),
+        ],
     )
 
 
@@ -102,29 +114,3 @@ def panels(judged: Judged) -> list[Panel]:
         known = judged.best_known.get(instance)
         out.append(Panel(instance, curves, known, limits(curves, known)))
     return out
-
-
-def _section(judged: Judged) -> Section:
-    runs = judged.tuned.held_out
-    count = counted(len(set(runs.columns["seed"].tolist())), "held-out run")
-    return Section(
-        "comparison",
-        "Held-out runs",
-        f"Each method had {judged.budget:,} queries a run. {_chosen(judged)}The figures are of {count}.",
-        panels(judged),
-        "objective",
-        judged.budget,
-        tables(judged),
-    )
-
-
-def _facts(judged: Judged) -> list[tuple[str, str]]:
-    sweeps: list[Any] = list(judged.tuned.manifest.values())
-    held_out = sweeps[-1]
-    return [
-        ("Queries", f"{sum(s['queries'] for s in sweeps):,}"),
-        ("Parts", reused_parts(sweeps)),
-        ("Checksums", ", ".join(f"{k} {v}" for k, v in held_out["data_checksums"].items())),
-        ("Machine", f"{held_out['machine']}; devices: {', '.join(held_out['devices'])}"),
-        ("Versions", ", ".join(f"{k} {v}" for k, v in held_out["versions"].items())),
-    ]

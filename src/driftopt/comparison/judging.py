@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,6 @@ from driftopt.report.statistics import (
 from driftopt.sweep import Tuned
 
 LEVEL = 0.05
-
-Values = Mapping[tuple[str, str], np.ndarray]  # (instance, method) → final objectives of the held-out runs
 
 
 @dataclass(frozen=True)
@@ -141,55 +139,36 @@ def judge(
         luckiest: labels of methods that report nothing but the best value seen.
         sees: label → the information that the method gets, if it is more than values.
     """
-    chosen = [(choice.instance, choice.method) for choice in tuned.selected]
     values = {
-        (instance, method): tuned.held_out.where(instance=instance, method=method).columns["objective"]
-        for instance, method in chosen
+        (one.instance, one.method): tuned.held_out.where(instance=one.instance, method=one.method)
+        for one in tuned.selected
     }
-    instances = list(dict.fromkeys(instance for instance, _ in chosen))
+    samples = {key: runs.columns["objective"] for key, runs in values.items()}
     contrasts: list[Contrast] = []
-    for instance in instances:
-        pairs = list(itertools.combinations([method for i, method in values if i == instance], 2))
-        samples = [(values[instance, one], values[instance, other]) for one, other in pairs]
-        means, rank_tests = [welch(*both) for both in samples], [mann_whitney(*both) for both in samples]
-        corrected = zip(means, holm(means), rank_tests, holm(rank_tests), strict=True)
-        for pair, (one, other), p in zip(pairs, samples, corrected, strict=True):
+    leaders: dict[str, str] = {}  # the method with the smallest mean of each instance
+    separated: set[tuple[str, str]] = set()  # from it: multiple comparisons with the best
+    for instance in dict.fromkeys(instance for instance, _ in samples):
+        each = {method: sample for (i, method), sample in samples.items() if i == instance}
+        leader = leaders[instance] = min(each, key=lambda method: float(each[method].mean()))
+        pairs = list(itertools.combinations(each, 2))
+        means, by_ranks = ([test(each[a], each[b]) for a, b in pairs] for test in (welch, mann_whitney))
+        corrected = zip(means, holm(means), by_ranks, holm(by_ranks), strict=True)
+        for (a, b), p in zip(pairs, corrected, strict=True):
+            one, other = each[a], each[b]
             difference = float(one.mean() - other.mean()) if np.isfinite([*one, *other]).all() else np.nan
-            by_means = not p[1] > p[3] and np.isfinite(difference)
-            lower = difference < 0 if by_means else bool(np.mean(one[:, None] < other) > 0.5)
-            interval = difference_interval(one, other)
-            contrasts.append(Contrast(instance, *pair, difference, interval, *p, lower))
-    shown = sees or {}
-    scores = [
-        replace(one, luckiest=one.method in luckiest, sees=shown.get(one.method, one.sees))
-        for one in _scores(tuned, values, contrasts)
-    ]
-    return scores, contrasts
-
-
-def smaller_of_two(*p_values: float) -> float:
-    """p of two tests of one hypothesis: twice the smaller one, and the only one where the other is NaN."""
-    known = [p for p in p_values if np.isfinite(p)]
-    return min(1.0, len(known) * min(known)) if known else float("nan")
-
-
-def _scores(tuned: Tuned, values: Values, contrasts: Sequence[Contrast]) -> list[Score]:
-    """One score for each method and instance."""
-    best: dict[str, str] = {}
-    for instance in dict.fromkeys(instance for instance, _ in values):
-        means = {method: float(v.mean()) for (i, method), v in values.items() if i == instance}
-        best[instance] = min(means, key=lambda method: means[method])
-    # Multiple comparisons with the best: of every other method with it alone.
-    different: set[tuple[str, str]] = set()
-    for instance, leader in best.items():
-        some = [c for c in contrasts if c.instance == instance and leader in (c.one, c.other)]
-        p_values = holm([smaller_of_two(c.p, c.p_rank) for c in some])
-        separated = [c for c, p in zip(some, p_values, strict=True) if p < LEVEL]
-        different |= {(instance, c.other if c.one == leader else c.one) for c in separated}
+            lower = bool(np.mean(one[:, None] < other) > np.mean(one[:, None] > other))
+            if np.isfinite(difference) and not p[1] > p[3]:
+                lower = difference < 0
+            contrasts.append(Contrast(instance, a, b, difference, difference_interval(one, other), *p, lower))
+        best = [c for c in contrasts if c.instance == instance and leader in (c.one, c.other)]
+        p_values = holm([smaller_of_two(c.p, c.p_rank) for c in best])
+        for contrast, p in zip(best, p_values, strict=True):
+            if p < LEVEL:
+                separated |= {(instance, contrast.one), (instance, contrast.other)} - {(instance, leader)}
     scores: list[Score] = []
     for choice in tuned.selected:
-        sample = values[choice.instance, choice.method]
-        leader, finite = best[choice.instance], bool(np.isfinite(sample).all())
+        key = choice.instance, choice.method
+        sample, finite = samples[key], bool(np.isfinite(samples[key]).all())
         scores.append(
             Score(
                 choice.method,
@@ -202,8 +181,16 @@ def _scores(tuned: Tuned, values: Values, contrasts: Sequence[Contrast]) -> list
                 int((~np.isfinite(sample)).sum()),
                 choice.configurations,
                 choice.parameters,
-                best=finite and choice.method == leader,
-                tied=finite and (choice.instance, choice.method) not in different,
+                best=finite and choice.method == leaders[choice.instance],
+                tied=finite and key not in separated,
+                luckiest=choice.method in luckiest,
+                sees=(sees or {}).get(choice.method, "values"),
             )
         )
-    return scores
+    return scores, contrasts
+
+
+def smaller_of_two(*p_values: float) -> float:
+    """p of two tests of one hypothesis: twice the smaller one, and the only one where the other is NaN."""
+    known = [p for p in p_values if np.isfinite(p)]
+    return min(1.0, len(known) * min(known)) if known else float("nan")

@@ -88,6 +88,13 @@ def reproduce(
             "(--out)"
         )
 
+    def judge(
+        experiment: Experiment, tuned: Tuned, best: Future[dict[str, float]]
+    ) -> tuple[PaperSummary, list[Finding], dict[str, bytes]]:
+        """An experiment's summary, findings and pictures, made while the next one runs."""
+        summary = summarise(experiment, tuned, best.result())
+        return summary, findings(summary), draw(summary)
+
     results: list[tuple[Experiment, Tuned]] = []
     judged: list[Future[tuple[PaperSummary, list[Finding], dict[str, bytes]]]] = []
     fewest, most = THREADS
@@ -97,7 +104,7 @@ def reproduce(
             best = background.submit(best_known, experiment, folder, fresh=fresh)
             tuned = run(experiment, folder, fresh=fresh, executor=executor or threads, progress=progress)
             results.append((experiment, tuned))
-            judged.append(background.submit(_judged, experiment, tuned, best))
+            judged.append(background.submit(judge, experiment, tuned, best))
         outcomes = [future.result() for future in judged]
     summaries = [summary for summary, *_ in outcomes]
     found = {summary.experiment.name: sentences for summary, sentences, _ in outcomes}
@@ -150,14 +157,6 @@ def _background() -> Generator[ThreadPoolExecutor]:
         except BaseException:
             thread.shutdown(cancel_futures=True)
             raise
-
-
-def _judged(
-    experiment: Experiment, tuned: Tuned, best: Future[dict[str, float]]
-) -> tuple[PaperSummary, list[Finding], dict[str, bytes]]:
-    """An experiment's summary, findings and pictures, made while the next one runs."""
-    summary = summarise(experiment, tuned, best.result())
-    return summary, findings(summary), draw(summary)
 
 
 def run(

@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from driftopt.paper import published
 from driftopt.paper.protocol import NAIVE, Experiment, ReportedMetric
-from driftopt.problem import Problem
-from driftopt.problems.strategic import StrategicClassification
 from driftopt.report.curves import Curve, Panel, average, limits
 from driftopt.report.table import Mark
-from driftopt.sweep import Runs, Selection, Tuned
+from driftopt.sweep import Selection, Tuned
 from driftopt.sweep.simulated import objective_at
 
 TITLES = {
@@ -138,7 +137,12 @@ def summarise(experiment: Experiment, tuned: Tuned, best_known: Mapping[str, flo
     }
     for instance, problem in zip(experiment.instances, experiment.problems, strict=True):
         for metric in experiment.metrics:
-            values = {method: _values(runs[instance, method], metric, problem) for method in methods}
+            values = {
+                m: naive_accuracy(problem, runs[instance, m].x)
+                if metric.column == NAIVE
+                else runs[instance, m].columns[metric.column]
+                for m in methods
+            }
             gap_to = known[instance] if metric is experiment.metrics[0] else None
             figures = experiment.published.get(instance, {}).get(metric.like or metric.column, {})
             sign, means = -1 if metric.larger_is_better else 1, dict[str, float]()
@@ -166,14 +170,7 @@ def summarise(experiment: Experiment, tuned: Tuned, best_known: Mapping[str, flo
     return PaperSummary(experiment, methods, results, curves, known, tuned.selected, starts)
 
 
-def _values(runs: Runs, metric: ReportedMetric, problem: Problem) -> np.ndarray:
-    """A metric of each run."""
-    if metric.column != NAIVE or not isinstance(problem, StrategicClassification):
-        return runs.columns[metric.column]
-    return naive_accuracy(problem, runs.x)
-
-
-def naive_accuracy(problem: StrategicClassification, decisions: np.ndarray) -> np.ndarray:
+def naive_accuracy(problem: Any, decisions: np.ndarray) -> np.ndarray:
     """The test accuracy of each decision if people on the boundary are judged by rounding.
 
     A person who moves lands exactly on the boundary, which counts as +1. A plain implementation computes the

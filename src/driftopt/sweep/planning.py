@@ -10,7 +10,6 @@ import copy
 import math
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -99,31 +98,25 @@ def plan(options: PlanOptions) -> SweepPlan:
     points = 0 if runs.evaluate_every is None else -(-runs.budget // runs.evaluate_every)
     tried = sum(1 if options.chosen is not None else len(one) for one in options.checked)
     count = tried * len(options.source.names) * len(options.seeds)
+    seconds, kinds = None, dict[str, list[Part]]()  # slow runs are timed for every method, others together
+    for group in sorted(groups, key=lambda group: -group.queries):
+        slow = group.outside or not isinstance(group.source, Simulated)
+        kinds.setdefault(group.grid.label if slow else "", []).append(group)
+    for label, some in kinds.items() if options.pilot else ():
+        few = some[: 1 if label else PILOTS]
+        timed = [time_slow_run(group) if label else time_pilot(group) for group in few]
+        computing = sum(group.queries / rate for group, (rate, _) in zip(few, timed, strict=True))
+        share = sum(group.queries for group in few) / max(sum(group.queries for group in some), 1)
+        compiling = sum(took for _, took in timed) * len(some) / len(few)
+        seconds = (seconds or 0.0) + compiling + computing / share / min(workers, max(parts, 1))
     return SweepPlan(
         count,
         sum(group.queries for group in groups),
         parts,
         workers,
-        _seconds(groups, min(workers, max(parts, 1))) if options.pilot else None,
+        0.0 if options.pilot and not kinds else seconds,
         count * (BYTES + 4 * options.source.dim + 12 * points),
     )
-
-
-def _seconds(groups: Sequence[Part], workers: int) -> float:
-    """The time that the groups take on these workers, from pilots of the largest of each kind."""
-    kinds: dict[str, list[Part]] = {}
-    for group in sorted(groups, key=lambda group: -group.queries):
-        slow = group.outside or not isinstance(group.source, Simulated)
-        kinds.setdefault(group.grid.label if slow else "", []).append(group)
-    total = 0.0
-    for label, some in kinds.items():
-        few = some[: 1 if label else PILOTS]
-        timed = [time_slow_run(group) if label else time_pilot(group) for group in few]
-        computing = sum(group.queries / rate for group, (rate, _) in zip(few, timed, strict=True))
-        share = sum(group.queries for group in few) / max(sum(group.queries for group in some), 1)
-        compiling = sum(seconds for _, seconds in timed) * (1 if label else len(some) / len(few))
-        total += compiling + computing / share / workers
-    return total
 
 
 def time_pilot(group: Part) -> tuple[float, float]:

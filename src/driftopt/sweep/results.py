@@ -65,7 +65,13 @@ class Runs:
 
     def curve_frame(self) -> Any:
         """One row an evaluation along each run, as a polars DataFrame; empty without `evaluate_every`."""
-        return frames.polars_frame(self._evaluations(), "Runs.curve_frame()")
+        curves = [(row, curve) for row, curve in enumerate(self.curves) if curve is not None]
+        rows = np.repeat([row for row, _ in curves], [len(at) for _, (at, _) in curves]).astype(int)
+        named = {name: self.columns[name][rows] for name in LABELS[:4]}
+        empty = [np.empty(0)]
+        at, values = (np.concatenate([curve[i] for _, curve in curves] or empty) for i in (0, 1))
+        named |= {"queries": at.astype(np.int64), "objective": values.astype(np.float64)}
+        return frames.polars_frame(named, "Runs.curve_frame()")
 
     def to_pandas(self) -> Any:
         """`frame` as a pandas DataFrame; this does not need pyarrow."""
@@ -98,18 +104,9 @@ class Runs:
             (f"parameter_{name}" if name in self.columns else name): [read[text].get(name) for text in texts]
             for name in names
         }
-        first = {name: self.columns[name] for name in ("method", "instance", "configuration", "seed")}
+        first = {name: self.columns[name] for name in LABELS[:4]}
         rest = {name: column for name, column in self.columns.items() if name not in (*first, "parameters")}
         return first | values | rest
-
-    def _evaluations(self) -> dict[str, Any]:
-        """The columns of the curves."""
-        curves = [(row, curve) for row, curve in enumerate(self.curves) if curve is not None]
-        rows = np.repeat([row for row, _ in curves], [len(at) for _, (at, _) in curves]).astype(int)
-        named = {name: self.columns[name][rows] for name in ("method", "instance", "configuration", "seed")}
-        empty = [np.empty(0)]
-        at, values = (np.concatenate([curve[i] for _, curve in curves] or empty) for i in (0, 1))
-        return named | {"queries": at.astype(np.int64), "objective": values.astype(np.float64)}
 
     def where(self, **equal: Any) -> "Runs":
         """The runs whose columns have these values."""
