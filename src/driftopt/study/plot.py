@@ -33,7 +33,7 @@ def draw(summary: Summary, course: Course) -> Any:
     top.set_title(f"{as_written(words.short(summary.name, 60))}\n{plan}", size=11)
     _values(top, course)
     _legend(top, any(one.low is not None or one.high is not None for one in course.coordinates))
-    dates = [words.moment(one.at) for one in course.deployments]
+    dates: Any = [words.moment(one.at) for one in course.deployments]
     for k, path in enumerate(course.paths):
         panel = figure.add_subplot(grid[1 + k // across, k % across], sharex=top)
         panel.plot(dates, path.asked, "o", ms=2.5, color=_ASKED)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
 from functools import cache, cached_property, partial
-from inspect import getdoc
+from inspect import cleandoc
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -537,37 +537,7 @@ class Results:
     answers: Annotated[tuple[Result, ...], _results]
 
 
-@dataclass(frozen=True)
-class Amendment:
-    """Something that is said of a trial.
-
-    Args:
-        id: the trial's number.
-        reason: why, for those who read the log.
-        who: who says so.
-    """
-
-    id: Count
-    reason: Text = ""
-    who: Name | None = None
-
-
-@dataclass(frozen=True)
-class Extension:
-    """A larger budget.
-
-    Args:
-        budget: how many deployments may be made in all, more than before.
-        reason: why, for those who read the log.
-        who: who says so.
-    """
-
-    budget: Count
-    reason: Text = ""
-    who: Name | None = None
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Reason:
     """Something that is said of the study.
 
@@ -578,6 +548,28 @@ class Reason:
 
     reason: Text = ""
     who: Name | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amendment(Reason):
+    """Something that is said of a trial.
+
+    Args:
+        id: the trial's number.
+    """
+
+    id: Count
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extension(Reason):
+    """A larger budget.
+
+    Args:
+        budget: how many deployments may be made in all, more than before.
+    """
+
+    budget: Count
 
 
 @dataclass(frozen=True)
@@ -697,8 +689,10 @@ class Part(NamedTuple):
 @cache
 def fields_of(record: type) -> tuple[Part, ...]:
     """The fields of a record, in their order."""
-    told = re.finditer(r"^    (\w+): (.*(?:\n {8}.*)*)", getdoc(record) or "", re.MULTILINE)
-    helps = {one[1]: " ".join(one[2].split()) for one in told}
+    texts = "\n".join(cleandoc(kind.__doc__ or "") for kind in record.__mro__[:-1])
+    told = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", texts, re.MULTILINE)
+    helps = {name: " ".join(help.split()) for name, help in reversed(told)}
+    helps = {name: helps[name] for name, _ in told}  # those of the record itself first
     if is_dataclass(record):
         defaults = {one.name: one.default for one in fields(record)}
     else:
