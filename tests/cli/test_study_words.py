@@ -63,3 +63,13 @@ def test_a_person_at_a_terminal_is_shown_the_value_again_and_what_to_type_next(p
         "you reported 213; so far 2130 to 2130",
         f"next: driftopt study ask {prices} weekly",
     ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [(("--grid", "0.05"), "grid: pot = 19.99 is on no step"), (("--bounds", "1:30,1:9"), "bounds in pot: ")],
+)
+def test_what_is_wrong_with_a_coordinate_is_said_by_its_name(tmp_path, shell, wrong, said):
+    words = ("--x0", "2.5,19.99", "--names", "tea,pot", "--json", *wrong)
+    code, _, err = shell("create", tmp_path / "a.db", "a", *words)
+    assert (code, said in json.loads(err)["error"]) == (2, True)

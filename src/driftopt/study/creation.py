@@ -1,5 +1,6 @@
 """From the options of `Study.create` to a StudySpec: every default is decided once, at creation."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,7 +26,15 @@ def specify(given: StudyOptions) -> StudySpec:
             raise ValueError("x0 names its coordinates: leave names out")
         x0, names = list(x0.values()), list(x0)
     rules = {part: plan.pop(part) for part in ("bounds", "constraints", "grid")}
-    space = Space.build(x0, names=names, **rules)
+    try:
+        space = Space.build(x0, names=names, **rules)
+    except ValueError as error:  # in the owner's names
+        named = re.sub(
+            r"\bx0\[(\d+)\]|\bcoordinate (\d+)\b",
+            lambda found: names[int(found[1] or found[2])] if names else found[0],
+            str(error),
+        )
+        raise ValueError(named) from None
     budget, reserve, held = plan["budget"], plan["reserve"], plan["settle"]
     if 0 < reserve < 2 * held:
         way = "" if plan["max_change"] is None else ", way not counted"

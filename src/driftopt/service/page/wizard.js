@@ -36,13 +36,13 @@ export function wizard(place, caller) {
     if (!name.value.trim()) throw new Error("The study needs a name.");
     if (!direction.value) throw new Error("Values should be large or small: please choose.");
     const days = given(lease, "Days for a result"), share = given(loss, "Largest loss");
-    return { lines, made: {
-      name: name.value.trim(), x0: Object.fromEntries(lines.map(line => [line.name, line.value])), direction: direction.value, budget: given(budget, "Deployments in all"),
+    return {
+      name: name.value.trim(), x0: lines.map(line => line.value), names: lines.map(line => line.name), direction: direction.value, budget: given(budget, "Deployments in all"),
       control_every: given(control, "Control"), reserve: given(reserve, "Kept for confirming"), radius: given(radius, "First guess"), method: method.value.trim() || undefined,
       lease: days === undefined ? null : days * 86400, max_loss: share === undefined ? undefined : share / 100,
       bounds: lines.some(line => line.low !== null || line.high !== null) ? lines.map(line => [line.low, line.high]) : undefined,
       grid: lines.some(line => line.step !== null) ? lines.map(line => line.step) : undefined,
-    } };
+    };
   }
 
   function preview() {
@@ -61,15 +61,12 @@ export function wizard(place, caller) {
     event.preventDefault();
     wrong.textContent = "";
     go.disabled = true;
-    let names = [];
     try {
-      const { made, lines } = plan();
-      names = lines.map(line => line.name);
-      const begun = await api.create(made, once);
+      const begun = await api.create(plan(), once);
       location.hash = `#/study/${encodeURIComponent(begun.name)}`;
       say("The study is begun. Ask for the first deployment.");
     } catch (error) {
-      wrong.textContent = error.message.replace(/x0\[(\d+)\]/g, (whole, i) => names[i] ?? whole);
+      wrong.textContent = error.message;
       wrong.scrollIntoView({ block: "nearest" });
     } finally { go.disabled = false; }
   }
