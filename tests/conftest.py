@@ -34,12 +34,7 @@ hypothesis.settings.register_profile("search", deadline=None)
 hypothesis.settings.register_profile("same", deadline=None, derandomize=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
-pytest_plugins = [
-    "support.browser",
-    "support.servers",
-    "support.stores",
-    "support.windows",
-]
+pytest_plugins = ["support.browser", "support.servers", "support.stores", "support.windows"]
 
 
 TESTS = Path(__file__).parent

@@ -24,10 +24,7 @@ PROBLEMS = {
     "regression": regression.performative_regression(),
 }
 # Two more problems. Retraining on all of them is in tests/problems/test_known_answers.py.
-MORE = {
-    "ar1-pricing": problems.get("ar1-pricing", dim=3),
-    "parking": problems.get("parking", dim=1),
-}
+MORE = {"ar1-pricing": problems.get("ar1-pricing", dim=3), "parking": problems.get("parking", dim=1)}
 HELD = {"ar1-pricing": 12}  # deployments of a decision: of the first law 2⁻¹² is left
 # Each method where its assumptions hold: two-stage needs a mean that moves along a line, perfgd a law that
 # moves by its mean alone. Every problem is there once.

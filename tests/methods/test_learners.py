@@ -87,10 +87,7 @@ FLOATS = st.floats(-(2.0**100), 2.0**100, width=32, allow_subnormal=False)
 
 
 @settings(max_examples=50, deadline=None)
-@given(
-    vector=st.lists(FLOATS, min_size=1, max_size=5),
-    reach=st.floats(2**-10, 2**10, width=32),
-)
+@given(vector=st.lists(FLOATS, min_size=1, max_size=5), reach=st.floats(2**-10, 2**10, width=32))
 def test_projection_stays_in_the_ball(vector, reach):
     """Even where ‖v‖² overflows float32; inside the ball nothing changes."""
     v = jnp.asarray(vector, jnp.float32)

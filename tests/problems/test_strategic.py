@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 from sklearn.metrics import roc_auc_score
 
-from driftopt.problems.strategic import (
-    Person,
-    StrategicClassification,
-    auc,
-)
+from driftopt.problems.strategic import Person, StrategicClassification, auc
 
 LIMIT = 5.0  # of |z|: a false alarm of 6e-7
 
