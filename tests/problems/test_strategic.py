@@ -14,9 +14,9 @@ from driftopt.problems.strategic import Person, StrategicClassification, auc
 LIMIT = 5.0  # of |z|: a false alarm of 6e-7
 
 # One program each instead of one for every operation.
-objective, sample, metrics_of = map(
-    jax.jit,
-    (StrategicClassification.objective, StrategicClassification.sample, StrategicClassification.metrics),
+OF = StrategicClassification
+objective, sample, metrics_of, response, area = map(
+    jax.jit, (OF.objective, OF.sample, OF.metrics, OF.best_response, auc)
 )
 
 
@@ -43,7 +43,7 @@ def test_the_best_response_is_the_best_of_a_fine_grid(seed):
     x, tau = rng.normal(size=3), rng.uniform(0.5, 3)
     people = rng.normal(size=(25, 2))
     problem = small(tau=tau)
-    moved = np.asarray(problem.best_response(jnp.asarray(x, jnp.float32), jnp.asarray(people, jnp.float32)))
+    moved = np.asarray(response(problem, jnp.asarray(x, jnp.float32), jnp.asarray(people, jnp.float32)))
     axis = np.linspace(-6, 6, 601)
     grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     for person, after in zip(people, moved, strict=True):
@@ -55,13 +55,13 @@ def test_the_best_response_is_the_best_of_a_fine_grid(seed):
 
 def test_scores_after_the_response_are_those_of_the_moved_features():
     problem, x = small(), jnp.array([0.7, -1.2, -0.4])
-    after = problem.best_response(x, problem.features) @ x[:-1] + x[-1]
+    after = response(problem, x, problem.features) @ x[:-1] + x[-1]
     people = Person(problem.features, problem.labels)
     scores = jax.jit(jax.vmap(lambda one: problem.score_after(one, x)))(people)
     assert np.allclose(after, scores, atol=1e-6)
     assert np.sum(np.asarray(scores) == 0) == metrics_of(problem, x).moved > 0
     xi = jax.jit(jax.vmap(lambda one: problem.respond(one, x)))(people)
-    np.testing.assert_allclose(xi.features, problem.best_response(x, problem.features), atol=1e-6)
+    np.testing.assert_allclose(xi.features, response(problem, x, problem.features), atol=1e-6)
     assert np.array_equal(xi.label, problem.labels)
 
 
@@ -73,7 +73,7 @@ def crowd(loss: str, people: int = 600) -> StrategicClassification:
 
 def gap(problem: StrategicClassification, x: np.ndarray) -> float:
     """What the best other classifier gains on the data of x: a linear program, or a search by SciPy."""
-    features = np.asarray(problem.best_response(jnp.asarray(x, jnp.float32), problem.features), float)
+    features = np.asarray(response(problem, jnp.asarray(x, jnp.float32), problem.features), float)
     labels = np.asarray(problem.labels, float)
     rows = labels[:, None] * np.column_stack([features, np.ones(len(labels))])
     if problem.loss == "logistic":
@@ -107,15 +107,19 @@ def test_what_is_seen_of_a_person_tells_of_other_classifiers(loss):
     """ξ holds the moved features: F(x′; ξ) is the loss of x′ on them, and its gradient does not vanish."""
     problem, x, other = small(loss), jnp.array([0.7, -1.2, -0.4]), jnp.array([0.2, 0.9, 0.3])
     people = Person(problem.features, problem.labels)
-    xi = jax.vmap(lambda one: problem.respond(one, x))(people)
-    values = jax.vmap(problem.value, (None, 0))(other, xi)
-    margin = problem.labels * (problem.best_response(x, problem.features) @ other[:-1] + other[-1])
+
+    @jax.jit
+    def looked_at(x, other):
+        xi = jax.vmap(lambda one: problem.respond(one, x))(people)
+        losses = jax.vmap(problem.value, (None, 0))
+        observed = jax.vmap(lambda one: problem.observe(one, x))(people)
+        return losses(other, xi), jax.grad(lambda z: jnp.mean(losses(z, xi)))(other), losses(x, xi), observed
+
+    values, slope, seen, observed = looked_at(x, other)
+    margin = problem.labels * (response(problem, x, problem.features) @ other[:-1] + other[-1])
     by_hand = np.maximum(0, 1 - margin) if loss == "hinge" else np.log1p(np.exp(-margin))
     np.testing.assert_allclose(values, by_hand, rtol=1e-4, atol=1e-5)
-    seen = jax.vmap(problem.value, (None, 0))(x, xi)
-    observed = jax.vmap(lambda one: problem.observe(one, x))(people)
     np.testing.assert_allclose(seen, observed, rtol=1e-5, atol=1e-5)  # `observe` is the short way
-    slope = jax.grad(lambda z: jnp.mean(jax.vmap(problem.value, (None, 0))(z, xi)))(other)
     assert np.abs(slope).min() > 1e-3
 
 
@@ -149,9 +153,12 @@ def test_the_objective_is_the_mean_over_all_rows(loss):
     assert np.isclose(by_hand.mean(), problem.objective(x), rtol=1e-5)
 
 
+sampled = jax.jit(jax.vmap(StrategicClassification.sample, (None, 0, None)))
+
+
 def z_score(problem: StrategicClassification, x: jax.Array, exact: jax.Array) -> float:
     keys = jax.random.split(jax.random.key(7), 200_000)
-    values = np.asarray(jax.jit(jax.vmap(lambda key: problem.sample(key, x)))(keys), float)
+    values = np.asarray(sampled(problem, keys, x), float)
     return float((values.mean() - float(exact)) / (values.std() / np.sqrt(values.size)))
 
 
@@ -160,10 +167,10 @@ def z_score(problem: StrategicClassification, x: jax.Array, exact: jax.Array) ->
 def test_sampled_means_equal_the_exact_objective(loss, seed):
     problem = StrategicClassification.stand_in(102, loss=loss)
     x = jnp.asarray(np.random.default_rng(seed).normal(size=12), jnp.float32)
-    assert abs(z_score(problem, x, problem.objective(x))) < LIMIT
+    assert abs(z_score(problem, x, objective(problem, x))) < LIMIT
     # The twin: a larger τ is another problem, and is seen to be.
     other = StrategicClassification.stand_in(102, tau=3.0, loss=loss)
-    assert abs(z_score(problem, x, other.objective(x))) > LIMIT
+    assert abs(z_score(problem, x, objective(other, x))) > LIMIT
 
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
@@ -197,17 +204,15 @@ def test_auc_equals_scikit_learn_with_ties():
         scores = np.round(rng.normal(size=500), decimals).astype(np.float32)
         labels = np.where(rng.random(500) < 0.7, 1.0, -1.0).astype(np.float32)
         assert np.isclose(
-            auc(jnp.asarray(scores), jnp.asarray(labels)), roc_auc_score(labels, scores), atol=1e-6
+            area(jnp.asarray(scores), jnp.asarray(labels)), roc_auc_score(labels, scores), atol=1e-6
         )
     assert np.isnan(auc(jnp.zeros(3), jnp.ones(3)))
 
 
 def test_metrics_by_hand(problem):
     x = jnp.asarray(np.random.default_rng(0).normal(size=12), jnp.float32)
-    metrics = problem.metrics(x)
-    after = np.asarray(problem.best_response(x, problem.test_features), float) @ np.asarray(x[:-1]) + float(
-        x[-1]
-    )
+    metrics = metrics_of(problem, x)
+    after = np.asarray(response(problem, x, problem.test_features), float) @ np.asarray(x[:-1]) + float(x[-1])
     after = np.where(np.abs(after) < 1e-5, 0, after)  # those who moved, up to rounding
     labels = np.asarray(problem.test_labels)
     assert np.isclose(metrics.test_loss, np.maximum(0, 1 - labels * after).mean(), rtol=1e-4)
