@@ -20,8 +20,15 @@ from driftopt import checks
 from driftopt.answers import Beside
 from driftopt.oracle import Model
 from driftopt.pytree import check_decorated
+from driftopt.runtime.forks import refuse_after_fork
 
 __all__ = ["Optimum", "Problem"]
+
+
+def single(numbers: Any) -> Array:
+    """The numbers in float32. NumPy converts them: JAX would compile a program for every new shape."""
+    refuse_after_fork()
+    return jnp.asarray(np.asarray(numbers, np.float32), jnp.float32)
 
 
 def decision(x: ArrayLike) -> Array:

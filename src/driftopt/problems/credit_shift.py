@@ -22,7 +22,7 @@ from jax.typing import ArrayLike
 from driftopt import checks
 from driftopt.data.provenance import Provenance
 from driftopt.data.scoring import ScoringTable, generate_scoring, load_scoring
-from driftopt.problem import Optimum, Problem, decision
+from driftopt.problem import Optimum, Problem, decision, single
 from driftopt.problems.strategic import Person, uniform_index
 from driftopt.pytree import module, static
 
@@ -68,11 +68,11 @@ class CreditShift(Problem):
         if checks.number("strength", strength) < 0 or not np.isfinite(strength):
             raise ValueError(f"strength must be finite and >= 0, got {strength!r}")
         return cls(
-            jnp.asarray(features, jnp.float32),
-            jnp.asarray(table.labels, jnp.float32),
-            jnp.asarray(movable, jnp.float32),
-            jnp.float32(strength),
-            jnp.float32(checks.positive("ridge", 1000 / len(features) if ridge is None else ridge)),
+            single(features),
+            single(table.labels),
+            single(movable),
+            single(strength),
+            single(checks.positive("ridge", 1000 / len(features) if ridge is None else ridge)),
             table.provenance,
         )
 

@@ -19,7 +19,7 @@ from jax import Array
 
 from driftopt import checks
 from driftopt.methods.models import LinearGaussian
-from driftopt.problem import Optimum, Problem
+from driftopt.problem import Optimum, Problem, single
 from driftopt.pytree import module
 from driftopt.rng.seeds import as_seed
 from driftopt.rng.threefry import normal
@@ -95,8 +95,8 @@ def parking(
     if not -np.inf < checks.number("slope", slope) < 0:
         raise ValueError(f"slope must be below 0: a higher price means fewer cars; got {slope!r}")
     return Parking(
-        jnp.asarray(base, jnp.float32),
-        jnp.float32(slope),
-        jnp.float32(checks.positive("noise", noise)),
-        jnp.float32(checks.positive("ridge", ridge)),
+        single(base),
+        single(slope),
+        single(checks.positive("noise", noise)),
+        single(checks.positive("ridge", ridge)),
     )

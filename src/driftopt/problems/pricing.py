@@ -23,7 +23,7 @@ from scipy.special import gammaln
 from driftopt import checks
 from driftopt.data.prices import load_week, read_prices, synthetic_prices
 from driftopt.data.provenance import Provenance
-from driftopt.problem import Optimum, Problem, decision
+from driftopt.problem import Optimum, Problem, decision, single
 from driftopt.problems import multinomial
 from driftopt.pytree import module, static
 from driftopt.rng.seeds import as_key, as_seed
@@ -97,10 +97,10 @@ class Pricing(Problem):
         theta = 0.1 + 0.8 * (array - array.min()) / (array.max() - array.min())
         rho = np.random.default_rng(checks.seed("cost_seed", cost_seed)).uniform(0.25, 0.5, theta.size)
         return cls(
-            theta=jnp.asarray(theta, jnp.float32),
-            gamma=jnp.asarray(2 * np.pi / (np.sqrt(6) * theta), jnp.float32),
-            unit_cost=jnp.asarray(rho * theta, jnp.float32),
-            outside=jnp.float32(0.1 * theta.size),
+            theta=single(theta),
+            gamma=single(2 * np.pi / (np.sqrt(6) * theta)),
+            unit_cost=single(rho * theta),
+            outside=single(0.1 * theta.size),
             buyers=checks.one_count("buyers", buyers),
             provenance=provenance or Provenance("prices", f"costs {cost_seed}"),
         )

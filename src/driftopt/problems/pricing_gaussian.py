@@ -25,7 +25,7 @@ from jax import Array
 
 from driftopt import checks
 from driftopt.methods.models import LinearGaussian
-from driftopt.problem import Optimum, Problem
+from driftopt.problem import Optimum, Problem, single
 from driftopt.pytree import module
 from driftopt.rng.seeds import as_seed
 from driftopt.rng.threefry import normal
@@ -104,9 +104,9 @@ def gaussian_pricing(
     size = int(checks.count("dim", dim))
     base = np.random.default_rng(as_seed(rng)).uniform(2, 4, size)
     return GaussianPricing(
-        jnp.asarray(base, jnp.float32),
-        jnp.float32(checks.positive("sensitivity", sensitivity)),
-        jnp.asarray(covariance_root(size, noise, covariance), jnp.float32),
+        single(base),
+        single(checks.positive("sensitivity", sensitivity)),
+        single(covariance_root(size, noise, covariance)),
     )
 
 
@@ -158,7 +158,7 @@ def ar1_pricing(
     if not checks.positive("refresh", refresh) <= 1:
         raise ValueError(f"refresh must be above 0 and at most 1, got {refresh!r}")
     plain = gaussian_pricing(dim, sensitivity=sensitivity, noise=noise, covariance=covariance, rng=rng)
-    return AR1Pricing(plain.base, plain.sensitivity, plain.root, jnp.float32(refresh))
+    return AR1Pricing(plain.base, plain.sensitivity, plain.root, single(refresh))
 
 
 def covariance_root(dim: int, noise: float, covariance: Any = None) -> np.ndarray:

@@ -17,7 +17,7 @@ from jax import Array
 
 from driftopt import checks
 from driftopt.oracle import Model
-from driftopt.problem import Optimum, Problem
+from driftopt.problem import Optimum, Problem, single
 from driftopt.problems.models import FollowedCoefficient
 from driftopt.pytree import module
 from driftopt.rng.threefry import normal
@@ -113,10 +113,10 @@ def performative_regression(
     if not 0 <= checks.number("ridge", ridge) < np.inf:
         raise ValueError(f"ridge must be finite and >= 0, got {ridge!r}")
     return PerformativeRegression(
-        jnp.float32(offset),
-        jnp.float32(follow),
-        jnp.float32(center),
-        jnp.float32(checks.positive("spread", spread)),
-        jnp.float32(checks.positive("noise", noise)),
-        jnp.float32(ridge),
+        single(offset),
+        single(follow),
+        single(center),
+        single(checks.positive("spread", spread)),
+        single(checks.positive("noise", noise)),
+        single(ridge),
     )

@@ -25,7 +25,7 @@ from jax import Array
 from driftopt import checks
 from driftopt.methods.models import LinearGaussian
 from driftopt.oracle import Model
-from driftopt.problem import Optimum, Problem
+from driftopt.problem import Optimum, Problem, single
 from driftopt.problems.models import RootMean, TwoLines, signed_root
 from driftopt.pytree import module
 from driftopt.rng.threefry import normal
@@ -169,9 +169,9 @@ def root_location(slope: float = 1.0, offset: float = 1.0, *, noise: float = 0.5
         noise: the data's standard deviation.
     """
     return RootLocation(
-        jnp.float32(checks.positive("slope", slope)),
-        jnp.float32(checks.positive("offset", offset)),
-        jnp.float32(checks.positive("noise", noise)),
+        single(checks.positive("slope", slope)),
+        single(checks.positive("offset", offset)),
+        single(checks.positive("noise", noise)),
     )
 
 
@@ -184,9 +184,9 @@ def line_location(slope: float = 1.0, offset: float = 1.0, *, noise: float = 0.5
         noise: the data's standard deviation.
     """
     return LineLocation(
-        jnp.float32(checks.positive("slope", slope)),
-        jnp.float32(checks.vector("offset", offset, 1)[0]),
-        jnp.float32(checks.positive("noise", noise)),
+        single(checks.positive("slope", slope)),
+        single(checks.vector("offset", offset, 1)[0]),
+        single(checks.positive("noise", noise)),
     )
 
 
@@ -211,8 +211,8 @@ def mixture_location(
     if (mean := share * lines[0] + (1 - share) * lines[1]) <= 0:
         raise ValueError(f"the slopes must be above 0 on average, else f has no minimum; got {mean:g}")
     return MixtureLocation(
-        jnp.float32(share),
-        jnp.asarray(lines, jnp.float32),
-        jnp.asarray(starts, jnp.float32),
-        jnp.float32(checks.positive("noise", noise)),
+        single(share),
+        single(lines),
+        single(starts),
+        single(checks.positive("noise", noise)),
     )

@@ -20,7 +20,7 @@ from jax.typing import ArrayLike
 from driftopt import checks
 from driftopt.data.credit import CreditTable, generate_credit, load_credit, split_credit
 from driftopt.data.provenance import Provenance
-from driftopt.problem import Optimum, Problem, decision
+from driftopt.problem import Optimum, Problem, decision, single
 from driftopt.problems.retraining import retrained
 from driftopt.pytree import module, static
 from driftopt.runtime.forks import refuse_after_fork
@@ -93,8 +93,8 @@ class StrategicClassification(Problem):
                 f"X has {features.shape[1]} columns and X_test {test_features.shape[1]}: they must agree"
             )
         return cls(
-            *(jnp.asarray(a, jnp.float32) for a in (features, labels, test_features, test_labels)),
-            tau=jnp.asarray(checks.single_positive("tau", tau)),
+            *(single(a) for a in (features, labels, test_features, test_labels)),
+            tau=single(checks.single_positive("tau", tau)),
             loss=checks.choice("loss", loss, LOSSES),
             provenance=provenance or Provenance("arrays"),
         )

@@ -17,11 +17,10 @@ from jax.typing import ArrayLike
 from driftopt import checks
 from driftopt.methods.models import LinearGaussian
 from driftopt.oracle import Model
-from driftopt.problem import Optimum, Problem
+from driftopt.problem import Optimum, Problem, single
 from driftopt.pytree import module
 from driftopt.rng.seeds import as_seed
 from driftopt.rng.threefry import normal
-from driftopt.runtime.forks import refuse_after_fork
 from driftopt.shapes import Decision, Number
 
 __all__ = ["Kink", "LocationShift", "TwoWells", "kink", "location_shift", "two_wells"]
@@ -220,10 +219,10 @@ def location_shift(
     checks.single_positive("strength", strength)
     shift *= float(strength) / np.linalg.norm(shift, 2)
     return LocationShift(
-        _single(draw.standard_normal(dim)),
-        _single(shift),
-        _single(checks.single_positive("noise", noise)),
-        _single(checks.single_positive("ridge", ridge)),
+        single(draw.standard_normal(dim)),
+        single(shift),
+        single(checks.single_positive("noise", noise)),
+        single(checks.single_positive("ridge", ridge)),
     )
 
 
@@ -235,7 +234,7 @@ def kink(dim: int = 5, *, noise: float = 0.5, rng: Any = 0) -> Kink:
         noise: the standard deviation of a value at the minimiser; far away it is twice that.
         rng: a seed or a Generator, for the minimiser.
     """
-    return Kink(_center(dim, rng), _single(checks.single_positive("noise", noise)))
+    return Kink(_center(dim, rng), single(checks.single_positive("noise", noise)))
 
 
 def two_wells(
@@ -255,16 +254,11 @@ def two_wells(
             f"height must be below width, else the second well is none; got {height} and {width}"
         )
     return TwoWells(
-        _center(dim, rng), _single(checks.single_positive("noise", noise)), _single(width), _single(height)
+        _center(dim, rng), single(checks.single_positive("noise", noise)), single(width), single(height)
     )
 
 
 def _center(dim: int, rng: Any) -> Array:
     dim = checks.one_count("dim", dim)
     checks.fits(f"dim={dim:,} needs several vectors of that length", 16 * dim, "choose a smaller dim")
-    return _single(np.random.default_rng(as_seed(rng)).standard_normal(dim))
-
-
-def _single(number: Any) -> Array:
-    refuse_after_fork()
-    return jnp.asarray(number, jnp.float32)
+    return single(np.random.default_rng(as_seed(rng)).standard_normal(dim))
