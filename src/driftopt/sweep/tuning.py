@@ -64,11 +64,13 @@ class Tuned:
             grid: counts of queries.
             starts: the objective at 0 queries, by instance.
         """
-        runs, each = self.held_out, list[np.ndarray]()
-        for curve, instance in zip(runs.curves, runs.columns["instance"].tolist(), strict=True):
-            each += [] if curve is None else [on_grid(curve, grid, starts[instance])]
-        labels = {name: np.repeat(runs.columns[name], len(grid)) for name in ("method", "instance", "seed")}
-        values = {"queries": np.tile(grid, len(each)), "objective": np.concatenate(each)}
+        runs = self.held_out
+        known = [(row, curve) for row, curve in enumerate(runs.curves) if curve is not None]
+        rows, names = [row for row, _ in known], runs.columns["instance"]
+        each = [on_grid(curve, grid, starts[str(names[row])]) for row, curve in known]
+        columns = ("method", "instance", "seed")
+        labels = {name: np.repeat(runs.columns[name][rows], len(grid)) for name in columns}
+        values = {"queries": np.tile(grid, len(rows)), "objective": np.concatenate(each)}
         return frames.polars_frame(labels | values, "Tuned.curve_frame()")
 
 
