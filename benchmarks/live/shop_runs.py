@@ -9,6 +9,7 @@ import numpy as np
 from benchmarks.live.optimisers import RIVALS, drive, sides, walk_name
 from benchmarks.live.shops import DAYS, FAILED, Shop
 from driftopt.model import Model, Results
+from driftopt.model.posterior import Own
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,10 @@ class KnownMargin:
         margin = x[..., list(self.products)] - np.array(self.cost)
         return (margin * outputs).sum(axis=-1) - self.fixed
 
-    def own(self, output: int) -> int | None:
-        return self.products[output]
+    def own(self, output: int, start: np.ndarray) -> Own | None:
+        price = start[self.products[output]]
+        margin = max(price - self.cost[output], price / 10)
+        return Own(self.products[output], tuple(start.tolist()), float(-1 / margin))
 
 
 def known(shop: Shop, view: View, seed: int) -> KnownMargin:

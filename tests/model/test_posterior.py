@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from driftopt.model.belief import Belief, Curve, Results, last_fit
-from driftopt.model.posterior import OFFSET, SLOPE, Fit, Inputs, Kernel, Posterior, fit
+from driftopt.model.posterior import ACROSS, OFFSET, SLOPE, Fit, Inputs, Kernel, Own, Posterior, fit
 from driftopt.model.scale import Scale
 
 
@@ -31,25 +31,29 @@ def dense(kernel: Kernel, one: Inputs, other: Inputs) -> np.ndarray:
         return (1 + 5**0.5 * r + 5 * r * r / 3) * np.exp(-(5**0.5) * r)
 
     d, found = one.x.shape[1], np.zeros((len(one), len(other)))
+    tilt, start = np.zeros(d), np.zeros(d)
+    if kernel.own is not None:
+        tilt, start = np.full(d, ACROSS * kernel.own.slope), np.array(kernel.own.start)
+        tilt[kernel.own.coordinate] = kernel.own.slope
     for i in range(len(one)):
         for j in range(len(other)):
             away = one.x[i] - other.x[j]
             each = [matern(abs(a) * d**0.5 / kernel.length) for a in away]
-            single = np.mean(each) if kernel.own is None else each[kernel.own]
+            single = np.mean(each) if kernel.own is None else each[kernel.own.coordinate]
             k = (1 - kernel.additive) * matern(np.linalg.norm(away) / kernel.length)
             k += kernel.additive * single
             same = matern(abs(one.context[i] - other.context[j]))
             k *= np.prod([1 - b + b * s for b, s in zip(kernel.apart, same, strict=True)])
             k *= np.exp(-abs(one.time[i] - other.time[j]) / kernel.memory)
             wide = OFFSET**2 * (1 + same.sum()) + SLOPE**2 * one.covariates[i] @ other.covariates[j]
-            found[i, j] = k + wide
+            found[i, j] = k + wide + (tilt**2 * (one.x[i] - start) * (other.x[j] - start)).sum()
     return found
 
 
 KERNELS = [
     Kernel(1.7, apart=(0.0,)),
     Kernel(2.3, additive=0.5, apart=(0.4,)),
-    Kernel(0.9, additive=0.95, own=1, memory=40.0, apart=(0.8,)),
+    Kernel(0.9, additive=0.95, own=Own(1, (0.2, -0.1, 0.3), -0.7), memory=40.0, apart=(0.8,)),
 ]
 
 
@@ -146,7 +150,7 @@ def test_unknown_covariates_count_as_usual():
 
 def test_a_belief_leaves_the_mean_s_order_to_the_value(rng):
     x = rng.uniform(-1, 1, size=(60, 1))
-    belief = Belief(Results.of(x, (x[:, 0] - 0.3) ** 2 + 0.01 * rng.normal(size=60)), np.ones(1))
+    belief = Belief(Results.of(x, (x[:, 0] - 0.3) ** 2 + 0.01 * rng.normal(size=60)), np.ones(1), np.zeros(1))
     grid = np.linspace(-1, 1, 41)[:, None]
     here = Inputs(np.zeros((1, 1)), np.array([61.0]), np.zeros((1, 0)), np.zeros((1, 0)))
     assert grid[belief.mean(here.moved(grid)).argmin(), 0] == pytest.approx(0.3, abs=0.11)

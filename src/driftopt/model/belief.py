@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import cholesky
 
 from driftopt.model.objective import Objective
-from driftopt.model.posterior import Fit, Inputs, Posterior, fit
+from driftopt.model.posterior import Fit, Inputs, Own, Posterior, fit
 from driftopt.model.scale import Scale, sign_of
 
 GROWTH = 1.2  # hyper-parameters are chosen again when results have grown by a fifth
@@ -149,7 +149,7 @@ class Curve:
         *,
         compressed: bool = True,
         logarithms: bool = True,
-        own: int | None = None,
+        own: Own | None = None,
     ) -> "Curve":
         """The posterior of the results whose v is known, without outliers.
 
@@ -183,7 +183,7 @@ class Curve:
         weight: np.ndarray,
         compressed: bool,
         logarithms: bool,
-        own: int | None,
+        own: Own | None,
     ) -> "Curve":
         """Scale and hyper-parameters follow from the first results, as many as when they were last chosen."""
         first = np.argsort(inputs.time, kind="stable")[: last_fit(len(v))][-FITTED:]
@@ -191,7 +191,14 @@ class Curve:
         scales = [] if sign and own is not None else [Scale.of(v[first], compressed=compressed)]
         if not scales or (sign and logarithms and len(v) >= FEW):
             scales.append(Scale.of(v[first], sign=sign, compressed=compressed))
-        fits = [_fit(inputs[first], scale(v[first]), weight[first], own) for scale in scales]
+        if sign and own is not None and (v == np.rint(v)).all():  # counting makes half of the usual noise
+            counts = abs(v) + 0.5
+            weight = weight * 2 * counts / (counts + np.median(counts[first]))
+        owns = [own and own._replace(slope=own.slope * scale.sign / scale.spread) for scale in scales]
+        fits = [
+            _fit(inputs[first], scale(v[first]), weight[first], one)
+            for scale, one in zip(scales, owns, strict=True)
+        ]
         evidence = [one.evidence + scale.bend(v[first]) for one, scale in zip(fits, scales, strict=True)]
         best = int(np.argmax(evidence))
         return cls(
@@ -225,14 +232,14 @@ def last_fit(n: int) -> int:
     return size
 
 
-def _fit(inputs: Inputs, y: np.ndarray, weight: np.ndarray, own: int | None) -> Fit:
+def _fit(inputs: Inputs, y: np.ndarray, weight: np.ndarray, own: Own | None) -> Fit:
     """The fit; from memory if the same results were fitted just before."""
     arrays = [np.ascontiguousarray(a, float) for a in (*inputs.arrays, y, weight)]
     return _remembered(tuple((a.shape, a.tobytes()) for a in arrays), own)
 
 
 @lru_cache(maxsize=256)
-def _remembered(content: tuple[tuple[tuple[int, ...], bytes], ...], own: int | None) -> Fit:
+def _remembered(content: tuple[tuple[tuple[int, ...], bytes], ...], own: Own | None) -> Fit:
     *inputs, y, weight = (np.frombuffer(data).reshape(shape) for shape, data in content)
     return fit(Inputs(*inputs), y, weight, own)
 
@@ -243,6 +250,7 @@ class Belief:
 
     results: Results
     units: np.ndarray  # (d,), what counts as 1 in each coordinate
+    start: np.ndarray  # (d,), the baseline
     sign: float = 1.0  # −1 where values are to be maximised
     objective: Objective | None = None
     limits: int = 0  # how many metrics are limited
@@ -254,24 +262,26 @@ class Belief:
     @cached_property
     def value(self) -> Curve | None:
         """The loss itself; with an objective, what it leaves over of the values; None without values."""
-        v, more = self.sign * self.results.value, {}
+        v = self.sign * self.results.value
         if self.objective is not None:
             v = v - self.sign * self.objective(self.results.x, self.results.outputs)
             if not np.isfinite(v).any():
                 return None
-            more = {"compressed": False}
-        return Curve.of(self.inputs, v, self.results.weight, **more)
+        return Curve.of(self.inputs, v, self.results.weight, compressed=self.objective is None)
 
     @cached_property
     def outputs(self) -> list[Curve]:
         """The outputs of the objective."""
         if self.objective is None:
             return []
-        own = self.objective.own
-        return [
-            Curve.of(self.inputs, y, self.results.weight, compressed=False, own=own(i))
-            for i, y in enumerate(self.results.outputs.T)
-        ]
+        found: list[Curve] = []
+        for i, y in enumerate(self.results.outputs.T):
+            own = self.objective.own(i, self.start)
+            if own is not None:
+                start = tuple((np.array(own.start) / self.units).tolist())
+                own = own._replace(start=start, slope=own.slope * float(self.units[own.coordinate]))
+            found.append(Curve.of(self.inputs, y, self.results.weight, compressed=False, own=own))
+        return found
 
     @cached_property
     def metrics(self) -> list[Curve]:

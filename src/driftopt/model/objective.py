@@ -5,6 +5,8 @@ from typing import Protocol
 
 import numpy as np
 
+from driftopt.model.posterior import Own
+
 
 class Objective(Protocol):
     """The value of decisions with outputs."""
@@ -13,8 +15,11 @@ class Objective(Protocol):
         """Decisions (…, d) and outputs (…, o) → values (…,)."""
         ...
 
-    def own(self, output: int) -> int | None:
-        """The coordinate on which an output mainly depends; None if no one does."""
+    def own(self, output: int, start: np.ndarray) -> Own | None:
+        """The coordinate on which an output mainly depends, with the slope that makes the start the best.
+
+        None if there is no such coordinate.
+        """
         ...
 
 
@@ -32,8 +37,9 @@ class Margin:
     def __call__(self, x: np.ndarray, outputs: np.ndarray) -> np.ndarray:
         return ((x - np.array(self.cost)) * outputs).sum(axis=-1) - self.fixed
 
-    def own(self, output: int) -> int | None:
-        return output
+    def own(self, output: int, start: np.ndarray) -> Own | None:
+        margin = max(start[output] - self.cost[output], start[output] / 10)
+        return Own(output, tuple(start.tolist()), float(-1 / margin))
 
 
 @dataclass(frozen=True)
@@ -45,5 +51,5 @@ class Weighted:
     def __call__(self, x: np.ndarray, outputs: np.ndarray) -> np.ndarray:
         return (np.array(self.weights) * outputs).sum(axis=-1)
 
-    def own(self, output: int) -> int | None:
+    def own(self, output: int, start: np.ndarray) -> Own | None:
         return None

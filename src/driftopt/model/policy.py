@@ -158,7 +158,9 @@ class _Now:
         self, model: Model, results: Results, number: int, context: Sequence[float], rng: np.random.Generator
     ):
         self.model, self.rng = model, rng
-        self.belief = Belief(results, model.units, model.sign, model.objective, len(model.limits))
+        self.belief = Belief(
+            results, model.units, model.space.start, model.sign, model.objective, len(model.limits)
+        )
         known = self.belief.inputs
         self.here = Inputs(
             np.zeros((1, model.space.dim)),

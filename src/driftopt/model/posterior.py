@@ -14,7 +14,7 @@ order does not matter.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special  # scipy.stats takes three times as long to import
@@ -32,6 +32,7 @@ LENGTHS = (
 NOISES = np.logspace(-6, 2, 25)  # λ = σ²/s²: from exact values to values that hardly depend on the decision
 MEMORIES = (300.0, 100.0, 40.0)  # τ in deployments, next to none at all
 ADDITIVE = (0.5, 0.95)  # a: half of f is a sum over coordinates, or nearly all of it
+ACROSS = 0.5  # of its own slope, the usual slope of an output in other coordinates: buyers change products
 MAINLY = 0.8  # a where an output depends mainly on one coordinate, and weakly on all
 APART = (0.1, 0.4, 0.8)  # b: how much of f differs between contexts
 OFFSET = 10.0  # the prior standard deviation of m in units of s: wide, yet without loss of digits
@@ -69,13 +70,28 @@ class Inputs:
         )
 
 
+class Own(NamedTuple):
+    """A coordinate on which an output mainly depends, and the slopes that are thinkable beforehand."""
+
+    coordinate: int
+    start: tuple[float, ...]
+    slope: float  # of y in its coordinate, its usual size; in every other one ACROSS of it
+
+    @property
+    def tilt(self) -> np.ndarray:
+        """(d,), the standard deviations of the slopes."""
+        tilt = np.full(len(self.start), ACROSS * self.slope)
+        tilt[self.coordinate] = self.slope
+        return tilt
+
+
 @dataclass(frozen=True)
 class Kernel:
     """The prior covariance of f, the offsets and βᵀz, in units of s²."""
 
     length: float
     additive: float = 0.0
-    own: int | None = None  # the coordinate of the additive part; None: all
+    own: Own | None = None  # the coordinate of the additive part; None: all
     memory: float = np.inf
     apart: tuple[float, ...] = ()  # for each context
 
@@ -83,6 +99,9 @@ class Kernel:
         """(n, m) covariances."""
         same = matern(abs(one.context[:, None, :] - other.context))
         wide = OFFSET**2 * (1.0 + same.sum(axis=2)) + SLOPE**2 * one.covariates @ other.covariates.T
+        if self.own is not None:
+            away = (self.own.tilt * (inputs.x - self.own.start) for inputs in (one, other))
+            wide = wide + next(away) @ next(away).T
         k = matern(cdist(one.x, other.x) / self.length) if self.additive < 1 else 0.0
         if self.additive:
             each, which = self.length / one.x.shape[1] ** 0.5, self._which(one)
@@ -95,11 +114,12 @@ class Kernel:
         return k + wide
 
     def _which(self, inputs: Inputs) -> list[int]:
-        return list(range(inputs.x.shape[1])) if self.own is None else [self.own]
+        return list(range(inputs.x.shape[1])) if self.own is None else [self.own.coordinate]
 
     def slope(self, point: Inputs, other: Inputs, along: np.ndarray) -> np.ndarray:
         """(d,), the gradient in x of Σ_j k(x, x_j) along_j at one point."""
         away, dim = point.x - other.x, other.x.shape[1]
+        tilt = 0.0 if self.own is None else self.own.tilt**2 * (along @ (other.x - self.own.start))
         for i, apart in enumerate(self.apart):
             along = along * (1 - apart + apart * matern(abs(point.context[:, i] - other.context[:, i])))
         if np.isfinite(self.memory):
@@ -112,7 +132,7 @@ class Kernel:
             single = (along[:, None] * (1 + r) * np.exp(-r) * away).sum(axis=0)
             which = self._which(other)
             found[which] -= self.additive * (5 / 3) / each**2 / len(which) * single[which]
-        return found
+        return found + tilt
 
 
 def matern(distance: np.ndarray) -> np.ndarray:
@@ -137,7 +157,7 @@ class Fit:
     sure: float = np.inf  # a length that f has with a probability of 0.9 at least
 
 
-def fit(inputs: Inputs, y: np.ndarray, weight: np.ndarray, own: int | None = None) -> Fit:
+def fit(inputs: Inputs, y: np.ndarray, weight: np.ndarray, own: Own | None = None) -> Fit:
     """The most probable hyper-parameters, one after the other; ℓ is chosen again where f may be a sum."""
     dim = inputs.x.shape[1]
     shared = (0.0,) * inputs.context.shape[1]

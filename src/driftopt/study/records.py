@@ -267,9 +267,8 @@ class OwnObjective:
                 )
         return values
 
-    def own(self, output: int) -> int | None:
+    def own(self, output: int, start: np.ndarray) -> None:
         """The coordinate on which an output mainly depends: nobody knows."""
-        return None
 
 
 @dataclass(frozen=True)
