@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.live.optimisers import RIVALS, drive, sides, walk_name
 from benchmarks.live.shops import DAYS, FAILED, Shop
 from driftopt.model import Model, Results
-from driftopt.model.posterior import Own
+from driftopt.model.objective import Own
 
 
 @dataclass(frozen=True)

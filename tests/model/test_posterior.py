@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from driftopt.model.belief import Belief, Curve, Results, last_fit
-from driftopt.model.posterior import ACROSS, OFFSET, SLOPE, Fit, Inputs, Kernel, Own, Posterior, fit
+from driftopt.model.objective import ACROSS, Own
+from driftopt.model.posterior import OFFSET, SLOPE, Fit, Inputs, Kernel, Posterior, fit
 from driftopt.model.scale import Scale
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cholesky
 
-from driftopt.model.objective import Objective
-from driftopt.model.posterior import Fit, Inputs, Own, Posterior, fit
+from driftopt.model.objective import Objective, Own
+from driftopt.model.posterior import Fit, Inputs, Posterior, fit
 from driftopt.model.scale import Scale, sign_of
 
 GROWTH = 1.2  # hyper-parameters are chosen again when results have grown by a fifth

@@ -1,11 +1,26 @@
 """Objectives: how the value follows from the outputs that are observed, where that is known."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from driftopt.model.posterior import Own
+ACROSS = 0.5  # of its own slope, the usual slope of an output in other coordinates: buyers change products
+
+
+class Own(NamedTuple):
+    """A coordinate on which an output mainly depends, and the slopes that are thinkable beforehand."""
+
+    coordinate: int
+    start: tuple[float, ...]
+    slope: float  # of y in its coordinate, its usual size; in every other one ACROSS of it
+
+    @property
+    def tilt(self) -> np.ndarray:
+        """(d,), the standard deviations of the slopes."""
+        tilt = np.full(len(self.start), ACROSS * self.slope)
+        tilt[self.coordinate] = self.slope
+        return tilt
 
 
 class Objective(Protocol):

@@ -14,12 +14,14 @@ order does not matter.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import special  # scipy.stats takes three times as long to import
 from scipy.linalg import cholesky, eigh, solve_triangular
 from scipy.spatial.distance import cdist
+
+from driftopt.model.objective import Own
 
 LENGTHS = (
     0.35,
@@ -32,7 +34,6 @@ LENGTHS = (
 NOISES = np.logspace(-6, 2, 25)  # λ = σ²/s²: from exact values to values that hardly depend on the decision
 MEMORIES = (300.0, 100.0, 40.0)  # τ in deployments, next to none at all
 ADDITIVE = (0.5, 0.95)  # a: half of f is a sum over coordinates, or nearly all of it
-ACROSS = 0.5  # of its own slope, the usual slope of an output in other coordinates: buyers change products
 MAINLY = 0.8  # a where an output depends mainly on one coordinate, and weakly on all
 APART = (0.1, 0.4, 0.8)  # b: how much of f differs between contexts
 OFFSET = 10.0  # the prior standard deviation of m in units of s: wide, yet without loss of digits
@@ -68,21 +69,6 @@ class Inputs:
             alike(self.covariates[row], (len(x), self.covariates.shape[1])),
             alike(self.context[row], (len(x), self.context.shape[1])),
         )
-
-
-class Own(NamedTuple):
-    """A coordinate on which an output mainly depends, and the slopes that are thinkable beforehand."""
-
-    coordinate: int
-    start: tuple[float, ...]
-    slope: float  # of y in its coordinate, its usual size; in every other one ACROSS of it
-
-    @property
-    def tilt(self) -> np.ndarray:
-        """(d,), the standard deviations of the slopes."""
-        tilt = np.full(len(self.start), ACROSS * self.slope)
-        tilt[self.coordinate] = self.slope
-        return tilt
 
 
 @dataclass(frozen=True)
