@@ -13,7 +13,7 @@ import time
 import uuid
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 import numpy as np
@@ -116,16 +116,6 @@ class Http:
         self._client.close()
 
 
-class _ServerAnswer(NamedTuple):
-    """What a server answered."""
-
-    status: int
-    content: bytes
-    wait: float  # seconds, for which it asks to wait
-    kind: str  # its Content-Type
-    leads_to: str  # its Location
-
-
 class ServiceClient:
     """One server, with a connection for each thread."""
 
@@ -154,42 +144,44 @@ class ServiceClient:
 
     def get(self, path: str, **query: Any) -> Any:
         """What JSON says there; None is left out of the query."""
-        return self._read(self.content(path, **query))
-
-    def content(self, path: str, **query: Any) -> bytes:
-        """The bytes there."""
         given = urlencode({name: value for name, value in query.items() if value is not None})
         return self._patiently("GET", f"{path}?{given}" if given else path, None, {})
 
     def post(self, path: str, body: Mapping[str, Any], *, key: str | None = None, keyed: bool = False) -> Any:
         """Do something; `keyed` where doing it twice would not be the same, with a key of its own if none."""
-        headers = {"Content-Type": "application/json"}
-        if keyed:
-            headers |= _keyed(key)
-        content = json.dumps(as_json(body), default=_unknown).encode()
-        return self._read(self._patiently("POST", path, content, headers))
+        headers = {"Content-Type": "application/json"} | (_keyed(key) if keyed else {})
+        return self._patiently("POST", path, json.dumps(as_json(body), default=_unknown).encode(), headers)
 
     def delete(self, path: str, *, key: str | None = None, **query: str) -> Any:
         """Delete something; with a key, of its own if none is given, so that the same again is the same."""
-        return self._read(self._patiently("DELETE", f"{path}?{urlencode(query)}", None, _keyed(key)))
+        return self._patiently("DELETE", f"{path}?{urlencode(query)}", None, _keyed(key))
 
     def close(self) -> None:
         """Give all connections back; whoever goes on opens a new one."""
         _close_all(self._connections)
 
-    def _patiently(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> bytes:
+    def _patiently(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
         """Send it, and again while the server is away, or asks to wait."""
         began, pause = time.monotonic(), 0.02
         while True:
+            connection = self._connection()
             try:
-                answer = self._once(method, path, body, headers)
+                connection.request(method, self._prefix + path, body, {**self._headers, **headers})
+                answer = connection.getresponse()
+                content = answer.read()
             except _LOST as error:
-                self._connection().close()  # it is opened anew by the next request
+                connection.close()  # it is opened again by the next request
                 reason, wait = f"{type(error).__name__}: {error}", 0.0
             else:
+                said = _said(content)
                 if answer.status not in _PASSING:
-                    return self._taken(answer)
-                reason, wait = f"{answer.status}: {_detail(answer.content)}", answer.wait
+                    return self._taken(answer, content, said)
+                detail = said.get("detail") if isinstance(said, dict) else None
+                reason, after = (
+                    f"{answer.status}: {detail or 'it gave no reason'}",
+                    answer.getheader("Retry-After", "0"),
+                )
+                wait = min(float(after), 5.0) if after.isdigit() else 0.0
             if time.monotonic() - began > GIVE_UP_AFTER:
                 raise errors.DatabaseRefused(
                     f"{self.label} was waited for {GIVE_UP_AFTER:.0f} s ({reason}). Try again: nothing is "
@@ -198,38 +190,33 @@ class ServiceClient:
             time.sleep(max(wait, random.uniform(0, pause)))
             pause = min(2 * pause, 1.0)
 
-    def _once(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> _ServerAnswer:
-        connection = self._connection()
-        connection.request(method, self._prefix + path, body, {**self._headers, **headers})
-        answer = connection.getresponse()
-        content = answer.read()
-        after = answer.getheader("Retry-After", "0")
-        wait = min(float(after), 5.0) if after.isdigit() else 0.0
-        kind, leads_to = answer.getheader("Content-Type", ""), answer.getheader("Location", "nowhere")
-        return _ServerAnswer(answer.status, content, wait, kind, leads_to)
-
-    def _taken(self, answer: _ServerAnswer) -> bytes:
-        """The content of what a server of studies answered; an exception where it refused, or is none."""
+    def _taken(self, answer: http.client.HTTPResponse, content: bytes, said: Any) -> Any:
+        """What the JSON of an answer says; the exception that Python would have raised, where it refuses."""
+        start = checks.brief(content[:60].decode(errors="replace"))
+        stranger = f"{self.label} answered {start}, which is no JSON: url must lead to `driftopt serve`"
+        refused = ValueError if answer.status < 500 else errors.DatabaseRefused
         if 300 <= answer.status < 400:  # never followed: the token is for this server alone
+            there = checks.brief(answer.getheader("Location", "nowhere"))
             raise ValueError(
-                f"{self.label} answered {answer.status}, which leads to {checks.brief(answer.leads_to)}. The "
-                "token was not sent there: give the server's own address as url"
+                f"{self.label} answered {answer.status}, which leads to {there}. The token was not sent: "
+                "give the server's own address as url"
             )
-        if answer.status >= 400:
-            return _raise(answer.status, answer.content, self._not_a_server(answer.content))
-        if answer.kind.startswith("text/html"):  # a proxy's page to log in, say: no file of a study
-            raise ValueError(self._not_a_server(answer.content))
-        return answer.content
-
-    def _read(self, content: bytes) -> Any:
-        try:
-            return json.loads(content)
-        except ValueError:
-            raise ValueError(self._not_a_server(content)) from None
-
-    def _not_a_server(self, content: bytes) -> str:
-        said = checks.brief(content[:60].decode(errors="replace"))
-        return f"{self.label} answered {said}, which is no JSON: url must lead to `driftopt serve`"
+        if answer.status < 400:
+            if said is None:  # a proxy's page to log in, say
+                raise ValueError(stranger)
+            return said
+        if not isinstance(said, dict) or not {"detail", "kind"} <= set(cast(Any, said)):
+            raise refused(f"{answer.status}: {stranger}")
+        problem: dict[str, Any] = said
+        found = getattr(errors, str(problem["kind"]), None)
+        if isinstance(found, type) and issubclass(found, errors.NothingToAsk):
+            raise found(problem["detail"], [errors.Holding(**one) for one in problem.get("holdings") or ()])
+        if isinstance(found, type) and issubclass(found, errors.StudyError):
+            raise found(problem["detail"])
+        if answer.status in (401, 403):
+            own = f". Here it is token=…, or {VARIABLE} in the environment" if answer.status == 401 else ""
+            raise PermissionError(problem["detail"] + own)
+        raise refused(problem["detail"])
 
     def _connection(self) -> http.client.HTTPConnection:
         if getattr(self._mine, "pid", None) != os.getpid():  # never the parent's after a fork
@@ -261,26 +248,9 @@ def _unknown(value: Any) -> Any:
     raise ValueError(f"{checks.brief(value)} cannot be sent to a server")
 
 
-def _detail(content: bytes) -> str:
+def _said(content: bytes) -> Any:
+    """What JSON says; None where it is none."""
     try:
-        return str(json.loads(content)["detail"])
-    except (ValueError, KeyError, TypeError):
-        return "it gave no reason"
-
-
-def _raise(status: int, content: bytes, no_server: str) -> bytes:
-    """The exception that Python would have raised there; `no_server` says what a stranger answered."""
-    try:
-        problem = json.loads(content)
-        detail, kind = str(problem["detail"]), str(problem["kind"])
-    except (ValueError, KeyError, TypeError):
-        raise (ValueError if status < 500 else errors.DatabaseRefused)(f"{status}: {no_server}") from None
-    found = getattr(errors, kind, None)
-    if isinstance(found, type) and issubclass(found, errors.NothingToAsk):
-        raise found(detail, [errors.Holding(**one) for one in problem.get("holdings") or ()])
-    if isinstance(found, type) and issubclass(found, errors.StudyError):
-        raise found(detail)
-    if status in (401, 403):
-        own = f". Here it is token=…, or {VARIABLE} in the environment" if status == 401 else ""
-        raise PermissionError(detail + own)
-    raise (ValueError if status < 500 else errors.DatabaseRefused)(detail)
+        return json.loads(content)
+    except ValueError:
+        return None
