@@ -117,22 +117,20 @@ class Answers:
         """The steps that change values: the others need not be called for every iteration."""
         return tuple(step for step in self.steps if type(step).take is not Step.take)
 
-    @cached_property
-    def _readers(self) -> tuple[Step, ...]:
-        return tuple(step for step in self.steps if step.reads is not None)
-
     def rows(self, told: Beside, shape: tuple[int, ...], xp: Any) -> Mapping[str, Any]:
-        """The numbers that the steps read, as in `beside`, from arrays of that shape."""
+        """The numbers that the steps read, by name, from arrays of that shape."""
         return {
             str(step.reads): xp.stack([xp.broadcast_to(xp.asarray(one), shape) for one in step.row(told)], -1)
-            for step in self._readers
+            for step in self.steps
+            if step.reads is not None
         }
 
     def beside(self, told: Sequence[Beside], shape: tuple[int, int]) -> Mapping[str, Any]:
         """The numbers that the steps read of an iteration's answers, by name, as (samples, p, numbers)."""
         return {
             str(step.reads): np.array([step.row(one) for one in told], np.float64).reshape(*shape, -1)
-            for step in self._readers
+            for step in self.steps
+            if step.reads is not None
         }
 
     def has(self, kind: type[Step]) -> bool:
@@ -149,7 +147,7 @@ class Answers:
         return tuple(step.begin() for step in self._takers)
 
     def take(
-        self, memory: Memory, values: np.ndarray, beside: Mapping[str, Any] = NOTHING
+        self, memory: Memory, values: np.ndarray, side: Mapping[str, Any] = NOTHING
     ) -> tuple[Memory, np.ndarray]:
         """The memory after an iteration, and the (p,) values for the method: the mean of the samples.
 
@@ -158,13 +156,13 @@ class Answers:
         Args:
             memory: the memory that `begin` or the last `take` returned.
             values: (samples, p), fresh samples at each of the p points.
-            beside: the side information, by name.
+            side: the side information, by name.
 
         >>> Answers.build().take((), np.array([[1.0, 5.0], [3.0, 6.0]]))[1]
         array([2. , 5.5])
         """
         if memory:  # `minimize` passes here once every twenty microseconds, and mostly without a step
-            return self.take_told(memory, Told(values, beside))
+            return self.take_told(memory, Told(values, side))
         return memory, values[0] if len(values) == 1 else averages.mean(values)
 
     def take_told(self, memory: Memory, told: Told) -> tuple[Memory, Any]:

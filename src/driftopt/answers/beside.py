@@ -21,7 +21,7 @@ class Beside(NamedTuple):
     def as_json(self) -> str | None:
         """One line, the same for the same content; None if it is empty.
 
-        >>> Beside({"rain": 0.5}).as_json()
+        >>> NOTHING._replace(covariates={"rain": 0.5}).as_json()
         '{"covariates": {"rain": 0.5}}'
         """
         held = {name: value for name, value in self._asdict().items() if value not in (None, {})}

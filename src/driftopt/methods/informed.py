@@ -43,7 +43,7 @@ def informed(
     Args:
         method: one that sees values.
         covariates: True to subtract from each value the part that the problem's `covariates` explain.
-        precision: True to weigh values by the sem or n that the problem's `beside` gives.
+        precision: True to weigh values by the sem or n that the problem gives.
         relative_to_control: True to use differences to the control that it gives.
         limits: the limits on the metrics that it gives, {"complaints": {"max": 5}}.
 
@@ -137,12 +137,12 @@ class Informed(Method):
     def _check(self, beside: Beside) -> None:
         """Refuse a problem without the side information that this method uses."""
         metrics = [name for name in self.limits if name not in beside.metrics]
-        precise = beside.n is not None or beside.sem is not None
+        precise, where = beside.n is not None or beside.sem is not None, "beside(noise, x)"
         for fails, what in (
             (self.covariates and not beside.covariates, "covariates: define covariates(noise)"),
-            (self.precision and not precise, "n or sem: give one of them in beside(noise, x)"),
-            (self.relative_to_control and beside.control is None, "control: give it in beside(noise, x)"),
-            (bool(metrics), f"metric {', '.join(metrics)}: give it in beside(noise, x)"),
+            (self.precision and not precise, f"n or sem: give one of them in {where}"),
+            (self.relative_to_control and beside.control is None, f"control: give it in {where}"),
+            (bool(metrics), f"metric {', '.join(metrics)}: give it in {where}"),
         ):
             if fails:
                 raise ValueError(f"the method sees {self.sees.words}: the problem has no {what}")
