@@ -100,15 +100,8 @@ def _everywhere(name: str) -> bool:
 
 # New methods join the shared tests by joining the registry. Where a property follows from the class or from
 # what a method sees, one method of each class or sight stands for the others.
-EVERYWHERE = list(filter(_everywhere, methods.names()))
-OF_EACH_CLASS = _one_of_each(type, EVERYWHERE)
+OF_EACH_CLASS = _one_of_each(type, filter(_everywhere, methods.names()))
 OF_EACH_SIGHT = _one_of_each(lambda method: (method.sees, method.scheduled), methods.names())
-
-
-@pytest.fixture(params=EVERYWHERE)
-def every_name(request: pytest.FixtureRequest) -> str:
-    """Every method that every driver runs."""
-    return request.param
 
 
 @pytest.fixture(autouse=True)
@@ -134,9 +127,9 @@ def method(name: str) -> methods.Method:
     return _numbered(name)
 
 
-@pytest.fixture(params=methods.names())
+@pytest.fixture(params=_one_of_each(type, methods.names()))
 def every_method(request: pytest.FixtureRequest) -> methods.Method:
-    """Every method of the registry, with numbers that run anywhere."""
+    """One method of every class of the registry, with numbers that run anywhere."""
     return _numbered(request.param)
 
 

@@ -26,12 +26,12 @@ def recorded_oracle(problem, seed, queries):
     return lambda x: float(answer(problem, oracle, next(queries), np.asarray(x, np.float32)))
 
 
-def test_simulate_and_minimize_walk_the_same_path(every_name):
+def test_simulate_and_minimize_walk_the_same_path(name):
     """With three samples a point, and as many as the trace reports; one sample is in the next test.
 
     To 2e-3 relative: the simulator computes in float32, minimize in float64.
     """
-    method, problem, seed = with_batch(every_name, 3), bowl(), 11
+    method, problem, seed = with_batch(name, 3), bowl(), 11
     simulated = driftopt.simulate(method, problem, budget=200, rng=seed, evaluate_every=64)
     host = Host(method, np.zeros(3), seed)
     drawn = itertools.count()

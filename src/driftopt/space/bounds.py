@@ -51,10 +51,6 @@ class Bounds(SpaceStep):
     def widths(self) -> np.ndarray:
         return self.upper - self.lower
 
-    @cached_property
-    def _closed(self) -> tuple[np.ndarray, np.ndarray]:
-        return np.isfinite(self.lower), np.isfinite(self.upper)
-
     def begin(self, point: np.ndarray, radius: Any) -> np.ndarray:
         """The point, moved half a trial's reach, radius/√d, away from every bound that is nearer.
 
@@ -81,7 +77,7 @@ class Bounds(SpaceStep):
         inside = (points >= self.lower) & (points <= self.upper)
         if inside.all():
             return points
-        width, low, high = self.widths, *self._closed
+        width, low, high = self.widths, np.isfinite(self.lower), np.isfinite(self.upper)
         with np.errstate(invalid="ignore", over="ignore"):
             within = np.mod(points - self.lower, 2 * width)
             both = self.lower + width - np.abs(within - width)
