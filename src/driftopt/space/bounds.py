@@ -35,9 +35,8 @@ class Bounds(SpaceStep):
             )
         outside = np.flatnonzero((start < lower) | (start > upper))
         if outside.size:
-            raise ValueError(
-                f"x0 is outside the bounds in coordinate {', '.join(map(str, outside))}: {start}"
-            )
+            each = [f"coordinate {i}: {start[i]:.15g}, not {lower[i]:g} to {upper[i]:g}" for i in outside[:8]]
+            raise ValueError(f"x0 is outside the bounds in {'; '.join(each)}")
         return cls(lower, upper)
 
     @property

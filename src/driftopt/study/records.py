@@ -56,6 +56,11 @@ def _text(name: str, value: Any) -> str:
     return "" if isinstance(value, str) and not value else checks.text(name, value, LONGEST_TEXT)
 
 
+def _start(name: str, value: Any) -> Any:
+    """A decision by name, checked; all else is for `Space.build`."""
+    return _decision(name, value) if isinstance(value, Mapping) else value
+
+
 def _numbers(name: str, value: Any) -> dict[str, float]:
     """Numbers by name, without those that are not known: NaN, infinity and None."""
     table = {key: one for key, one in checks.table(name, value).items() if one is not None}
@@ -208,7 +213,7 @@ class StudyOptions(TypedDict, total=False):
             then tell `ask` which.
     """
 
-    x0: Required[Any]
+    x0: Required[Annotated[Any, _start]]
     budget: Count | None
     radius: Any
     names: Sequence[str] | None
