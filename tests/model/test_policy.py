@@ -237,20 +237,6 @@ def test_segments_share_what_they_have_in_common(contexts):
     assert 1 - shared > 0.85 * 0.95
 
 
-def test_history_moves_the_search_and_not_its_level():
-    """Past values were 50 higher, and lowest at the same place: six results with them are worth many more."""
-    rng = np.random.default_rng(2)
-    past = rng.uniform(-0.5, 1.5, (40, 2))
-    history = Results.of(past, [bowl(x) + 50 + 0.1 * rng.normal() for x in past])
-    x = rng.uniform(-0.2, 0.2, (6, 2))
-    now = Results.of(x, [bowl(one) + 0.1 * rng.normal() for one in x])
-    model = Model(Space.build(np.zeros(2)), np.full(2, 0.4))
-    both = now.after(history)
-    assert bowl(model.recommend(both, 7).x) < 0.3 * bowl(model.recommend(now, 7).x)
-    gain = model.recommend(both, 7).gain
-    assert abs(gain.mean - bowl(np.zeros(2))) < 5 * gain.sd < 1
-
-
 def test_early_values_count_as_much_as_they_have_turned_out_to_say():
     rng, nan = np.random.default_rng(4), np.nan
     final = rng.normal(10, 2, 30)

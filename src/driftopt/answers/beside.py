@@ -17,6 +17,8 @@ class Beside(NamedTuple):
     control: float | None = None  # the value that the start's decision gave at the same time
     sem: float | None = None  # the value's standard error: a column of its own in a log
     outputs: Mapping[str, float] = {}  # from which the value follows, by name: units sold of each product
+    at: float | None = None  # the moment that the value is of, in seconds since the epoch
+    early: bool | None = None  # True: a final value follows
 
     def as_json(self) -> str | None:
         """One line, the same for the same content; None if it is empty.

@@ -20,9 +20,21 @@ from driftopt.study.verbs import VERBS, Verb
 app = App(name="study")
 # In the order of use; verbs that are not named here follow.
 _ORDER = (
-    *("create", "ask", "tell", "show", "recommend", "fail", "correct", "void", "accept", "hold", "trials"),
-    *("trial", "page", "plot", "export", "stationarity", "extend", "stop", "resume", "list", "verify"),
-    *("import", "delete", "changes", "status", "summary", "course", "log"),
+    *("forecast", "create", "new", "ask", "tell", "show", "recommend", "fail", "correct", "void", "accept"),
+    *("hold", "trials", "trial", "why", "outlook", "page", "plot", "export", "stationarity", "extend"),
+    *(
+        "stop",
+        "resume",
+        "list",
+        "verify",
+        "import",
+        "delete",
+        "changes",
+        "status",
+        "summary",
+        "course",
+        "log",
+    ),
 )
 _EXAMPLES = {
     "create": """create shop.db prices --x0 9.9,4.5 --budget 60 --radius 0.3
@@ -51,6 +63,11 @@ _EXAMPLES = {
     "plot": "plot shop.db prices prices.png",
     "export": "export shop.db prices prices.csv",
     "list": "list shop.db",
+    "why": "why shop.db prices",
+    "outlook": "outlook shop.db prices --deployments 60",
+    "new": "new shop.db prices-2 --from prices",
+    "forecast": """forecast past.csv --coordinates 6 --value profit --unit €
+        forecast --level 2000 --noise 500 --coordinates 6""",
     "import": "import shop.db prices.json --name prices-2",
     "delete": "delete shop.db prices --yes",
 }
@@ -187,8 +204,10 @@ def _text(study: Study, verb: str, fields: dict[str, Any], answer: Any) -> str:
         known = "" if gain is None else f": {gain.mean:.6g} ± {gain.sem:.2g} (standard error)"
         notes = [f"{answer.note}{known}"] + ([answer.warning] if answer.warning else [])
         return "\n".join([*lines, *(f"# {one}" for one in [*notes, *(one.words for one in answer.metrics)])])
-    if verb == "stationarity":
+    if verb in ("stationarity", "outlook"):
         return answer.sentence
+    if verb == "why":
+        return "\n".join(answer.lines)
     if verb == "verify":
         return f"{answer.rows} rows, all as they were written"
     if verb == "extend":
@@ -278,6 +297,64 @@ def _create_command() -> None:
     _register("create", run, "Create a study.", parameters)
 
 
+def _new(
+    url: Url,
+    name: Annotated[str, Parameter(help="The new study's name.")],
+    *,
+    old: Annotated[str, Parameter(name="--from", help="The study that it goes on from.")],
+    budget: Annotated[int | None, Parameter(help="Its budget; by default the same.")] = None,
+    json: Json = False,
+) -> None:
+    """Create a study from the recommendation of another one, whose results are its history."""
+    with io.exits(json), Study.open(url, old) as before:
+        more = {} if budget is None else {"budget": budget}
+        with before.begin_again(url, name, **more) as study:
+            first = full_command(study.place, name, "ask")
+            known = f"{len(study.spec.history)} results of {old!r} are its history"
+            said = f"study {name!r} created: {known}. The first deployment:\n  {first}"
+            print(encoder.dumps({"study": name, "url": study.url}) if json else said)
+
+
+def _forecast(
+    past: Annotated[
+        Path | None, Parameter(help="A CSV file with a column of past values, and `date`.")
+    ] = None,
+    /,
+    *,
+    coordinates: Annotated[int, Parameter(help="How many numbers a decision has.")],
+    value: Annotated[str, Parameter(help="The name of the column with the values.")] = "value",
+    level: Annotated[float | None, Parameter(help="The value of a day, without a file.")] = None,
+    noise: Annotated[float | None, Parameter(help="The standard deviation of a day, without a file.")] = None,
+    change: Annotated[
+        float | None, Parameter(help="How much better the best may be: a share of the value.")
+    ] = None,
+    days: Annotated[str, Parameter(help="When to look, comma-separated.")] = "30,60,120",
+    unit: Annotated[str, Parameter(help="Of the value.")] = "",
+    json: Json = False,
+) -> None:
+    """Forecast what a search would reach and cost, before it begins, by simulating searches like it."""
+    from rich.progress import Progress
+
+    from driftopt.study.forecast import forecast
+
+    with io.exits(json):
+        ends = [int(io.whole(part, "--days")) for part in days.split(",")]
+        with Progress(transient=True, disable=json or not sys.stderr.isatty()) as bar:
+            task = bar.add_task("simulating", total=1.0)
+            found = forecast(
+                past,
+                coordinates=coordinates,
+                value=value,
+                level=level,
+                noise=noise,
+                change=change,
+                days=ends,
+                unit=unit,
+                progress=lambda share: bar.update(task, completed=share),
+            )
+        print(encoder.dumps(as_json(found)) if json else "\n".join(found.lines))
+
+
 def _show(url: Url, name: Name, *, json: Json = False) -> None:
     """Show the study and what to do now: values, recommendation, pending deployments, failures."""
     from rich.console import Console
@@ -355,6 +432,8 @@ for _verb in VERBS.values():
     if _verb.name != "tell_many":  # `tell` takes a list from standard input
         _verb_command(_verb)
 for _name, _run in {
+    "new": _new,
+    "forecast": _forecast,
     "show": _show,
     "list": _list,
     "delete": _delete,

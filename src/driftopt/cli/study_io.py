@@ -17,6 +17,7 @@ from driftopt.cli.arguments import Flag
 from driftopt.study import Study, words
 from driftopt.study.errors import BudgetSpent, Conflict, Halted, NothingToAsk, StudyError
 from driftopt.study.facts import full_command
+from driftopt.study.past import rows_of
 from driftopt.study.records import Part
 from driftopt.study.trial import Trial
 
@@ -212,6 +213,11 @@ def _as_typed(text: str) -> str:
     return "; type digits with a point and nothing else" if any(map(str.isdigit, text)) else ""
 
 
+def whole(text: str, option: str) -> float:
+    """One number of a list."""
+    return _number(text, option, f"{text} ")
+
+
 def _vector(text: str, option: str) -> list[float]:
     """The numbers of a comma-separated option."""
     parts = text.split(",")
@@ -292,6 +298,8 @@ _FORMS.update(
     outputs=(_names, "Comma-separated."),
     objective=(_objective, "As 'margin:cost=1,2;fixed=0', sum, or 'weighted:1,2'."),
     contexts=(_contexts, "As 'day=week,sat;country=de,fr'."),
+    season=(_names, "Comma-separated."),
+    history=(lambda path, _: rows_of(path), "The path of a CSV file."),
 )
 
 

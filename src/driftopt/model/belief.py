@@ -21,7 +21,6 @@ GROWTH = 1.2  # hyper-parameters are chosen again when results have grown by a f
 FITTED = 200  # the most results they are chosen from: enough to tell the lengths of the grid apart
 KEPT = 1000  # the most results in an exact posterior; beyond, the newest
 SURPRISE = 1e-4  # the probability below which a result is an outlier
-HISTORY = 0.3  # of a new result's weight, that of one from before the study
 FEW = 8  # results from which logarithms may be taken
 
 
@@ -57,29 +56,6 @@ class Results:
         none = {name: np.zeros((n, 0)) for name in ("covariates", "context", "outputs", "metrics")}
         given: dict[str, Any] = none | {"number": np.arange(1.0, n + 1), "weight": np.ones(n)} | more
         return cls(x=x, value=value, **given)
-
-    def after(self, history: "Results", weight: float = HISTORY) -> "Results":
-        """These results with those from before the study, of less weight and with an offset of their own.
-
-        Past decisions were not chosen at random: what drove them drove their values too. So past values move
-        to the level of the new ones, and a covariate that is 1 for history takes up the rest of an offset.
-        """
-        value = history.value
-        if np.isfinite(value).any() and np.isfinite(self.value).any():
-            value = value + np.nanmedian(self.value) - np.nanmedian(value)
-        covariates = [
-            np.hstack([one.covariates, np.full((len(one), 1), i)]) for i, one in ((1, history), (0, self))
-        ]
-        return Results(
-            number=np.concatenate([history.number - history.number.max(initial=0), self.number]),
-            value=np.concatenate([value, self.value]),
-            weight=np.concatenate([weight * history.weight, self.weight]),
-            covariates=np.vstack(covariates),
-            x=np.vstack([history.x, self.x]),
-            context=np.vstack([history.context, self.context]),
-            outputs=np.vstack([history.outputs, self.outputs]),
-            metrics=np.vstack([history.metrics, self.metrics]),
-        )
 
     def inputs(self, units: np.ndarray) -> Inputs:
         """What the kernel sees: decisions in their units, covariates centred and scaled, 0 where unknown.

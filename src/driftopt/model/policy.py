@@ -11,7 +11,7 @@ Until there are two results for each coordinate, candidates stay within one radi
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special  # scipy.stats takes three times as long to import
@@ -133,7 +133,10 @@ class Model:
         if not len(results):
             return None
         now = _Now(self, results, int(new.number[0]), tuple(new.context[0]), np.random.default_rng(0))
-        return reason(now.belief, now.at(new.x), float(new.value[0]), new.outputs[0])
+        z = np.concatenate([results.covariates, new.covariates])
+        z = Results.of(np.zeros((len(z), self.space.dim)), np.zeros(len(z)), covariates=z).inputs(self.units)
+        where = replace(now.at(new.x), covariates=z.covariates[-1:])
+        return reason(now.belief, where, float(new.value[0]), new.outputs[0])
 
     def value(self, results: Results, x: np.ndarray, number: int, context: Sequence[float] = ()) -> Estimate:
         """The expected value of a decision."""
@@ -142,7 +145,7 @@ class Model:
 
     def facts(self, results: Results) -> Facts:
         """Gains and costs in the units of the value."""
-        return Facts.of(results, self.space.start, self.units, self.objective)
+        return Facts.of(results, self.space.start, self.units, self.objective, self.sign)
 
     def _heat(self, number: int) -> float:
         """1, falling to 0 over the last share of a budget."""

@@ -192,16 +192,6 @@ def _best_noise(kernel: Kernel, inputs: Inputs, y: np.ndarray, weight: np.ndarra
     return Fit(kernel, float(NOISES[i]), float(evidence[i]))
 
 
-def lengths_of(found: Fit, inputs: Inputs, y: np.ndarray, weight: np.ndarray) -> list[tuple[float, Fit]]:
-    """The kernel at each length with its best noise, and how probable it is; without the improbable ones."""
-    lengths = np.array(LENGTHS) * inputs.x.shape[1] ** 0.5
-    fits = [_best_noise(replace(found.kernel, length=length), inputs, y, weight) for length in lengths]
-    evidence = np.array([one.evidence for one in fits])
-    share = np.exp(evidence - evidence.max())
-    share = np.where(share > 0.01, share, 0.0) / share[share > 0.01].sum()
-    return [(float(p), one) for p, one in zip(share, fits, strict=True) if p > 0]
-
-
 @dataclass(frozen=True)
 class Posterior:
     """What is known of an output from the results at `inputs`."""
@@ -228,6 +218,14 @@ class Posterior:
     def scale(self) -> float:
         """s"""
         return float(np.sqrt((1 + self._half @ self._half) / (len(self.y) + 1)))
+
+    @cached_property
+    def evidence(self) -> float:
+        """The logarithm of the probability of the results, with the priors of length and noise."""
+        n, dim = self.inputs.x.shape
+        found = -(n + 1) * np.log(self.scale) - np.log(np.diag(self._factor)).sum()
+        found -= 0.5 * np.log(self.fit.kernel.length / (2 * dim**0.5)) ** 2 + (self.fit.kernel.additive > 0)
+        return float(found - 0.5 * (np.log(self.fit.noise / 0.3) / 3) ** 2)
 
     @property
     def sigma(self) -> float:

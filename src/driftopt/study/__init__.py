@@ -17,6 +17,7 @@ from driftopt.study.errors import (
     UnknownTrial,
 )
 from driftopt.study.facts import Summary
+from driftopt.study.forecast import Forecast, forecast
 from driftopt.study.looking import Change
 from driftopt.study.recommendation import Recommendation
 from driftopt.study.study import Study, Watch
@@ -28,6 +29,7 @@ __all__ = [
     "Conflict",
     "DamagedLog",
     "DatabaseRefused",
+    "Forecast",
     "FormatError",
     "Halted",
     "Implausible",
@@ -45,6 +47,7 @@ __all__ = [
     "UnknownTrial",
     "Watch",
     "delete",
+    "forecast",
     "load",
     "studies",
 ]

@@ -10,6 +10,7 @@ from driftopt import checks
 from driftopt.model.defaults import takes_model, units_of
 from driftopt.plugins import OWN
 from driftopt.space import Space
+from driftopt.study.past import past
 from driftopt.study.records import MODEL, StudyOptions, StudySpec, check_size, planned
 
 _ROUNDING = 1 + 1e-6  # directions are unit vectors in float32
@@ -35,6 +36,11 @@ def specify(given: StudyOptions) -> StudySpec:
             str(error),
         )
         raise ValueError(named) from None
+    if plan["direction"] is None:
+        margin = isinstance(plan["objective"], Mapping) and "margin" in plan["objective"]
+        if plan["unit"] or margin:
+            raise ValueError('direction is needed: "maximize" where more is better, or "minimize"')
+        plan["direction"] = "minimize"
     budget, reserve, held = plan["budget"], plan["reserve"], plan["settle"]
     if 0 < reserve < 2 * held:
         way = "" if plan["max_change"] is None else ", way not counted"
@@ -51,13 +57,15 @@ def specify(given: StudyOptions) -> StudySpec:
         plan[part] = plan[part] or {}
     if callable(plan["objective"]) and plan["contexts"]:
         raise ValueError("objective must be one of the named kinds where there are contexts; got a function")
+    plan["season"] = list(plan["season"] or ())
+    plan["history"] = past(plan["history"] or (), space, plan)
     plan["objective"] = checked_objective(plan["objective"], plan["outputs"], space.dim)
     rng, radius, method, params = (plan.pop(part) for part in ("rng", "radius", "method", "params"))
     tolerance, name = plan.pop("tolerance"), method or "auto"
     if takes_model(name, budget, space.dim):
         space, own = _model(space, radius, params, plan, tolerance)
     else:
-        of_model = ("max_loss", "max_loss_total", "outputs", "objective", "contexts")
+        of_model = ("max_loss", "max_loss_total", "outputs", "objective", "contexts", "season", "history")
         if asked := [part for part in of_model if plan[part]]:
             raise ValueError(f"{', '.join(asked)}: for the model alone; leave method={method!r} out")
         name = "walk" if name == "auto" else name

@@ -15,6 +15,7 @@ from driftopt.study import words
 from driftopt.study.asking import left_of
 from driftopt.study.drift import ChangePoint, Drift, DriftBand, change, drift, drift_band
 from driftopt.study.errors import Holding
+from driftopt.study.money import Money, money
 from driftopt.study.recommendation import Recommendation, confirming, recommend, still_to_ask
 from driftopt.study.records import StudySpec, Window, as_json
 from driftopt.study.session import Session
@@ -105,6 +106,7 @@ class Summary:
     # Of the world, as control shows it: began, noticed, higher, before, after.
     change: ChangePoint | None = None
     warnings: tuple[str, ...] = ()  # what to look at, in sentences
+    money: Money | None = None  # what it has cost, gains and would bring; None without results or the model
 
     @property
     def as_dict(self) -> dict[str, Any]:
@@ -207,8 +209,10 @@ def summarize(session: Session, place: str) -> Summary:
     changed = change([t.value for t in told if t.kind == "control" and t.value is not None])
     changed = changed or change([t.control for t in told if t.control is not None])
     learnt = session.rule.effects(state, now) if spec.covariates else ()
+    owed = money(session, trials)
     warnings = [*([] if changed is None else [changed.words]), advised.warning]
     warnings += [one.warning for one in learnt if one.moves_with_the_decision]
+    warnings += [] if owed is None else owed.warnings
     failures = [t for t in trials if t.state == "failed"][-_FAILURES:]
     return Summary(
         name=session.name,
@@ -241,6 +245,7 @@ def summarize(session: Session, place: str) -> Summary:
         covariates=learnt,
         change=changed,
         warnings=tuple(warning for warning in warnings if warning is not None),
+        money=owed,
     )
 
 

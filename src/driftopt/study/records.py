@@ -6,6 +6,7 @@ input and options of the shell are all read by `decode`, so that a mistake has o
 in its record's docstring, its check in its type.
 """
 
+import datetime
 import json
 import math
 import re
@@ -42,6 +43,7 @@ DAY = 86400.0
 LARGEST_ITERATION = 1_000_000  # deployments
 MOST_PARALLEL = 1000
 LONGEST_TEXT = 2000  # characters
+SEASONS = ("weekday", "month")
 MODEL = "model"  # the method that is a function of the set of results; all others are sequential
 R = TypeVar("R")
 REQUIRED: Any = object()  # the default of a field that must be given
@@ -108,6 +110,33 @@ def _method(name: str, value: Any) -> str:
     )
 
 
+def moment(name: str, value: Any) -> float:
+    """Seconds since the epoch, from a number, a date or a time; without a zone it is UTC."""
+    if isinstance(value, str):
+        try:
+            value = datetime.datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError(
+                f"{name} must be a date or a time, such as 2026-11-20 or 2026-11-20T18:30; got {value!r}"
+            ) from None
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        value = datetime.datetime(value.year, value.month, value.day)
+    if isinstance(value, datetime.datetime):
+        value = value.replace(tzinfo=value.tzinfo or datetime.UTC).timestamp()
+    return float(checks.finite(name, value))
+
+
+def _seasons(name: str, value: Any) -> list[str]:
+    found = _names(name, value)
+    for one in found:
+        checks.choice(f"each of {name}", one, SEASONS)
+    return found
+
+
+def _history(name: str, value: Any) -> tuple[dict[str, Any], ...]:
+    return tuple(checks.table(f"each row of {name}", row) for row in checks.several(name, value))
+
+
 def checked_contexts(name: str, value: Any) -> dict[str, list[str]]:
     table = checks.table(name, value)
     found = {key: list(beside.names(f"{name} {key}", known)) for key, known in table.items()}
@@ -153,6 +182,7 @@ Limits = Annotated[Mapping[str, Mapping[str, Any]], _limits]
 Context = Annotated[Mapping[str, str], checks.table]
 Contexts = Annotated[Mapping[str, Sequence[str]], checked_contexts]
 Decision = Annotated[np.ndarray, _decision]
+Moment = Annotated[str, moment]  # or seconds since the epoch, or a date
 
 
 # What a study is
@@ -177,7 +207,8 @@ class StudyOptions(TypedDict, total=False):
         constraints: scipy's LinearConstraint, a table {"A", "lb", "ub"}, or a list of them, as in `minimize`;
             every decision keeps them.
         grid: a step for each coordinate or one for all, as in `minimize`: every decision is on it.
-        direction: "minimize" or "maximize".
+        direction: "minimize" or "maximize"; it must be given where the value is money: with a unit, or with a
+            margin as objective. Else values are minimised.
         rng: a seed, or a Generator to draw one from.
         parallel: for a method by name, directions in one iteration, up to 1,000, so that as many deployments
             can run together. The model can have any number pending.
@@ -211,6 +242,12 @@ class StudyOptions(TypedDict, total=False):
             shows what the objective leaves out.
         contexts: the categories of each context in which deployments are made, {"day": ["week", "sat"]}: you
             then tell `ask` which.
+        unit: of the value, such as "€": money is written with it.
+        season: what of the date moves the value, "weekday", "month" or both: driftopt learns how, from the
+            day on which each result was asked for or, if reported, its `at`.
+        history: results from before the study, as rows with `date`, the coordinates by name, and `value` or
+            the outputs; in Python and the shell also the path of a CSV file with such columns. They count
+            less than the study's own, and have a level of their own, since nobody chose them at random.
     """
 
     x0: Required[Annotated[Any, _start]]
@@ -222,7 +259,7 @@ class StudyOptions(TypedDict, total=False):
     bounds: Any
     constraints: Any
     grid: Any
-    direction: Literal["minimize", "maximize"]
+    direction: Literal["minimize", "maximize"] | None
     rng: Annotated[Any, _seed] | None
     parallel: Annotated[int, partial(checks.one_count, most=MOST_PARALLEL)]
     lease: Positive | None
@@ -241,11 +278,13 @@ class StudyOptions(TypedDict, total=False):
     outputs: Names | None
     objective: Any
     contexts: Contexts | None
+    unit: Text
+    season: Annotated[Sequence[str], _seasons] | None
+    history: Annotated[Sequence[Mapping[str, Any]], _history] | None
 
 
 _DEFAULTS: dict[str, Any] = {  # of options; of all others None
     "x0": REQUIRED,
-    "direction": "minimize",
     "parallel": 1,
     "lease": 7 * DAY,
     "max_failures": 3,
@@ -253,6 +292,7 @@ _DEFAULTS: dict[str, Any] = {  # of options; of all others None
     "settle": 1,
     "outliers": True,
     "relative_to_control": False,
+    "unit": "",
 }
 
 
@@ -311,6 +351,9 @@ class StudySpec:
     outputs: Annotated[list[str], _names]  # their names
     objective: dict[str, Any] | None  # how the value follows from the outputs
     contexts: Annotated[dict[str, list[str]], checked_contexts]  # the categories of each
+    unit: Text  # of the value
+    season: Annotated[list[str], _seasons]  # what of the date moves the value
+    history: list[dict[str, Any]]  # results from before: day (0 is the last), x, value, outputs, …
     function: Callable[..., float] | None = None  # the objective, where it is your own: not in the log
 
     @property
@@ -373,6 +416,12 @@ class StudySpec:
                 return Margin(tuple(margin["cost"]), margin["fixed"])
             case other:
                 return Weighted(tuple(other["weighted"]))
+
+    def past_row(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """A row of `history` as `create` takes it."""
+        plain = {"date": row["at"], "value": row["value"]}
+        told = {**plain, **row["outputs"], **row["covariates"], **row["context"]}
+        return {**dict(zip(self.names, row["x"], strict=True)), **told}
 
     def as_json(self) -> str:
         """One line of JSON."""
@@ -464,6 +513,7 @@ class _Measured:
     n: Number | None = None
     control: Number | None = None
     outputs: Numbers | None = None
+    at: Moment | None = None
     who: Name | None = None
 
     def beside(self, spec: StudySpec) -> Beside:
@@ -478,6 +528,7 @@ class _Measured:
             n=beside.size(self.n),
             control=beside.control(self.control),
             outputs=beside.outputs(self.outputs, spec.outputs),
+            at=self.at,
         )
 
 
@@ -495,10 +546,14 @@ class Result(_Measured):
         n: how many customers, visits, … the value is a mean of, where its sem is not known.
         control: what the baseline gave at the same time, in a second store.
         outputs: what was observed, by the names of `outputs`: the objective makes the value of them.
+        at: the date or time that the result is of, such as 2026-11-20, where it is not that of the question.
+        early: the value is not final: it counts less, as early values have turned out so far, until the
+            final one is reported in the same way.
         who: who says so, for those who read the log; by default nobody, over HTTP the token's name.
     """
 
     x_deployed: Decision | None = None
+    early: Flag = False
 
     def deployed(self, spec: StudySpec) -> np.ndarray | None:
         """The decision that was deployed, (d,); None: the one that was asked."""
@@ -524,6 +579,7 @@ class Correction(_Measured):
         n: how many the value is a mean of; NaN: it is not known.
         control: what the baseline gave; NaN: it is not known.
         outputs: what was observed.
+        at: the date or time that the result is of.
         who: who says so; by default this process, over HTTP the token's name.
     """
 
@@ -630,6 +686,17 @@ class Here:
     """
 
     context: Context | None = None
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """How far to look ahead.
+
+    Args:
+        deployments: how many more.
+    """
+
+    deployments: Count = 30
 
 
 @dataclass(frozen=True)

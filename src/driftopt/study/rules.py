@@ -22,6 +22,10 @@ def tell(session: Session, result: Result) -> TrialState:
     """Report the result of a deployment; one that is not finite, or from too far off, is a failure."""
     entry = session.state.entry(result.id)
     beside, deployed = result.beside(session.spec), result.deployed(session.spec)
+    if result.early:
+        if not session.spec.uses_model:
+            raise ValueError("early values are for the model: report the final one")
+        beside = beside._replace(early=True)
     if result.value is None and not beside.outputs:
         raise ValueError("value is needed" + (", or outputs" if session.spec.outputs else ""))
     if result.sem is not None and math.isnan(result.sem):
@@ -36,6 +40,15 @@ def tell(session: Session, result: Result) -> TrialState:
         row = row._replace(kind="failed", reason=verdict.reason)
         if value is None or not math.isfinite(value):  # no database keeps these
             row = row._replace(value=None, sem=None)
+    stands = entry.stands
+    if stands is not None and row.kind == "complete" and entry.beside.early:
+        if (row.value, row.sem, row.beside) == (stands.value, stands.sem, stands.beside):
+            return TrialState(result.id, entry.state)
+        if row.x_deployed not in (None, stands.x_deployed, entry.told and entry.told.x_deployed):
+            raise Conflict(
+                f"trial {result.id} was deployed elsewhere by its early result; nothing was changed"
+            )
+        return _append(session, row._replace(kind="updated", x_deployed=None))
     if entry.told is not None:
         return _again(entry, row)
     if row.kind == "complete" and (why := _outlier(session, entry, row)):
@@ -130,8 +143,8 @@ def correct(session: Session, new: Correction) -> TrialState:
     before, told = entry.last_said, entry.told
     if before is None or told is None:
         raise ValueError(f"trial {new.id} is {entry.state}: tell it, or say that it failed")
-    given = {name: said for name, said in beside._asdict().items() if getattr(new, name) is not None}
-    text = Beside.from_json(before.beside)._replace(**given).as_json()
+    given = {name: said for name, said in beside._asdict().items() if getattr(new, name, None) is not None}
+    text = Beside.from_json(before.beside)._replace(**given, early=None).as_json()
     value = None if new.value is None else stored(new.value)
     sem = None if none else before.sem if new.sem is None else stored(new.sem)
     against = None if value is None else spec.answers.judge(Answer(value, sem, entry.x))

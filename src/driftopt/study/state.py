@@ -66,6 +66,11 @@ class Entry:
         """The result that counts; None: there is none."""
         return self.happened[-1] if self.state == "complete" else None
 
+    @property
+    def at(self) -> float:
+        """The moment that its result is of; without one, when it was asked."""
+        return self.asked.asked_at if self.beside.at is None else self.beside.at
+
     def overdue(self, now: float) -> bool:
         """Whether its lease is over."""
         return self.expires_at is not None and self.expires_at <= now

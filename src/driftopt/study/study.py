@@ -18,6 +18,7 @@ from driftopt.study.facts import Course, Summary
 from driftopt.study.http import Http, is_address, no_token
 from driftopt.study.log import Database, Log, Request
 from driftopt.study.looking import Change
+from driftopt.study.past import history_of, rows_of
 from driftopt.study.recommendation import Recommendation
 from driftopt.study.records import REQUIRED, After, StudyOptions, StudySpec, decode, fields_of
 from driftopt.study.trial import Status, Trial
@@ -62,6 +63,8 @@ class Study:
                 answer was lost may be repeated.
             token: for a server, one of its tokens; by default the environment's DRIFTOPT_TOKEN.
         """
+        if isinstance(past := options.get("history"), str | os.PathLike):
+            options["history"] = rows_of(past)
         request = None
         if key is not None:
             request = Request.of(checks.text("key", key), 0, name, sorted(options.items()))
@@ -100,6 +103,27 @@ class Study:
         no_token(url, token)
         log = Log.open(url, name)
         return cls(Local(log, name, StudySpec.from_json(log.spec).with_function(objective), clock))
+
+    def begin_again(self, url: Url, name: str, **options: Any) -> "Study":
+        """A new study that begins from this one's recommendation, with its results as history.
+
+        Args:
+            url: where it is kept, as in `create`.
+            name: its name there.
+            options: those of `create` that differ from this study's.
+        """
+        spec, best = self.spec, self.recommend()
+        same = ("budget", "direction", "lease", "max_failures", "max_change", "max_loss", "max_loss_total")
+        same += ("control_every", "reserve", "settle", "outliers", "covariates", "limits", "outputs")
+        same += ("relative_to_control", "objective", "contexts", "unit", "season", "bounds")
+        given: dict[str, Any] = {option: getattr(spec, option) for option in same}
+        given |= {part: one for part, one in spec.steps.items() if part in ("grid", "constraints")}
+        if spec.uses_model:
+            given["history"] = [*map(spec.past_row, spec.history), *history_of(self.trials())]
+            given["radius"] = spec.units
+        else:
+            given |= {"method": spec.method, "params": spec.params, "parallel": spec.parallel}
+        return Study.create(url, name, **({"x0": best.as_dict, "rng": spec.seed + 1} | given | options))
 
     @property
     def url(self) -> str:
@@ -205,6 +229,8 @@ class Study:
         n: Any = None,
         control: Any = None,
         outputs: Mapping[str, Any] | None = None,
+        at: Any = None,
+        early: bool = False,
         who: str | None = None,
     ) -> str:
         """Report a trial's result; returns the state it is in then.
@@ -237,6 +263,7 @@ class Study:
         n: Any = None,
         control: Any = None,
         outputs: Mapping[str, Any] | None = None,
+        at: Any = None,
     ) -> str:
         """Replace a trial's result; what was said before stays in its history. Returns its state.
 

@@ -13,6 +13,7 @@ from driftopt.report.escaping import one_line
 from driftopt.report.numbers import significant
 from driftopt.study import words
 from driftopt.study.facts import Summary
+from driftopt.study.money import each
 from driftopt.study.records import StudySpec
 
 _MOST = 3  # deployments that are pending, and results held, that are listed one by one
@@ -111,6 +112,7 @@ def _open(spec: StudySpec, summary: Summary, now: float) -> Iterator[tuple[str, 
         here, start = gain.recommended.n, gain.start.n
         words_of = f"from {here} values at the recommendation and {start} at the start ({gain.basis})"
         yield "improvement", f"{error}, {words_of}"
+    yield from _money(summary)
     for one in summary.recommendation.metrics:
         yield "metric", _name(one.words, whole=True)  # its limit comes last
     for one in summary.out[:_MOST]:
@@ -124,6 +126,25 @@ def _open(spec: StudySpec, summary: Summary, now: float) -> Iterator[tuple[str, 
     for one in summary.failures[-_MOST:]:
         why = f": {one.reason}" if one.reason else ""
         yield f"{one.state} {one.id}"[:11], _name(f"{words.ago(one.at, now)}{why}")
+
+
+def _money(summary: Summary) -> Iterator[tuple[str, str | Text]]:
+    """What the search has cost, gains and would bring, as the model has it."""
+    if (money := summary.money) is None:
+        return
+    unit = money.unit
+    way, total = "cost" if money.cost.mean >= 0 else "gained", abs(money.cost.mean)
+    total = words.money(total, unit, money.cost.sem)
+    yield "money", f"the search has {way} {total} so far, against the baseline"
+    gain = words.money(money.gain.mean, unit, money.gain.sem)
+    yield "", f"the recommendation gains {gain} {each(money.period)}, by the model"
+    if len(money.cumulated) > 1:
+        yield "", f"{words.sparkline(words.fold(money.cumulated, 48))} gained, summed up"
+    for month in money.months[-3:] if len(money.months) > 1 else ():
+        amount = words.money(-month.cost.mean, unit, month.cost.sem)
+        yield "", f"{month.month}: {amount} in {month.deployments} deployments"
+    for line in money.advice:
+        yield "advice", line
 
 
 def _more(count: int) -> Iterator[tuple[str, str | Text]]:

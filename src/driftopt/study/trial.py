@@ -10,9 +10,9 @@ from driftopt.study import words
 
 STATES = ("pending", "complete", "failed", "expired", "voided", "held")
 # What happened to a result after it was reported.
-AMENDMENTS = ("corrected", "voided", "doubted", "accepted")
+AMENDMENTS = ("corrected", "voided", "doubted", "accepted", "updated")
 ANSWERS = ("complete", "failed", "held")  # what is reported first
-_STATES = {"corrected": "complete", "accepted": "complete", "doubted": "held"}
+_STATES = {"corrected": "complete", "accepted": "complete", "updated": "complete", "doubted": "held"}
 # Deployed for the sake of another decision, on the way to it or while it settles.
 FOR_ANOTHER = ("way", "settle")
 EVALUATIONS = ("confirm", "stationarity")
@@ -98,6 +98,10 @@ class Trial:
     n: float | None = None  # how many customers, visits, … the value is a mean of
     control: float | None = None  # the value that the start's decision gave at the same time
     outputs: Mapping[str, float] = field(default_factory=dict[str, float])  # from which the value follows
+    at: float | None = (
+        None  # the moment that the result is of, where it was reported: seconds since the epoch
+    )
+    early: bool | None = None  # True: a final value follows
     x_deployed: np.ndarray | None = None  # what was deployed, where it differs from x
     reason: str | None = None  # why it failed or is held
     answered_at: float | None = None  # seconds since the epoch

@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Literal
 
-from driftopt.study import asking, looking, rules
+from driftopt.study import asking, looking, money, rules
 from driftopt.study.errors import StudyError
 from driftopt.study.facts import Course, Summary
 from driftopt.study.looking import Changes, LogData, Verified
 from driftopt.study.recommendation import Recommendation
 from driftopt.study.records import (
     After,
+    Ahead,
     Amendment,
     Called,
     Correction,
@@ -103,6 +104,8 @@ for _verb in (
     Verb("trial", TrialId, looking.trial, Trial, "read", path="/trials/{id}"),
     Verb("changes", After, looking.changes, Changes, "read"),
     Verb("recommend", Here, looking.recommend, Recommendation, "read", path="/recommendation"),
+    Verb("why", Here, money.why, money.Why, "read"),
+    Verb("outlook", Ahead, money.outlook, money.Outlook, "read"),
     Verb("summary", Called, looking.summary, Summary, "read"),
     Verb("course", Window, looking.course, Course, "read"),
     Verb("stationarity", Sureness, looking.stationarity, "driftopt.stationarity:Stationarity", "read"),

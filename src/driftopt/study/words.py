@@ -11,7 +11,7 @@ import numpy as np
 
 from driftopt import averages
 from driftopt.report import formats
-from driftopt.report.numbers import fixed, significant
+from driftopt.report.numbers import MINUS, fixed, significant
 from driftopt.report.table import Row, Table, cells
 from driftopt.space.grid import DecisionGrid
 from driftopt.study.records import StudySpec
@@ -24,6 +24,37 @@ _LONG = 1e9  # numbers from here on are written with an exponent
 _NAME = 19  # characters of a name on a line with others
 _IN_LINE = 6  # coordinates on one line
 _FINEST = 12  # decimals of a grid's step that are looked at
+
+
+def money(mean: float, unit: str = "", error: float | None = None) -> str:
+    """An amount as people write it, with as many digits as its error leaves sure.
+
+    >>> money(2345.3, "€", 211.0), money(-4.26, "$"), money(0.1234, "kWh", 0.012), money(1234567.0)
+    ('€2,350 ± 210', '−$4.26', '0.123 ± 0.012 kWh', '1,230,000')
+    """
+    if not math.isfinite(mean):
+        return significant(mean)
+    sure = error is not None and math.isfinite(error)
+    size = float(error or 0.0) if sure and error else abs(mean) / 10
+    places = 1 - math.floor(math.log10(size)) if 0 < size < 1e300 else 0
+    places = max(min(places, 12), -300)
+    figure = f"{abs(round(mean, places)):,.{max(places, 0)}f}"
+    figure += f" ± {round(float(error or 0.0), places):,.{max(places, 0)}f}" if sure else ""
+    sign = MINUS if round(mean, places) < 0 else ""
+    return f"{sign}{unit}{figure}" if unit in ("€", "$", "£") else f"{sign}{figure} {unit}".rstrip()
+
+
+def plain(value: float) -> str:
+    """A number in at most four digits, without an exponent where people write none.
+
+    >>> plain(12345.678), plain(0.05), plain(9.99)
+    ('12,350', '0.05', '9.99')
+    """
+    if not math.isfinite(value) or not 1e-6 < abs(value) < 1e15:
+        return significant(value, 4)
+    places = max(3 - math.floor(math.log10(abs(value))), -15)
+    figure = f"{round(value, places):,.{max(places, 0)}f}".replace("-", MINUS)
+    return figure.rstrip("0").rstrip(".") if "." in figure else figure
 
 
 def span(seconds: float) -> str:

@@ -11,8 +11,8 @@
 | driftopt_heads | how many rows a study's log has, and the last one's checksum |
 
 A trial is complete, failed or held (reported, but implausible); a result is later corrected, voided,
-doubted (it counted, but is held now) or accepted (held no longer). A lease is renewed when the trial's holder
-asks for it again. A study is extended, stopped or resumed.
+doubted (it counted, but is held now), accepted (held no longer) or updated (it was early). A lease is renewed
+when the trial's holder asks for it again. A study is extended, stopped or resumed.
 
 A study's rows are numbered 1, 2, … over its three tables (`row`), and each carries the checksum of itself and
 all rows before it: a row that is changed, lost or added by accident is noticed, whichever it is. Only a head
