@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from cyclopts import App, CycloptsError
 
 import driftopt
-from driftopt.cli import compare, data, demo, methods, plan, problems, reproduce, serve
+from driftopt.cli import compare, data, demo, mcp, methods, plan, problems, reproduce, serve
 from driftopt.packages import MissingPackage, needs_jax
 
 # Set before NumPy loads: our linear algebra is small, and BLAS's threads would only take cores from JAX.
@@ -26,6 +26,7 @@ app = App(
     driftopt problems               simulated problems, and what is known of each
     driftopt study create --help    prices or thresholds on a live system
     driftopt serve DATABASE         studies over HTTP, without Python
+    driftopt mcp DATABASE           studies as tools for agents
     driftopt compare FILE.toml      methods on your own problem
     ```
 
@@ -43,6 +44,7 @@ for command in (
     reproduce.reproduce,
     compare.compare,
     serve.serve,
+    mcp.mcp,
 ):
     app.command(command)
 # Loaded when it is called, with the verbs of studies

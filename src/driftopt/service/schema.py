@@ -142,8 +142,8 @@ KEY = {
 }
 
 
-def _body(record: Any, components: dict[str, Any], leave_out: Any = (), **more: Any) -> dict[str, Any]:
-    """A request's body: the fields of a record."""
+def schema_of(record: Any, components: dict[str, Any], leave_out: Any = (), **more: Any) -> dict[str, Any]:
+    """The schema of a request: the fields of a record."""
     parts = [part for part in fields_of(record) if part.name not in leave_out]
     needed = [*more, *(part.name for part in parts if part.default is REQUIRED)]
     schema: dict[str, Any] = {
@@ -154,10 +154,16 @@ def _body(record: Any, components: dict[str, Any], leave_out: Any = (), **more: 
     }
     if needed:
         schema["required"] = needed
+    return schema
+
+
+def _body(record: Any, components: dict[str, Any], leave_out: Any = (), **more: Any) -> dict[str, Any]:
+    """A request's body."""
+    schema = schema_of(record, components, leave_out, **more)
     content: dict[str, Any] = {"schema": schema}
     if record.__name__ in _REQUESTS:
         content["example"] = _REQUESTS[record.__name__]
-    return {"required": bool(needed), "content": {"application/json": content}}
+    return {"required": "required" in schema, "content": {"application/json": content}}
 
 
 def _of_part(part: Part, components: dict[str, Any]) -> dict[str, Any]:
@@ -209,7 +215,7 @@ def _record(kind: Any, components: dict[str, Any], *, request: bool) -> dict[str
         components[name] = {}  # records may hold themselves
         hints = {one: hint for one, hint in get_type_hints(kind).items() if one != "ALSO"}
         if request:
-            found = _body(kind, components)["content"]["application/json"]["schema"]
+            found = schema_of(kind, components)
         else:
             properties = {one: _schema(hint, components) for one, hint in hints.items()}
             if {"x", "names"} <= set(properties):  # a decision is by name

@@ -528,7 +528,7 @@ class _Measured:
             n=beside.size(self.n),
             control=beside.control(self.control),
             outputs=beside.outputs(self.outputs, spec.outputs),
-            at=self.at,
+            at=cast(Any, self.at),  # `moment` has made a number of it
         )
 
 

@@ -123,7 +123,8 @@ class Study:
             given["radius"] = spec.units
         else:
             given |= {"method": spec.method, "params": spec.params, "parallel": spec.parallel}
-        return Study.create(url, name, **({"x0": best.as_dict, "rng": spec.seed + 1} | given | options))
+        given |= {"x0": best.as_dict, "rng": spec.seed + 1}
+        return Study.create(url, name, **cast(Any, given | options))
 
     @property
     def url(self) -> str:
