@@ -66,7 +66,7 @@ class Tools:
         try:
             found = as_json(self._done(name, dict(given)))
         except (StudyError, ValueError) as error:
-            said = [types.TextContent(type="text", text=str(error))]
+            said: list[types.ContentBlock] = [types.TextContent(type="text", text=str(error))]
             return types.CallToolResult(content=said, is_error=True)
         text = json.dumps(found, ensure_ascii=False)
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
