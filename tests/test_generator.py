@@ -7,7 +7,6 @@ import pytest
 
 import driftopt
 from driftopt.drivers import host
-from driftopt.drivers.quick_host import QuickHost
 
 vocs = pytest.importorskip("gest_api.vocs")
 from driftopt.generator import Generator  # noqa: E402
@@ -96,7 +95,7 @@ def walked(generator):
 def test_ctrl_c_while_noise_is_drawn_loses_nothing(monkeypatch):
     """It left the last window of noise in place for the next one."""
     monkeypatch.setattr(host, "AHEAD", 3)
-    undisturbed, disturbed, draw = walked(build()), build(), QuickHost._refill
+    undisturbed, disturbed, draw = walked(build()), build(), host.Host._draw
     stops = iter([KeyboardInterrupt])
 
     def refill(self):
@@ -104,7 +103,7 @@ def test_ctrl_c_while_noise_is_drawn_loses_nothing(monkeypatch):
             raise stop
         draw(self)
 
-    monkeypatch.setattr(QuickHost, "_refill", refill)
+    monkeypatch.setattr(host.Host, "_draw", refill)
     assert walked(disturbed) == undisturbed
     assert next(stops, None) is None
 

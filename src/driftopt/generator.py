@@ -22,8 +22,8 @@ from driftopt import checks
 from driftopt.answers import Answer, Answers
 from driftopt.answers.finite import LARGEST
 from driftopt.drivers.contract import check_points
+from driftopt.drivers.host import Host
 from driftopt.drivers.plan import affordable, first_step
-from driftopt.drivers.quick_host import quick_host
 from driftopt.method import Method
 from driftopt.methods import defaults
 from driftopt.oracle import check_minimize
@@ -165,7 +165,7 @@ class Generator(_standard.Generator):
         check_points(chosen, dim)
         checks.budget(budget, first_step(chosen, dim))
         self._begun = self._space.begin(float(np.asarray(chosen.radius)))
-        self._host = quick_host(self._space.kept_by(chosen), self._begun, self.seed)
+        self._host = Host(self._space.kept_by(chosen), self._begun, self.seed, soon=True)
         return affordable(chosen, dim, budget).iterations
 
     def _open(self) -> None:

@@ -9,9 +9,9 @@ import pytest
 import driftopt
 import driftopt.pytree
 from driftopt.drivers import host as host_module
-from driftopt.drivers.host import Host
-from driftopt.drivers.quick_host import QuickHost
-from driftopt.rng.seeds import as_key, query_key, run_keys
+from driftopt.drivers import small_program
+from driftopt.drivers.host import Host, with_precision
+from driftopt.rng.seeds import as_key, method_key, query_key, run_keys
 from support.bowl import bowl, with_batch
 
 
@@ -76,7 +76,7 @@ def test_a_replayed_host_is_the_host_bit_for_bit(method):
 
 
 @pytest.mark.parametrize("memory", ["shared", "apart"])
-def test_the_quick_host_is_the_host_to_rounding(method, memory, monkeypatch):
+def test_the_host_is_the_method_to_rounding(method, memory, monkeypatch):
     """Over several windows of noise, and also where JAX does not share NumPy's memory."""
     put = jax.device_put
     if memory == "apart":
@@ -84,20 +84,25 @@ def test_the_quick_host_is_the_host_to_rounding(method, memory, monkeypatch):
         monkeypatch.setattr(jax, "device_put", lambda x, *to, **how: put(copied(x, how), *to, **how))
     monkeypatch.setattr(host_module, "NUMBERS", 60)
     answers = np.random.default_rng(3).normal(size=(40, method.points(3)))
-    host, quick = (kind(method, np.ones(3), 7) for kind in (Host, QuickHost))
-    for row in answers:
-        assert np.isfinite(host.points).all()
-        np.testing.assert_allclose(quick.points, host.points, rtol=1e-9, atol=1e-12)
-        for each in (host, quick):
-            each.tell(row)
+    host = Host(method, np.ones(3), 7, soon=memory == "shared")
+    with jax.enable_x64(True):
+        method = with_precision(method, np.float64)
+        init, ask, tell, recommend = map(jax.jit, (method.init, method.ask, method.tell, method.recommend))
+        state = init(method_key(7), np.ones(3))
+        # Noise is in float32 with many methods; tests/drivers/test_whole_numbers.py is about it.
+        window = small_program.noise_window(method, method_key(7), np.int32(0), 3, len(answers))
+        for i, row in enumerate(answers):
+            noise = jax.tree.map(lambda leaf, i=i: leaf[i], window)
+            np.testing.assert_allclose(host.points, ask(state, noise), rtol=1e-9, atol=1e-12)
+            host.tell(row)
+            state = tell(state, row, noise)
+        np.testing.assert_allclose(host.recommend(), recommend(state), rtol=1e-9, atol=1e-12)
     assert host.told > host.ahead
-    np.testing.assert_allclose(quick.recommend(), host.recommend(), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", [Host, QuickHost])
-def test_points_are_the_callers_own(method, kind):
+def test_points_are_the_callers_own(method):
     """The function that is shown them may keep and change them."""
-    host = kind(method, np.ones(3), 3)
+    host = Host(method, np.ones(3), 3)
     kept = list[np.ndarray]()
     for turn in range(8):
         first = host.points

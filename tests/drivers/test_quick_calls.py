@@ -10,7 +10,7 @@ import pytest
 
 from driftopt import methods
 from driftopt.drivers import small_program
-from driftopt.drivers.quick_host import QuickHost
+from driftopt.drivers.host import Host
 from driftopt.drivers.small_program import Views, called_once
 from driftopt.runtime import private_jax
 
@@ -108,6 +108,6 @@ def test_views_wait_for_what_is_still_computed():
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_a_run_in_progress_says_that_it_cannot_be_copied(copied):
     """A copy would see the numbers of the first one, or of nobody any more."""
-    host = QuickHost(methods.get("walk", radius=0.5, budget=20), np.zeros(2), 0)
+    host = Host(methods.get("walk", radius=0.5, budget=20), np.zeros(2), 0)
     with pytest.raises(TypeError, match="cannot be copied"):
         copied(host)

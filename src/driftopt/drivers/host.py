@@ -1,20 +1,30 @@
 """`Host`: a method driven from Python in float64, without touching JAX's global flag.
 
-`minimize` and `Study` share it: both query a live oracle at a few points and report its values.
+`minimize`, `Study` and the generator share it: each queries a live oracle at a few points and reports its
+values. The method's numbers, its state and its points are packed into one array, and one program takes it
+from one iteration to the next. So a state rebuilt from a log is the state that wrote it, bit for bit.
 """
 
+import math
+from array import array
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from driftopt.drivers import small_program
+from driftopt.drivers.small_program import Views, called_once
+from driftopt.drivers.traced import is_key
 from driftopt.method import Method, check_spacing
-from driftopt.rng.seeds import method_key
+from driftopt.rng.seeds import method_key, wrapped
 from driftopt.runtime.forks import refuse_after_fork
 from driftopt.runtime.identity import ours
+
+AHEAD = 256  # iterations whose random numbers are drawn together
+NUMBERS = 1 << 22  # an upper limit on random numbers drawn together: fewer iterations where one needs many
 
 
 def with_precision(method: Method, dtype: Any, place: Any = None) -> Method:
@@ -74,78 +84,38 @@ def reported(own: bool, method: Method, state: Any) -> Any:
     return jnp.where(jnp.all(jnp.isfinite(decision)), decision, state.x.astype(decision.dtype))
 
 
-AHEAD = 256  # iterations whose random numbers are drawn together
-NUMBERS = 1 << 22  # an upper limit on random numbers drawn together: fewer iterations where one needs many
-
-
-# `own`, the first argument of each program, says whether the method is driftopt's. Only then is the program
-# one kernel: XLA ends the process over some kernels, such as one that returns all numbers of a state
-# unchanged except the count. The tests run all of driftopt's methods; nobody has tried yours.
-
-
-@partial(small_program.Program, as_one=bool)
-def _advance(
-    own: bool, method: Method, state: Any, diverged: Any, noise: Any, values: Any, first: Any, stop: Any
-) -> Any:
-    """The state after rows first … stop − 1 of `values`, whether it diverged, and its points.
-
-    One program serves a single tell and a replay: the loop's body is compiled once, so a state rebuilt from a
-    log is the state that wrote it, bit for bit. The points are never used, because `_ask` computes them also
-    without a tell. Without them XLA ends the process over numbers that a method returns unchanged.
-    """
-
-    def tell(index: Any, run: Any) -> Any:
-        state, diverged = run
-        state, taken = told_soundly(method, state, values[index], _row(noise, index))
-        return state, diverged | ~taken
-
-    state, diverged = jax.lax.fori_loop(first, stop, tell, (state, diverged))
-    return state, diverged, method.ask(state, _row(noise, stop))
-
-
-@partial(small_program.Program, as_one=bool)
-def _ask(own: bool, method: Method, state: Any, noise: Any, index: Any) -> Any:
-    """The points of the iteration whose noise is row `index`."""
-    return method.ask(state, _row(noise, index))
-
-
-def _row(noise: Any, index: Any) -> Any:
-    return jax.tree.map(lambda leaf: leaf[index], noise)
-
-
-@partial(small_program.Program, as_one=bool)
-def _init(own: bool, method: Method, key: Any, x0: Any) -> Any:
-    return method.init(key, x0)
-
-
-@partial(small_program.Program, as_one=bool)
-def _recommend(own: bool, method: Method, state: Any) -> Any:
-    return reported(own, method, state)
-
-
 class Host:
     """The state of one run: `points` to query now, `tell` their mean values, `recommend` at any time.
 
-    Every number in it is always finite: a value that would make one overflow changes nothing but `diverged`.
+    Every number in it is always finite: a value that would make one overflow changes nothing but counts, and
+    `diverged`. A tell takes the packed array and a letter: the values, and the row of the window of random
+    numbers that is this iteration's. The next row is for the next points.
 
-    The state, the noise and the points are computed when they are first needed: each is a program to compile,
-    and the first decision of a study, or its last value, needs few of them.
+    Args:
+        method: its numbers are scalars.
+        x0: the start.
+        seed: of the method's randomness.
+        soon: compile the programs now, in other threads. By default each is compiled when it is first needed:
+            the first decision of a study, or its last value, needs few of them.
     """
 
-    def __init__(self, method: Method, x0: np.ndarray, seed: int):
+    def __init__(self, method: Method, x0: np.ndarray, seed: int, *, soon: bool = False):
         refuse_after_fork()
         self._x0, self._dim = np.asarray(x0, np.float64), len(x0)
         check_spacing(method, self._x0, np.float64)
-        self.told, self._diverged = 0, np.bool_(False)
-        self._state: Any = None
-        self._drawn: Any = None  # the noise of the present window
-        self._asked: Any = None  # the points of the iteration now open
+        self.told, self.diverged = 0, False  # whether a value was refused: a number would have overflowed
         with jax.enable_x64(True):
-            self.method = with_precision(method, jnp.float64, small_program.place())
-            self._own = ours(self.method)
+            self._method = with_precision(method, jnp.float64, small_program.place())
+            self._own = ours(self._method)
             self._key = method_key(seed, small_program.place())
-            self.repeats = int(np.asarray(self.method.batch))  # fresh samples to average at each point
-            self._begin()
+        self.repeats = int(np.asarray(self._method.batch))  # fresh samples to average at each point
+        self._packed: Any = None  # until it is needed
+        self._advance: Any = None  # the compiled program
+        self._first = -1  # the iteration with which the window of random numbers begins, once it is drawn
+        if soon:
+            self._compile()
+            with jax.enable_x64(True):
+                _recommend.prepare(self._forms, self._packed)
         points = self.points
         if not np.isfinite(points).all() or not np.abs(points).max() <= 2 * farthest(np.float64):
             raise ValueError(
@@ -153,61 +123,128 @@ class Host:
                 f"x0; got x0={x0!r}"
             )
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a run in progress cannot be copied or pickled: it sees its numbers where the compiled program "
+            "leaves them. Begin another one with the same seed, or keep a Study, which others can open."
+        )
+
     @property
-    def diverged(self) -> bool:
-        """Whether a value was refused because a number would have overflowed."""
-        return bool(self._diverged)
+    def method(self) -> Method:
+        """The method; a new one of the same shapes goes on from the state of the one before."""
+        return self._method
+
+    @method.setter
+    def method(self, method: Method) -> None:
+        state = self.state
+        with jax.enable_x64(True):
+            self._method = with_precision(method, jnp.float64, small_program.place())
+        self.__dict__.pop("_forms")  # a part of it that is static may differ
+        self.__dict__.pop("_recommend", None)
+        self._advance = None
+        self._begin(state, None)
 
     @property
     def state(self) -> Any:
-        """The method's state."""
-        if self._state is None:
-            with jax.enable_x64(True):
-                self._state = self._first_state()
-                if self._state is None:
-                    self._state = _init(self._own, self.method, self._key, self._x0)
-        return self._state
-
-    @state.setter
-    def state(self, state: Any) -> None:
-        self._state = state
+        """The method's state, in arrays of NumPy."""
+        self._begin_once()
+        return _unpack(self._forms.packed, np.array(self._packed))[1]
 
     @property
     def points(self) -> np.ndarray:
         """The (p, d) points of the open iteration, in a new array."""
-        if self._asked is None:
-            self._asked = self._first_points() if self._state is None else None
-        if self._asked is None:
-            with jax.enable_x64(True):
-                index = np.int32(self.told % self.ahead)
-                self._asked = _ask(self._own, self.method, self.state, self._noise, index)
-        return np.array(self._asked)
+        if self._packed is None and (known := self._first_points()) is not None:
+            return known
+        self._begin_once()
+        return self._seen.points.copy()
 
     def tell(self, values: Any) -> None:
         """Close the iteration with the (p,) mean values."""
-        self.replay(np.asarray(values, np.float64)[None])
+        if self._advance is None:
+            self._compile()
+        row = self.told % self.ahead
+        if row == 0 and self._first != self.told:
+            self._draw()  # not as the last window ends: Ctrl-C while it draws then loses nothing
+        after = self._advance(self._packed, self._letter.write(values, row), *self._window)
+        self._packed, self._seen = after, self._views.of(after)
+        self.diverged = self.diverged or not self._seen.numbers[-1]
+        self.told += 1
 
     def replay(self, values: np.ndarray) -> None:
-        """Tell many iterations, (n, p): the same state, bit for bit, as n single tells."""
-        done = 0
-        with jax.enable_x64(True):
-            while done < len(values):
-                first = self.told % self.ahead
-                stop = min(self.ahead, first + len(values) - done)
-                self._values[first:stop] = values[done : done + stop - first]
-                self._run(first, stop)
-                done += stop - first
-                self.told += stop - first
-                if stop == self.ahead:
-                    self._drawn = None
+        """Tell many iterations, (n, p)."""
+        for row in np.asarray(values, np.float64):
+            self.tell(row)
 
     def recommend(self) -> np.ndarray:
         """The decision to report."""
-        with jax.enable_x64(True):
-            return np.asarray(_recommend(self._own, self.method, self.state))
+        self._begin_once()
+        return np.asarray(self._recommend(self._packed))
 
-    def _begin(self) -> None:
-        """Prepare before the first query: here nothing."""
+    @cached_property
+    def _recommend(self) -> Callable[..., Any]:
+        return _recommend.ready(self._forms, self._packed)
+
+    @cached_property
+    def ahead(self) -> int:
+        """The number of iterations whose random numbers are drawn together."""
+        with jax.enable_x64(True):
+            row = small_program.noise_row(self._method, self._key, self._dim)
+        numbers = sum(leaf.size for leaf in jax.tree.leaves(row))
+        return max(1, min(AHEAD, NUMBERS // max(1, numbers)))
+
+    @cached_property
+    def _forms(self) -> "_Forms":
+        points = jax.ShapeDtypeStruct((self._method.points(self._dim), self._dim), jnp.float64)
+        with jax.enable_x64(True):
+            _, state = small_program.traced_init(self._method, self._key, self._x0)
+            row = small_program.noise_row(self._method, self._key, self._dim)
+            leaves, noise = jax.tree.flatten(row)
+            form = _Form.of((self._method, state, points, jax.ShapeDtypeStruct((), bool)))
+        return _Forms(form, noise, tuple(map(is_key, leaves)), self._own)
+
+    def _compile(self) -> None:
+        """Prepare to be told: the program takes longest, and is compiled while the rest happens."""
+        count = self._method.points(self._dim)
+        packed, letter = np.empty(self._forms.packed.size), _Letter(count)
+        with jax.enable_x64(True):
+            row = small_program.noise_row(self._method, self._key, self._dim)
+            window = [jax.ShapeDtypeStruct((self.ahead + 1, *leaf.shape), leaf.dtype) for leaf in _bare(row)]
+            arguments = (self._forms, packed, np.empty(count + 1), *window)
+            _advance.prepare(*arguments, lowered_here=True)
+            self._begin_once()
+            if self._first != self.told - self.told % self.ahead:
+                self._draw()
+            ready = _advance.ready(*arguments)
+            first = letter.write(np.zeros(count), 0)
+            self._advance, self._letter = called_once(ready, self._packed, first, *self._window), letter
+
+    def _begin_once(self) -> None:
+        """Begin, if that is to be done."""
+        if self._packed is None:
+            with jax.enable_x64(True):
+                points = self._first_points()
+                state = small_program.first_state(self._method, self._key, self._x0) if self._own else None
+                if state is None:
+                    state = _init(self._own, self._method, self._key, self._x0)
+                self._begin(state, points)
+
+    def _begin(self, state: Any, points: np.ndarray | None) -> None:
+        """Go on from a state; the points are asked for if they are not known."""
+        count = self._method.points(self._dim)
+        unknown = np.zeros((count, self._dim))
+        leaves = jax.tree.leaves((self._method, state, unknown if points is None else points, np.True_))
+        bare = [jax.random.key_data(leaf) if is_key(leaf) else leaf for leaf in leaves]
+        numbers = np.concatenate([np.asarray(leaf, np.float64).reshape(-1) for leaf in bare])
+        packed, before = small_program.put(numbers), numbers.size - unknown.size - 1
+        self._views = Views(
+            numbers.size, lambda numbers: _Seen(numbers, numbers[before:-1].reshape(unknown.shape))
+        )
+        if points is None:
+            row = self.told % self.ahead
+            if self._first != self.told - row:
+                self._draw()
+            packed = _ask(self._forms, packed, np.int32(row), *self._window)
+        self._packed, self._seen = packed, self._views.of(packed)
 
     def _first_points(self) -> np.ndarray | None:
         """The first points if all of them are x0, which needs no program; else None.
@@ -216,56 +253,161 @@ class Host:
         """
         if not self._own:
             return None
-        at_x0 = self.method.at_iterate(np.zeros(1, int), self._dim)[0]
+        at_x0 = self._method.at_iterate(np.zeros(1, int), self._dim)[0]
         return np.tile(self._x0, (len(at_x0), 1)) if at_x0.all() else None
 
-    @cached_property
-    def ahead(self) -> int:
-        """The number of iterations whose random numbers are drawn together."""
+    def _draw(self) -> None:
+        """Draw the random numbers of the present window."""
+        first = self.told - self.told % self.ahead
         with jax.enable_x64(True):
-            numbers = sum(leaf.size for leaf in jax.tree.leaves(self._noise_row()))
-        return max(1, min(AHEAD, NUMBERS // max(1, numbers)))
+            drawn = small_program.noise_window(
+                self._method, self._key, np.int32(first), self._dim, self.ahead
+            )
+            self._window, self._first = _bare(drawn), first
 
-    @cached_property
-    def _values(self) -> np.ndarray:
-        """The values of the present window."""
-        return np.zeros((self.ahead, self.method.points(self._dim)))
+
+class _Seen(NamedTuple):
+    """The numbers that a program gave, and the points among them."""
+
+    numbers: np.ndarray
+    points: np.ndarray
+
+
+class _Letter:
+    """A small array that Python writes and a program reads: the values, and the row of the window.
+
+    Both see the same memory where JAX lets them, so a call makes and copies nothing: handing in a NumPy array
+    costs as much as running the program. It is overwritten when the program has read it.
+    """
+
+    def __init__(self, count: int):
+        size, line = 8 * (count + 1), 64  # JAX shares what begins with a cache line
+        room = np.empty(size + line, np.uint8)
+        first = -room.ctypes.data % line
+        self._ours: Any = room[first : first + size].view(np.float64)
+        self._written, self._count = memoryview(self._ours), count  # quicker to write to than by NumPy
+        self._values = self._written[:count]
+        self._theirs = self._put(may_alias=True)
+        self._shared = self._theirs.unsafe_buffer_pointer() == self._ours.ctypes.data
+
+    def write(self, values: Any, row: int) -> Any:
+        """The array for the program, with these values and this row."""
+        if not isinstance(values, array):
+            values = np.asarray(values, np.float64).reshape(self._count)
+        self._values[:] = values
+        self._written[self._count] = row
+        return self._theirs if self._shared else self._put(may_alias=False)
+
+    def _put(self, may_alias: bool) -> Any:
+        with jax.enable_x64(True):
+            return jax.device_put(self._ours, small_program.place(), may_alias=may_alias)
+
+
+KEY, WORDS = "key", 2  # a key is two words of 32 bits, which a float64 holds exactly
+
+
+class _Form(NamedTuple):
+    """The structure of a packed pytree: hashable, so that equal ones share a program."""
+
+    structure: Any
+    leaves: tuple[tuple[tuple[int, ...], str], ...]  # shape and dtype of each; of a key those of its words
+
+    @classmethod
+    def of(cls, tree: Any) -> "_Form":
+        """The form of a tree of arrays, or of their shapes."""
+        leaves, structure = jax.tree.flatten(tree)
+        each = (((*a.shape, WORDS), KEY) if is_key(a) else (a.shape, str(a.dtype)) for a in leaves)
+        return cls(structure, tuple(each))
 
     @property
-    def _noise(self) -> Any:
-        if self._drawn is None:
-            with jax.enable_x64(True):
-                self._refill()
-        return self._drawn
+    def size(self) -> int:
+        """The number of packed numbers."""
+        return sum(math.prod(shape) for shape, _ in self.leaves)
 
-    def _first_state(self) -> Any:
-        """The first state if it needs no program; else None."""
-        return small_program.first_state(self.method, self._key, self._x0) if self._own else None
 
-    def _noise_row(self) -> Any:
-        """The shapes of one iteration's noise."""
-        return small_program.noise_row(self.method, self._key, self._dim)
+def _unpack(form: _Form, numbers: Any) -> Any:
+    """The tree of packed numbers."""
+    leaves, at = list[Any](), 0
+    for shape, dtype in form.leaves:
+        size = math.prod(shape)
+        leaf = numbers[at : at + size].reshape(shape)
+        leaves.append(wrapped(leaf.astype(jnp.uint32)) if dtype == KEY else leaf.astype(dtype))
+        at += size
+    return jax.tree.unflatten(form.structure, leaves)
 
-    def _noise_shapes(self) -> Any:
-        """The shapes of a window of noise."""
-        rows = self.ahead + 1
-        return jax.tree.map(
-            lambda leaf: jax.ShapeDtypeStruct((rows, *leaf.shape), leaf.dtype), self._noise_row()
-        )
 
-    def _arguments(self, noise: Any, first: int, stop: int) -> tuple[Any, ...]:
-        # A copy, because the program may still be reading it when the next tell writes.
-        values, rows = self._values.copy(), (np.int32(first), np.int32(stop))
-        return (self._own, self.method, self.state, self._diverged, noise, values, *rows)
+def _pack(tree: Any) -> Any:
+    """All numbers of a tree in one array, one leaf after the other.
 
-    def _refill(self) -> None:
-        """Draw the noise of the present window."""
-        first = np.int32(self.told - self.told % self.ahead)
-        self._drawn = small_program.noise_window(self.method, self._key, first, self._dim, self.ahead)
+    Joined by `concatenate`, each number would be searched for among all leaves: a microsecond more in all.
+    """
+    leaves = [jax.random.key_data(leaf) if is_key(leaf) else leaf for leaf in jax.tree.leaves(tree)]
+    packed, at = jnp.zeros(sum(leaf.size for leaf in leaves)), 0
+    for leaf in leaves:
+        packed = jax.lax.dynamic_update_slice(packed, leaf.reshape(-1).astype(packed.dtype), (at,))
+        at += leaf.size
+    return packed
 
-    def _run(self, first: int, stop: int) -> None:
-        """Tell the values of these rows of the window."""
-        if self._drawn is None:  # compiled in another thread, while this one compiles and draws the noise
-            _advance.prepare(*self._arguments(self._noise_shapes(), 0, 0))
-        self.state, self._diverged, _ = _advance(*self._arguments(self._noise, first, stop))
-        self._asked = None
+
+class _Forms(NamedTuple):
+    """The form of a program's arguments: the packed state, the structure of the noise and which of its leaves
+    are keys, and whether all code of the method is driftopt's own.
+    """
+
+    packed: _Form
+    noise: Any
+    keys: tuple[bool, ...]
+    own: bool
+
+
+def _bare(noise: Any) -> list[Any]:
+    """The leaves of a window of noise, or of its shapes; of keys their words."""
+
+    def bare(leaf: Any) -> Any:
+        if not is_key(leaf):
+            return leaf
+        known = isinstance(leaf, jax.Array)
+        return jax.random.key_data(leaf) if known else jax.eval_shape(jax.random.key_data, leaf)
+
+    return [bare(leaf) for leaf in jax.tree.leaves(noise)]
+
+
+def _row(forms: _Forms, window: Sequence[Any], index: Any) -> Any:
+    """One iteration's noise."""
+    leaves = [jax.lax.dynamic_index_in_dim(leaf, index, keepdims=False) for leaf in window]
+    pairs = zip(leaves, forms.keys, strict=True)
+    return jax.tree.unflatten(forms.noise, [wrapped(leaf) if key else leaf for leaf, key in pairs])
+
+
+# `own`, a part of the first argument of each program, says whether the method is driftopt's. Only then is the
+# program one kernel: XLA ends the process over some kernels, such as one that returns all numbers of a state
+# unchanged except the count. The tests run all of driftopt's methods; nobody has tried yours.
+
+
+@partial(small_program.Program, as_one=bool)
+def _init(own: bool, method: Method, key: Any, x0: Any) -> Any:
+    """The state before the first query."""
+    return method.init(key, x0)
+
+
+@partial(small_program.Program, as_one=lambda forms: forms.own)
+def _ask(forms: _Forms, packed: Any, row: Any, *window: Any) -> Any:
+    """The points of the iteration whose noise is this row of the window."""
+    method, state, _, sound = _unpack(forms.packed, packed)
+    return _pack((method, state, method.ask(state, _row(forms, window, row)), sound))
+
+
+@partial(small_program.Program, as_one=lambda forms: forms.own)
+def _advance(forms: _Forms, packed: Any, letter: Any, *window: Any) -> Any:
+    """An iteration's values in, and the points of the next."""
+    method, state, _, _ = _unpack(forms.packed, packed)
+    now = letter[-1].astype(jnp.int32)
+    state, sound = told_soundly(method, state, letter[:-1], _row(forms, window, now))
+    return _pack((method, state, method.ask(state, _row(forms, window, now + 1)), sound))
+
+
+@partial(small_program.Program, as_one=lambda forms: forms.own)
+def _recommend(forms: _Forms, packed: Any) -> Any:
+    """The decision to report."""
+    method, state, _, _ = _unpack(forms.packed, packed)
+    return reported(forms.own, method, state)

@@ -17,7 +17,6 @@ from driftopt.drivers.host import Host
 from driftopt.drivers.late_queries import Late, late_queries
 from driftopt.drivers.observed_host import ObservedHost, Watched, within
 from driftopt.drivers.plan import affordable, first_step
-from driftopt.drivers.quick_host import quick_host
 from driftopt.drivers.recorded_function import RecordedFunction
 from driftopt.method import Method
 from driftopt.methods import defaults
@@ -161,5 +160,5 @@ def begin(task: Task, method: str | Method) -> tuple[SequentialRun, int]:
         formula = within(task.loss, space, -1 if task.maximize else 1)
         run.host = ObservedHost(chosen, run.begun, seed, formula, task.law, queries // settle)
     else:
-        run.host = quick_host(chosen, run.begun, seed)
+        run.host = Host(chosen, run.begun, seed, soon=True)
     return run, affordable(chosen, space.dim, queries // settle).iterations

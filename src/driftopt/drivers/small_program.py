@@ -106,7 +106,7 @@ class Program:
     def ready(self, static: Any, *arrays: Any) -> Callable[..., Any]:
         """The compiled program for such arguments, for callers without time to look for it."""
         if interpreted():
-            return partial(self._fun, static)
+            return jax.enable_x64(True)(partial(self._fun, static))
         try:
             return self._begun(static, arrays).result()
         except BaseException:

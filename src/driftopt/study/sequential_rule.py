@@ -13,8 +13,7 @@ import numpy as np
 from driftopt import averages
 from driftopt.answers.beside import NOTHING, Beside
 from driftopt.answers.effects import Effect, found, of_trials
-from driftopt.drivers import small_program
-from driftopt.drivers.host import Host, with_precision
+from driftopt.drivers.host import Host
 from driftopt.runtime.forks import refuse_after_fork
 from driftopt.study.errors import ReplayError
 from driftopt.study.log import Opened, Writer, vector_from_json
@@ -219,14 +218,10 @@ class Replay(Host):
 
     def _plan_for(self, budget: int) -> None:
         """Go on from here with a plan for another budget."""
-        import jax
-
         if "budget" in self._params:
             self._params |= {"budget": budget}
-        self.state = self.state  # which the plan before has begun
-        with jax.enable_x64(True):
-            self.method = with_precision(self._planned(budget), jax.numpy.float64, small_program.place())
-        self._asked = self._points = None
+        self.method = self._planned(budget)
+        self._points = None
 
     def decisions(self) -> np.ndarray:
         """The decisions of the next iteration."""
