@@ -154,10 +154,10 @@ class Generator(_standard.Generator):
 
     def _begin(self, method: str | Method, budget: int, radius: Any, params: Any) -> int:
         """The number of iterations that the budget pays for; decides the method's numbers and begins it."""
+        self._space, chosen, _ = defaults.chosen(
+            method, self._space, budget=budget, radius=radius, params=params
+        )
         dim = self._space.dim
-        radius, params = defaults.radius_once(radius, params)
-        self._space, radius = defaults.sized(method, self._space, radius, params)
-        chosen, _ = defaults.resolve(method, dim=dim, budget=budget, radius=radius, params=params)
         named = method if isinstance(method, str) else type(method).__name__
         check_minimize(named, chosen.sees, loss=False, model=False)
         if chosen.scheduled:
@@ -165,7 +165,7 @@ class Generator(_standard.Generator):
         check_points(chosen, dim)
         checks.budget(budget, first_step(chosen, dim))
         self._begun = self._space.begin(float(np.asarray(chosen.radius)))
-        self._host = Host(self._space.kept_by(chosen), self._begun, self.seed, soon=True)
+        self._host = Host(chosen, self._begun, self.seed, soon=True)
         return affordable(chosen, dim, budget).iterations
 
     def _open(self) -> None:

@@ -1,16 +1,18 @@
 """One run of `minimize`: it calls the function, counts every query and keeps every value."""
 
+import inspect
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from driftopt import averages, checks
-from driftopt.answers import Answer, Answers
 from driftopt.drivers.recorded_function import RecordedFunction
 from driftopt.drivers.result import MinimizeResult
 from driftopt.space import Space
@@ -55,58 +57,91 @@ class MinimizeInterrupted(KeyboardInterrupt):
 
 
 @dataclass(frozen=True)
-class Function:
-    """The user's function and how it is called."""
-
-    fun: Any
-    args: tuple[Any, ...]
-    vectorized: bool
-    settle: int  # queries for which each decision is held; the last one counts
-
-
-@dataclass(frozen=True)
 class Task:
     """What `minimize` was asked for, checked as far as it does not depend on the method."""
 
-    function: Function
+    fun: Callable[..., Any]
+    args: tuple[Any, ...]
     space: Space
-    answers: Answers
+    budget: int
+    final_queries: int
+    settle: int  # queries for which each decision is held; the last one counts
     radius: Any
     max_radius: Any
     params: dict[str, Any]
-    budget: int
-    final_queries: int
+    vectorized: bool
+    maximize: bool
     covariates: Sequence[str]
     limits: dict[str, dict[str, Any]]
     relative_to_control: bool
-    by_name: bool  # whether the function returns its value by name, with more
-    maximize: bool
+    precision: bool
     loss: Any  # F(x, ξ), where the function draws ξ
     law: Any  # a model of the law of ξ
     rng: Any
 
+    @property
+    def by_name(self) -> bool:
+        """Whether the function returns its value by name, with more."""
+        return bool(self.limits or self.relative_to_control or self.precision)
+
+    @property
+    def decisions(self) -> int:
+        """The decisions that the budget pays for."""
+        return (self.budget - self.final_queries) // self.settle
+
 
 class FunctionRun(ABC):
-    """The function of one run with all its queries and values."""
+    """The function of one run with all its queries and values.
 
-    params: dict[str, Any]
+    Args:
+        task: what `minimize` was asked for.
+        space: the same decisions, in the method's units.
+        planned: how many iterations the budget pays for.
+        params: all numbers used, for the result.
+    """
 
-    def __init__(self, task: Task, space: Space):
-        function, self.space = task.function, space
-        self._answers, self._memory = task.answers, task.answers.begin()
-        self.fun: Any = function.fun
-        self._args = function.args
-        self._vectorized, self._settle = function.vectorized, function.settle
+    def __init__(self, task: Task, space: Space, planned: int, params: dict[str, Any]):
+        self.task, self.space, self.planned, self.params = task, space, planned, params
+        self.fun: Any = task.fun
         self._ends = [0]  # the queries spent after each iteration
         self._values = array("d")  # appends a value in a third of the time that NumPy takes to set one
         self._points = np.empty((0, space.dim))  # rows after the first `spent` are reserved
         self.final: np.ndarray | None = None
         self.recorded: RecordedFunction | None = None  # records side information, if there is any
-        self.budget = task.budget
         if task.covariates or task.by_name:
             self.fun = self.recorded = RecordedFunction(
-                self.fun, task.covariates, list(task.limits), self._vectorized, task.relative_to_control
+                self.fun, task.covariates, list(task.limits), task.vectorized, task.relative_to_control
             )
+
+    def run(self, callback: Callable[..., Any] | None, progress: bool) -> "OptimizeResult":
+        """Spend the budget; the callback is called in the style that it asks for."""
+        whole = False
+        with suppress(ValueError, TypeError):  # a function written in C may not say what it takes
+            whole = "intermediate_result" in inspect.signature(callback).parameters  # pyright: ignore[reportArgumentType]
+        with ExitStack() as block:
+            advance: Callable[[int], Any] = lambda spent: None  # noqa: E731
+            if progress:
+                from rich.progress import Progress
+
+                bar = block.enter_context(Progress(transient=True))
+                advance = partial(bar.advance, bar.add_task("queries", total=self.task.budget))
+            try:
+                for _ in range(self.planned):
+                    advance(self.iterate())
+                    if callback is not None:
+                        so_far = MinimizeResult(
+                            x=self.x, fun=self._latest, nfev=self.spent, nit=self.iterations
+                        )
+                        try:
+                            callback(intermediate_result=so_far) if whole else callback(so_far.x)
+                        except StopIteration:
+                            return self.result(99)
+                if final := self.task.final_queries:
+                    self.final = np.array(self._each(np.tile(self.x, (final, 1))))
+                    advance(final)
+            except KeyboardInterrupt as stop:
+                raise MinimizeInterrupted(self.result(2)) from stop
+        return self.result(0)
 
     @property
     def spent(self) -> int:
@@ -135,23 +170,17 @@ class FunctionRun(ABC):
     def information(self, recorded: RecordedFunction, history: dict[str, Any]) -> dict[str, Any]:
         """What side information has shown, by name; adds it to the history as well."""
 
-    def confirm(self, count: int) -> int:
-        """Spend `count` queries at the reported decision."""
-        self.final = np.array(self._each(np.tile(self.x, (count, 1))))
-        return count
-
     @property
-    def latest(self) -> float:
+    def _latest(self) -> float:
         """The mean value of the last iteration, which is noisy and not an estimate of f(x)."""
         return float(averages.mean(np.array(self._values[self._ends[-2] : self._ends[-1]])))
 
-    def so_far(self) -> "OptimizeResult":
-        """The result that a callback gets after an iteration."""
-        return MinimizeResult(x=self.x, fun=self.latest, nfev=self.spent, nit=self.iterations)
-
     def result(self, status: int) -> "OptimizeResult":
         """Everything so far in SciPy's form."""
-        fun, sem, basis = self._final() if self.final is not None else self.estimate()
+        if self.final is not None:
+            fun, sem, basis = *mean_of(self.final), f"{self.final.size} values at x"
+        else:
+            fun, sem, basis = self.estimate()
         every, points = np.array(self._values), self._points
         history = {
             "x": points if len(points) == self.spent else points[: self.spent].copy(),
@@ -174,14 +203,11 @@ class FunctionRun(ABC):
             history=history,
         )
 
-    def _final(self) -> tuple[float | None, float | None, str]:
-        assert self.final is not None
-        return *mean_of(self.final), f"{self.final.size} values at x"
-
     def _query(self, points: np.ndarray) -> np.ndarray:
         """The values at all points, each held for `settle` queries of which the last is used."""
-        repeated = np.repeat(points, self._settle, axis=0) if self._settle > 1 else points
-        return np.array(self._each(repeated))[self._settle - 1 :: self._settle]
+        settle = self.task.settle
+        repeated = np.repeat(points, settle, axis=0) if settle > 1 else points
+        return np.array(self._each(repeated))[settle - 1 :: settle]
 
     def _each(self, points: np.ndarray) -> Any:
         """The values at all points; each is kept immediately, so that a failure loses none.
@@ -189,15 +215,14 @@ class FunctionRun(ABC):
         The function owns the rows of `points`: it may keep and change them.
         """
         self._write_down(points)
-        values, before = self._values, self.spent
-        if self._vectorized:
+        fun, args, values, before = self.fun, self.task.args, self._values, len(self._values)
+        if self.task.vectorized:
             try:
-                returned = self.fun(points.copy(), *self._args)
+                returned = fun(points.copy(), *args)
             except Exception as error:
                 raise self._failure(f"raised {type(error).__name__}: {error}") from error
             values.frombytes(self._checked(returned, points).tobytes())
             return values[before:]
-        fun, args = self.fun, self._args
         for point in points:
             try:
                 value = fun(point, *args)
@@ -214,7 +239,7 @@ class FunctionRun(ABC):
         end = begin + len(points)
         if end > len(self._points):
             # Reserve memory for all of a short run; later as much again, so that long runs seldom copy it.
-            more = max(end, min(self.budget, RESERVED // self.space.dim))
+            more = max(end, min(self.task.budget, RESERVED // self.space.dim))
             self._points = np.concatenate([self._points, np.empty((more, self.space.dim))])
         self._points[begin:end] = points
 
@@ -230,7 +255,7 @@ class FunctionRun(ABC):
         if values.size != count:
             raise self._failure(f"gave {values.size} values, expected {count}")
         if not np.isfinite(values).all():  # fast in the common case
-            refused = np.array([self._answers.judge(Answer(value)) is not None for value in values.tolist()])
+            refused = ~np.isfinite(values)
             bad, query = int(refused.argmax()), self.spent + 1
             if points is not None:
                 self._write_down(points[~refused])

@@ -160,12 +160,11 @@ class Host:
 
     def tell(self, values: Any) -> None:
         """Close the iteration with the (p,) mean values."""
-        if self._advance is None:
-            self._compile()
+        advance = self._advance or self._compile()
         row = self.told % self.ahead
         if row == 0 and self._first != self.told:
             self._draw()  # not as the last window ends: Ctrl-C while it draws then loses nothing
-        after = self._advance(self._packed, self._letter.write(values, row), *self._window)
+        after = advance(self._packed, self._letter.write(values, row), *self._window)
         self._packed, self._seen = after, self._views.of(after)
         self.diverged = self.diverged or not self._seen.numbers[-1]
         self.told += 1
@@ -202,8 +201,8 @@ class Host:
             form = _Form.of((self._method, state, points, jax.ShapeDtypeStruct((), bool)))
         return _Forms(form, noise, tuple(map(is_key, leaves)), self._own)
 
-    def _compile(self) -> None:
-        """Prepare to be told: the program takes longest, and is compiled while the rest happens."""
+    def _compile(self) -> Callable[..., Any]:
+        """The program of a tell: it takes longest, and is compiled while the rest happens."""
         count = self._method.points(self._dim)
         packed, letter = np.empty(self._forms.packed.size), _Letter(count)
         with jax.enable_x64(True):
@@ -217,6 +216,7 @@ class Host:
             ready = _advance.ready(*arguments)
             first = letter.write(np.zeros(count), 0)
             self._advance, self._letter = called_once(ready, self._packed, first, *self._window), letter
+        return self._advance
 
     def _begin_once(self) -> None:
         """Begin, if that is to be done."""

@@ -1,18 +1,16 @@
 """`minimize`: the front door for a noisy Python function, with SciPy's manners.
 
 Each call of the function is one query. The function need not repeat itself: at the same point it may answer
-differently, and its noise may depend on the point. Longer than 300 lines for what each argument means.
+differently, and its noise may depend on the point.
 """
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from driftopt import checks
-from driftopt.answers import Answers, beside
-from driftopt.answers.effects import warn_of
+from driftopt.answers import beside
 from driftopt.answers.limits import checked, none_hard
-from driftopt.drivers.function_run import Function, FunctionRun, MinimizeInterrupted, Task
+from driftopt.drivers.function_run import FunctionRun, Task
 from driftopt.model import takes_model
 from driftopt.packages import needs_jax
 from driftopt.space import Space
@@ -117,139 +115,64 @@ def minimize(
     >>> result.nfev, bool(abs(result.x - 1).max() < 0.3)
     (4000, True)
     """
-    _check_functions(fun, args, callback, loss, model)
-    vectorized, progress = checks.flag("vectorized", vectorized), checks.flag("progress", progress)
-    if loss is not None and vectorized:
-        raise ValueError("with `loss=` the function draws one ξ at a time: leave vectorized out")
-    settle, total = checks.shape("settle", settle), checks.one_count("budget", budget)
-    final_queries = _check_final(final_queries, total)
-    named = beside.names("covariates", covariates)
-    bounded = none_hard(checked(limits), "a function")
-    by_name = bool(bounded or relative_to_control or precision)
-    _check_vectorized(vectorized, by_name)
-    if loss is not None and (by_name or named):
-        raise ValueError("covariates, limits, control and precision go with values: leave `loss=` out")
-    answers = Answers.build(
-        direction=direction,
-        covariates=named,
-        limits=bounded,
-        relative_to_control=checks.flag("relative_to_control", relative_to_control),
-        precision=checks.flag("precision", precision),
-    )
-    space = Space.build(x0, bounds=bounds, constraints=constraints, grid=grid)
-    task = Task(
-        Function(fun, tuple(args), vectorized, settle),
-        space,
-        answers,
-        radius=radius,
-        max_radius=max_radius,
-        params=checks.table("params", params),
-        budget=total,
-        final_queries=final_queries,
-        covariates=named,
-        limits=bounded,
-        relative_to_control=bool(relative_to_control),
-        by_name=by_name,
-        maximize=direction == "maximize",
-        loss=loss,
-        law=model,
-        rng=rng,
-    )
-    decisions = (total - final_queries) // settle
-    if takes_model(method, decisions, space.dim):
-        from driftopt.drivers.model_run import begin
-
-        run, iterations = begin(task)
-    else:
-        many = f"minimize for {decisions:,} values in {space.dim:,} dimensions"
-        with needs_jax(many if method == "auto" else f"method {method!r}"):
-            from driftopt.drivers.sequential_run import begin as begin_sequential
-
-        run, iterations = begin_sequential(task, method)
-    report = _reporter(callback)
-
-    try:
-        with _progress(progress, total) as advance:
-            for _ in range(iterations):
-                advance(run.iterate())
-                if report is not None and report(run):
-                    return run.result(99)
-            if final_queries:
-                advance(run.confirm(final_queries))
-    except KeyboardInterrupt as stop:
-        raise MinimizeInterrupted(run.result(2)) from stop
-    result = run.result(0)
-    if "covariates" in result:
-        warn_of(result["covariates"])
-    return result
-
-
-def _check_functions(fun: Any, args: Any, callback: Any, loss: Any, model: Any) -> None:
     checks.function("fun", fun)
     for name, given in (("callback", callback), ("loss", loss)):
         if given is not None:
             checks.function(name, given)
-    if not isinstance(args, tuple | list):
+    if not isinstance(args, tuple | list):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(f"args must be a tuple of further arguments of fun, got {checks.brief(args)}")
-
-
-def _check_vectorized(vectorized: bool, by_name: bool) -> None:
-    """Refuse several points at once where each answer must come by name."""
-    if vectorized and by_name:
+    settle, total = checks.shape("settle", settle), checks.one_count("budget", budget)
+    if not checks.is_whole(final_queries) or not 0 <= final_queries < total:
+        raise ValueError(
+            f"final_queries must be a whole number from 0 to budget - 1, got {checks.brief(final_queries)}"
+        )
+    task = Task(
+        fun,
+        tuple(args),
+        Space.build(x0, bounds=bounds, constraints=constraints, grid=grid),
+        budget=total,
+        final_queries=int(final_queries),
+        settle=settle,
+        radius=radius,
+        max_radius=max_radius,
+        params=checks.table("params", params),
+        vectorized=checks.flag("vectorized", vectorized),
+        maximize=checks.choice("direction", direction, ("minimize", "maximize")) == "maximize",
+        covariates=beside.names("covariates", covariates) if covariates else (),
+        limits=none_hard(checked(limits), "a function") if limits else {},
+        relative_to_control=checks.flag("relative_to_control", relative_to_control),
+        precision=checks.flag("precision", precision),
+        loss=loss,
+        law=model,
+        rng=rng,
+    )
+    progress = checks.flag("progress", progress)
+    if loss is not None and task.vectorized:
+        raise ValueError("with `loss=` the function draws one ξ at a time: leave vectorized out")
+    if task.vectorized and task.by_name:
         raise ValueError(
             "limits, relative_to_control and precision need what `fun` returns by name of each query, "
             '{"value": …, "metrics": …}: leave vectorized out'
         )
+    if loss is not None and (task.by_name or task.covariates):
+        raise ValueError("covariates, limits, control and precision go with values: leave `loss=` out")
+    run: FunctionRun
+    if takes_model(method, task.decisions, task.space.dim):
+        from driftopt.drivers.model_run import ModelRun
 
+        run = ModelRun(task)
+    else:
+        many = f"minimize for {task.decisions:,} values in {task.space.dim:,} dimensions"
+        with needs_jax(many if method == "auto" else f"method {method!r}"):
+            from driftopt.drivers.sequential_run import SequentialRun
 
-def _check_final(count: Any, total: int) -> int:
-    whole = checks.is_whole(count)
-    if not whole or not 0 <= count < total:
-        raise ValueError(
-            f"final_queries must be a whole number from 0 to budget - 1, got {checks.brief(count)}"
-        )
-    return int(count)
+        run = SequentialRun(task, method)
+    result = run.run(callback, progress)
+    if task.covariates:
+        from driftopt.answers.effects import warn_of
 
-
-def _reporter(callback: Callable[..., Any] | None) -> Callable[[FunctionRun], bool] | None:
-    """Call the user's callback in the style it asks for; True means stop."""
-    if callback is None:
-        return None
-    try:
-        whole = "intermediate_result" in inspect.signature(callback).parameters
-    except ValueError:  # a function written in C may not say what it takes
-        whole = False
-
-    def report(run: FunctionRun) -> bool:
-        so_far = run.so_far()
-        try:
-            callback(intermediate_result=so_far) if whole else callback(so_far.x)
-        except StopIteration:
-            return True
-        return False
-
-    return report
-
-
-class _progress:
-    """A progress bar over queries, or nothing."""
-
-    def __init__(self, show: bool, total: int):
-        self._show, self._total = show, total
-
-    def __enter__(self) -> Callable[[int], None]:
-        if not self._show:
-            return lambda spent: None
-        from rich.progress import Progress
-
-        self._bar = Progress(transient=True)
-        self._bar.start()
-        task = self._bar.add_task("queries", total=self._total)
-        return lambda spent: self._bar.update(task, advance=spent)
-
-    def __exit__(self, *exc: object) -> None:
-        if self._show:
-            self._bar.stop()
+        warn_of(result["covariates"])
+    return result
 
 
 def scipy_method(

@@ -1,6 +1,5 @@
 """One run of `minimize` with the model: each value joins the set of results that decides what comes next."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,73 +14,53 @@ from driftopt.model import Limit, Model, Recommendation, Results, units_of
 from driftopt.model.belief import precision
 
 
-def begin(task: Task) -> tuple["ModelRun", int]:
-    """The run of a task, and how many decisions its budget pays for."""
-    params = dict(task.params)
-    radius, most = (params.pop(name, None) for name in ("radius", "max_radius"))
-    if params:
-        raise ValueError(
-            f"the model has no numbers {', '.join(params)}: leave params out, or choose a method"
-        )
-    for name, one, other in (("radius", radius, task.radius), ("max_radius", most, task.max_radius)):
-        if one is not None and other is not None:
-            raise ValueError(f"give {name} once: as the argument or in params")
-    radius = radius if task.radius is None else task.radius
-    most = most if task.max_radius is None else task.max_radius
-    space, units = units_of(task.space, radius)
-    space.check_trials(None)
-    decisions = (task.budget - task.final_queries) // task.function.settle
-    checks.budget(task.budget - task.final_queries, task.function.settle)
-    seed = as_seed(task.rng)
-    run = ModelRun(task, space)
-    run.params = {"method": "model", "radius": units.tolist(), "seed": seed}
-    run.relative = task.relative_to_control
-    run.model = Model(
-        space,
-        units,
-        seed,
-        task.maximize,
-        limits=limits_of(task.limits),
-        max_radius=in_radii(most, radius, units),
-        budget=decisions,
-    )
-    if task.loss is not None:
-        from driftopt.drivers.observed_host import Watched  # F is a JAX function
-
-        run.fun = Watched(task.function.fun, task.loss, False)
-    return run, decisions
-
-
-def in_radii(most: Any, radius: Any, units: np.ndarray) -> float | None:
-    """`max_radius` in radii: it is in the units of x, or of the radius where that has one number each."""
-    if most is None:
-        return None
-    return checks.one_positive("max_radius", most) / (1.0 if np.ndim(radius) else float(units.max()))
-
-
-def limits_of(given: Mapping[str, Mapping[str, Any]]) -> list[Limit]:
-    """The limits of `minimize` and `Study`, by the column of their metric."""
-    return [
-        Limit(column, sides.get("min", -np.inf), sides.get("max", np.inf))
-        for column, sides in enumerate(given.values())
-    ]
-
-
 class ModelRun(FunctionRun):
     """The function, and the model of its values."""
 
-    model: Model
-    relative: bool = False  # whether values count as differences to their control
-    _known: tuple[int, Recommendation] | None = None
+    def __init__(self, task: Task):
+        params, given = dict(task.params), {"radius": task.radius, "max_radius": task.max_radius}
+        for name, argument in given.items():
+            number = params.pop(name, None)
+            if number is not None and argument is not None:
+                raise ValueError(f"give {name} once: as the argument or in params")
+            given[name] = number if argument is None else argument
+        if params:
+            raise ValueError(
+                f"the model has no numbers {', '.join(params)}: leave params out, or choose a method"
+            )
+        radius, most = given.values()
+        space, units = units_of(task.space, radius)
+        space.check_trials(None)
+        checks.budget(task.budget - task.final_queries, task.settle)
+        if most is not None:  # in the units of x, or of the radius where that has one number each
+            each = 1.0 if np.ndim(radius) else float(units.max())
+            most = checks.one_positive("max_radius", most) / each
+        seed = as_seed(task.rng)
+        limits = [
+            Limit(column, sides.get("min", -np.inf), sides.get("max", np.inf))
+            for column, sides in enumerate(task.limits.values())
+        ]
+        self.model = Model(
+            space, units, seed, task.maximize, limits=limits, max_radius=most, budget=task.decisions
+        )
+        used = {"method": "model", "radius": units.tolist(), "seed": seed}
+        super().__init__(task, space, task.decisions, used)
+        self._known: tuple[int, Recommendation] | None = None  # after how many iterations
+        if task.loss is not None:
+            from driftopt.drivers.observed_host import Watched  # F is a JAX function
+
+            self.fun = Watched(task.fun, task.loss, False)
 
     def results(self) -> Results:
         """The values so far; of decisions that settle, the last value of each."""
-        used = slice(self._settle - 1, self.spent, self._settle)
+        used = slice(self.task.settle - 1, self.spent, self.task.settle)
         x, value, more = self._points[used], np.array(self._values)[used], dict[str, Any]()
         if self.recorded is not None:
             beside = self.recorded.last(self.spent, 1)[used]
             control = np.array([np.nan if one.control is None else one.control for one in beside])
-            value = value - np.where(np.isfinite(control), control, 0) if self.relative else value
+            value = (
+                value - np.where(np.isfinite(control), control, 0) if self.task.relative_to_control else value
+            )
             more["weight"] = precision([one.sem for one in beside], [one.n for one in beside])
             more["covariates"] = self.recorded.covariates(self.spent)[used]
             more["metrics"] = self.recorded.metrics(self.spent)[used]

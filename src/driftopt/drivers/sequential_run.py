@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftopt import averages, checks, methods
-from driftopt.answers.answers import NOTHING
+from driftopt.answers.answers import NOTHING, Answers
 from driftopt.answers.covariates import Covariates
 from driftopt.answers.effects import found
 from driftopt.answers.limits import Limits, measured
@@ -34,9 +34,45 @@ UNSETTLED = (
 class SequentialRun(FunctionRun):
     """The function, and the method on its host."""
 
-    host: Host | ObservedHost
-    begun: np.ndarray  # the method's start
-    sign: int  # −1 to maximize
+    def __init__(self, task: Task, method: str | Method):
+        settle, usable = task.settle, task.budget - task.final_queries
+        more = {} if task.max_radius is None else {"max_radius": task.max_radius}
+        space, chosen, numbers = defaults.chosen(
+            method, task.space, budget=task.decisions, radius=task.radius, params=more | task.params
+        )
+        called = method if isinstance(method, str) else type(method).__name__
+        check_minimize(called, chosen.sees, loss=task.loss is not None, model=task.law is not None)
+        if task.law is not None and not isinstance(task.law, Model):
+            raise ValueError(f"model must be a driftopt.oracle.Model, got {checks.brief(task.law)}")
+        if (task.by_name or task.covariates) and chosen.scheduled:
+            raise ValueError("covariates, limits, control and precision need a method of one batch")
+        check_points(chosen, space.dim)
+        space.check_trials(numbers.get("max_radius") if chosen.finds_radius else chosen.radius)
+        queries = checks.budget(usable, settle * first_step(chosen, space.dim)) // settle
+        seed = as_seed(task.rng)
+        sizes = {key: given for key, given in space.given.items() if key == "units"}
+        known = methods.entry(method).defaults if isinstance(method, str) else {}
+        params = {"method": called, **known, **numbers, **sizes, "seed": seed}
+        super().__init__(task, space, affordable(chosen, space.dim, queries).iterations, params)
+        self._answers = Answers.build(
+            direction="maximize" if task.maximize else "minimize",
+            covariates=task.covariates,
+            limits=task.limits,
+            relative_to_control=task.relative_to_control,
+            precision=task.precision,
+        )
+        self._memory = self._answers.begin()
+        self.begun = space.begin(float(np.asarray(chosen.radius)))  # the method's start
+        self.sign = -1 if task.maximize else 1
+        if task.loss is not None:
+            self.fun = Watched(task.fun, task.loss, keep=chosen.sees.observes)
+        self.host: Host | ObservedHost
+        if chosen.sees.observes:
+            assert task.loss is not None
+            formula = within(task.loss, space, self.sign)
+            self.host = ObservedHost(chosen, self.begun, seed, formula, task.law, queries)
+        else:
+            self.host = Host(chosen, self.begun, seed, soon=True)
 
     def iterate(self) -> int:
         """Run one iteration and return the queries that it cost."""
@@ -46,12 +82,12 @@ class SequentialRun(FunctionRun):
             straight.tell(self._each(points))
         elif isinstance(host, ObservedHost):
             self._query(np.repeat(points, host.samples, axis=0))
-            host.tell(self.fun.take()[self._settle - 1 :: self._settle])
+            host.tell(self.fun.take()[self.task.settle - 1 :: self.task.settle])
         else:
             samples = self._scheduled(points) if host.method.scheduled else self._rows(points, host.repeats)
             information = NOTHING
             if self.recorded is not None:
-                used = self.recorded.last(samples.size * self._settle, self._settle)
+                used = self.recorded.last(samples.size * self.task.settle, self.task.settle)
                 information = dict(self._answers.beside(used, samples.shape))
             self._memory, means = self._answers.take(self._memory, samples, information)
             host.tell(means)
@@ -67,7 +103,7 @@ class SequentialRun(FunctionRun):
     @cached_property
     def _straight(self) -> Host | None:
         """The host if it takes the function's values as they are, one a point; else None."""
-        host, more = self.host, self.recorded is not None or self._memory or self._settle > 1
+        host, more = self.host, self.recorded is not None or self._memory or self.task.settle > 1
         if more or isinstance(host, ObservedHost):
             return None
         return host if host.repeats == 1 and not host.method.scheduled else None
@@ -90,7 +126,7 @@ class SequentialRun(FunctionRun):
 
     def _late(self) -> Late:
         """The queries nearest to f at x, chosen by their time and not by their values."""
-        return late_queries(self.host.method, self.space.dim, np.asarray(self._ends), self._settle)
+        return late_queries(self.host.method, self.space.dim, np.asarray(self._ends), self.task.settle)
 
     def estimate(self) -> tuple[float | None, float | None, str]:
         if not self.iterations:
@@ -124,41 +160,3 @@ class SequentialRun(FunctionRun):
                 near = np.arange(self.spent - self.final.size, self.spent)
             more["metrics"] = measured(recorded.metric_names, history["metrics"][near])
         return more
-
-
-def begin(task: Task, method: str | Method) -> tuple[SequentialRun, int]:
-    """The run of a task with a method, and how many iterations its budget pays for."""
-    settle, usable = task.function.settle, task.budget - task.final_queries
-    radius, params = defaults.radius_once(task.radius, task.params)
-    if task.max_radius is not None:
-        params.setdefault("max_radius", task.max_radius)
-    space, radius = defaults.sized(method, task.space, radius, params)
-    chosen, numbers = defaults.resolve(
-        method, dim=space.dim, budget=usable // settle, radius=radius, params=params
-    )
-    chosen = space.kept_by(chosen)
-    called = method if isinstance(method, str) else type(method).__name__
-    check_minimize(called, chosen.sees, loss=task.loss is not None, model=task.law is not None)
-    if task.law is not None and not isinstance(task.law, Model):
-        raise ValueError(f"model must be a driftopt.oracle.Model, got {checks.brief(task.law)}")
-    if (task.by_name or task.covariates) and chosen.scheduled:
-        raise ValueError("covariates, limits, control and precision need a method of one batch")
-    check_points(chosen, space.dim)
-    space.check_trials(numbers.get("max_radius") if chosen.finds_radius else chosen.radius)
-    queries = checks.budget(usable, settle * first_step(chosen, space.dim))
-    seed = as_seed(task.rng)
-    sizes = {key: given for key, given in space.given.items() if key == "units"}
-    run = SequentialRun(task, space)
-    run.sign = -1 if task.maximize else 1
-    known = methods.entry(method).defaults if isinstance(method, str) else {}
-    run.params = {"method": called, **known, **numbers, **sizes, "seed": seed}
-    run.begun = space.begin(float(np.asarray(chosen.radius)))
-    if task.loss is not None:
-        run.fun = Watched(task.function.fun, task.loss, keep=chosen.sees.observes)
-    if chosen.sees.observes:
-        assert task.loss is not None
-        formula = within(task.loss, space, -1 if task.maximize else 1)
-        run.host = ObservedHost(chosen, run.begun, seed, formula, task.law, queries // settle)
-    else:
-        run.host = Host(chosen, run.begun, seed, soon=True)
-    return run, affordable(chosen, space.dim, queries // settle).iterations

@@ -56,7 +56,7 @@ def sized(
     """
     if not isinstance(name, str) or not takes_radius(name):
         return space, radius
-    tried = registry.tried(name, params, radius)
+    tried = registry.entry(name).tried or registry.tried(name, params, radius)
     if tried.sees.observes:
         return space, space.radius if radius is None else radius
     measured, length = space.sized(radius)
@@ -67,6 +67,16 @@ def sized(
     if params.get("max_radius") is not None or np.allclose(sizes, single, rtol=1e-9, atol=0):
         return space, single
     return space.sized(sizes)
+
+
+def chosen(
+    name: "str | Method", space: "Space", *, budget: int, radius: Any, params: Mapping[str, Any]
+) -> "tuple[Space, Method, dict[str, Any]]":
+    """The space in the method's units, the method within it, and all of the method's numbers."""
+    radius, numbers = radius_once(radius, params)
+    space, radius = sized(name, space, radius, numbers)
+    method, numbers = resolve(name, dim=space.dim, budget=budget, radius=radius, params=numbers)
+    return space, space.kept_by(method), numbers
 
 
 def resolve(

@@ -63,12 +63,17 @@ class Entry:
         return self.build(**numbers)
 
     @cached_property
-    def sees(self) -> Sight | None:
-        """The kind of oracle that the method needs; None if its example's numbers do not build it."""
+    def tried(self) -> Method | None:
+        """The method of the example's numbers; None if they do not build it."""
         try:
-            return self.built(**self.example).sees
+            return self.built(**self.example)
         except Exception:  # code of a package, without the numbers that only its user knows
             return None
+
+    @property
+    def sees(self) -> Sight | None:
+        """The kind of oracle that the method needs; None if its example's numbers do not build it."""
+        return None if self.tried is None else self.tried.sees
 
     @property
     def sees_words(self) -> str:
