@@ -1,13 +1,12 @@
-"""Programs that JAX has traced: carried out operation by operation, cut into pieces, or shared with NumPy.
+"""Programs that JAX has traced, walked through by one rule for their operations.
 
-`walk` carries a program out by a rule for its operations. `plain` uses it to bind the bare operations of a
-function, `unrounded` to compute with NumPy alone where nothing is rounded. `in_pieces` cuts a long program
-into calls that XLA compiles faster. `SplitProgram` hands the whole numbers of a program to NumPy and leaves
-the rest to XLA.
+`plain` binds the bare operations of a function. `unrounded` computes with NumPy alone where nothing is
+rounded, and `SplitProgram` hands the whole numbers of a program to NumPy and leaves the rest to XLA.
+`in_pieces` cuts a long program into calls that XLA compiles faster.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -30,21 +29,32 @@ def walk(closed: Any, arguments: Sequence[Any], rule: Callable[[Any, list[Any]],
     """
     program = closed.jaxpr
     values = dict(zip((*program.constvars, *program.invars), (*closed.consts, *arguments), strict=True))
+
+    def value(atom: Any) -> Any:
+        return atom.val if isinstance(atom, core.Literal) else values[atom]
+
     for equation in program.eqns:
-        inputs = [_value(atom, values) for atom in equation.invars]
+        inputs = list(map(value, equation.invars))
         call = equation.primitive.name in CALLS
         found = walk(equation.params["jaxpr"], inputs, rule) if call else rule(equation, inputs)
         values.update(zip(equation.outvars, found, strict=True))
-    return [_value(atom, values) for atom in program.outvars]
+    return list(map(value, program.outvars))
 
 
-def _value(atom: Any, values: dict[Any, Any]) -> Any:
-    return atom.val if isinstance(atom, core.Literal) else values[atom]
+def part(closed: Any, inputs: Sequence[Any], outputs: Sequence[Any], equations: Sequence[Any]) -> Any:
+    """The operations, of these, that the outputs depend on, as a traced program of the inputs."""
+    needed, kept = set(_variables(outputs)), list[Any]()
+    for equation in reversed(equations):
+        if needed.intersection(equation.outvars) or equation.effects:
+            needed.update(_variables(equation.invars))
+            kept.append(equation)
+    program = closed.jaxpr.replace(invars=[*inputs], outvars=[*outputs], eqns=kept[::-1])
+    return core.ClosedJaxpr(program, closed.consts)
 
 
-def _variables(equation: Any) -> list[Any]:
-    """The inputs of an operation that are not literals."""
-    return [atom for atom in equation.invars if not isinstance(atom, core.Literal)]
+def _variables(atoms: Sequence[Any]) -> list[Any]:
+    """Those that are not literals."""
+    return [atom for atom in atoms if not isinstance(atom, core.Literal)]
 
 
 def plain(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -73,92 +83,38 @@ def plain(fun: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def in_pieces(fun: Callable[..., Any], largest: int = LARGEST) -> Callable[..., Any]:
-    """`fun` of arrays, computed in calls of about `largest` operations; equal except for rounding.
+    """`fun` of arrays, computed in calls of `largest` operations; equal except for rounding.
 
     XLA computes a number again wherever it is used, rather than keep it: in a long chain of arithmetic, such
-    as a tell of `auto`, it compiles an operation four times on average, and ten times where the whole chain
+    as a tell of the walk, it compiles an operation four times on average, and ten times where the whole chain
     decides about each number. It does so within a function alone, so pieces of a few hundred operations limit
     that.
     """
+    from jax.experimental.xla_metadata import set_xla_metadata
 
     def cut(*arguments: Any) -> Any:
-        traced, shapes = jax.make_jaxpr(fun, return_shape=True)(*arguments)
-        found = _by_pieces(traced, jax.tree.leaves(arguments), largest)
+        closed, shapes = jax.make_jaxpr(fun, return_shape=True)(*arguments)
+        program, leaves = closed.jaxpr, jax.tree.leaves(arguments)
+        found: Any = leaves
+        if len(program.eqns) <= largest:
+            found = core.jaxpr_as_fun(closed)(*leaves)
+            return jax.tree.unflatten(jax.tree.structure(shapes), found)
+        values = dict[Any, Any](zip(program.invars, leaves, strict=True))
+        for first in range(0, len(program.eqns), largest):
+            group, later = program.eqns[first : first + largest], program.eqns[first + largest :]
+            wanted = {*_variables(program.outvars), *(v for one in later for v in _variables(one.invars))}
+            made = [variable for one in group for variable in one.outvars if variable in wanted]
+            used = [
+                v for v in dict.fromkeys(v for one in group for v in _variables(one.invars)) if v in values
+            ]
+            piece = core.jaxpr_as_fun(part(closed, used, made, group))
+            found = jax.jit(piece, inline=False)(*(values[one] for one in used))
+            values.update(zip(made, set_xla_metadata(found, inlineable="false"), strict=True))
+        constants = dict(zip(program.constvars, closed.consts, strict=True)) | values
+        found = [one.val if isinstance(one, core.Literal) else constants[one] for one in program.outvars]
         return jax.tree.unflatten(jax.tree.structure(shapes), found)
 
     return cut
-
-
-def _by_pieces(closed: Any, arguments: Sequence[Any], largest: int) -> list[Any]:
-    """The outputs of a traced program; each piece and each step of a loop is a call that XLA keeps as one."""
-    from jax.experimental.xla_metadata import set_xla_metadata
-
-    program = closed.jaxpr
-    values = dict[Any, Any](
-        zip((*program.constvars, *program.invars), (*closed.consts, *arguments), strict=True)
-    )
-    groups = list(_groups(program.eqns, largest))
-    wanted = [{atom for atom in program.outvars if not isinstance(atom, core.Literal)}]
-    for group in reversed(groups):
-        wanted.append(wanted[-1] | {atom for equation in group for atom in _variables(equation)})
-    for group, later in zip(groups, wanted[-2::-1], strict=True):
-        if _is_loop(group[0]):
-            (loop,) = group
-            found = _looped(loop.params, [_value(atom, values) for atom in loop.invars], largest)
-            values.update(zip(loop.outvars, found, strict=True))
-            continue
-        own = dict.fromkeys(variable for equation in group for variable in equation.outvars)
-        made = [variable for variable in own if variable in later]
-        used = dict.fromkeys(one for equation in group for one in _variables(equation) if one not in own)
-        call, inputs = _part(program, used, made, group), [values[one] for one in used]
-        found: Any = call(*inputs) if len(groups) == 1 else jax.jit(call, inline=False)(*inputs)
-        if len(groups) > 1:
-            found = set_xla_metadata(found, inlineable="false")
-        values.update(zip(made, found, strict=True))
-    return [_value(atom, values) for atom in program.outvars]
-
-
-def _part(program: Any, inputs: Any, outputs: Sequence[Any], equations: Sequence[Any]) -> Callable[..., Any]:
-    """Some operations of a program as a function of these variables that gives those."""
-    part = program.replace(constvars=[], invars=[*inputs], outvars=[*outputs], eqns=[*equations])
-    return core.jaxpr_as_fun(core.ClosedJaxpr(part, ()))
-
-
-def _looped(params: Any, operands: Sequence[Any], largest: int) -> list[Any]:
-    """The outputs of a loop whose every step is computed in pieces."""
-    test = params["cond_nconsts"]
-    body = test + params["body_nconsts"]
-    for_test, for_body, carried = operands[:test], operands[test:body], operands[body:]
-
-    def goes_on(run: Any) -> Any:
-        return core.jaxpr_as_fun(params["cond_jaxpr"])(*for_test, *run)[0]
-
-    def step(run: Any) -> Any:
-        return _by_pieces(params["body_jaxpr"], [*for_body, *run], largest)
-
-    return jax.lax.while_loop(goes_on, step, carried)
-
-
-def _groups(equations: Sequence[Any], largest: int) -> Iterator[list[Any]]:
-    """Operations in their order, `largest` or a few more in a group; a loop is a group of its own."""
-
-    def operations(equation: Any) -> int:
-        inner = equation.params.get("jaxpr")
-        return 1 if inner is None else sum(map(operations, getattr(inner, "jaxpr", inner).eqns))
-
-    group, size = list[Any](), 0
-    for equation in equations:
-        if group and (_is_loop(equation) or _is_loop(group[-1]) or size >= largest):
-            yield group
-            group, size = [], 0
-        group.append(equation)
-        size += operations(equation)
-    if group:
-        yield group
-
-
-def _is_loop(equation: Any) -> bool:
-    return equation.primitive.name == "while"
 
 
 # Operations that give identical results for real numbers in NumPy and XLA.
@@ -181,17 +137,15 @@ def unrounded(closed: Any, arguments: Sequence[Any]) -> list[Any] | None:
     product that a compiler could join with a sum.
     """
 
-    def exactly(equation: Any, inputs: list[Any]) -> list[Any]:
-        name, atoms = equation.primitive.name, equation.invars
-        kinds = [atom.aval for atom in (*atoms, *equation.outvars)]
+    def moved(equation: Any, inputs: list[Any]) -> list[Any]:
+        name, kinds = equation.primitive.name, _kinds(equation)
         whole = all(_whole(kind, keys=False) for kind in kinds)
         if name not in EXACT or any(map(is_key, kinds)) or not (whole or name in MOVING):
             raise _Rounds
-        operands = (np.asarray(one, atom.aval.dtype) for one, atom in zip(inputs, atoms, strict=True))
-        return [np.asarray(EXACT[name](*operands, **equation.params))]
+        return _exactly(equation, inputs)
 
     try:
-        return walk(closed, arguments, exactly)
+        return walk(closed, arguments, moved)
     except _Rounds:
         return None
 
@@ -211,17 +165,15 @@ class SplitProgram:
 
     def __init__(self, fun: Callable[..., Any], arguments: Sequence[Any], given: int):
         traced, self.shapes = jax.make_jaxpr(plain(fun), return_shape=True)(*arguments)
-        self._program = program = traced.jaxpr
-        self._constants = dict(zip(program.constvars, traced.consts, strict=True))
+        program = traced.jaxpr
         first = len(program.invars) - given
-        self._others, self._given = program.invars[:first], program.invars[first:]
+        others, last = program.invars[:first], program.invars[first:]
         fixed = set(program.constvars)  # what comes of constants alone: each part has it
-        known = fixed | {variable for variable in self._given if _whole(variable.aval)}
+        known = fixed | {variable for variable in last if _whole(variable.aval)}
         ours, theirs = list[Any](), list[Any]()
         for equation in program.eqns:
-            inputs, outputs = _variables(equation), equation.outvars
-            kinds = [atom.aval for atom in (*equation.invars, *outputs)]
-            exact = equation.primitive.name in EXACT and all(map(_whole, kinds))
+            inputs, outputs = _variables(equation.invars), equation.outvars
+            exact = equation.primitive.name in EXACT and all(map(_whole, _kinds(equation)))
             if exact and known.issuperset(inputs):
                 ours.append(equation)
                 known.update(outputs)
@@ -229,64 +181,52 @@ class SplitProgram:
                 fixed.update(outputs)
             if not known.issuperset(outputs) or fixed.issuperset(outputs):
                 theirs.append(equation)
-        wanted = [atom for atom in program.outvars if not isinstance(atom, core.Literal)]
-        self._theirs = _needed(theirs, wanted)
-        used = [*(one for equation in self._theirs for one in _variables(equation)), *wanted]
-        ready = {*self._given, *known} - fixed
-        self._handed = [variable for variable in dict.fromkeys(used) if variable in ready]
-        self._ours = _needed(ours, self._handed)
+        theirs = part(traced, others, program.outvars, theirs).jaxpr.eqns
+        used = [*(one for equation in theirs for one in _variables(equation.invars))]
+        used += _variables(program.outvars)
+        ready = {*last, *known} - fixed
+        handed = [variable for variable in dict.fromkeys(used) if variable in ready]
+        self._keys = [is_key(variable.aval) for variable in handed]
+        self._whole, self._others = part(traced, last, handed, ours), len(others)
+        self._rest = part(traced, [*others, *handed], program.outvars, theirs)
 
-    def whole(self, *given: Any) -> list[np.ndarray]:
+    def whole(self, *given: Any) -> list[Any]:
         """The whole numbers that the rest needs, by NumPy; keys as their two words."""
-        values = dict[Any, Any]()
-        for variable, value in (*self._constants.items(), *zip(self._given, given, strict=True)):
-            if not _whole(variable.aval):
-                values[variable] = value
-            else:
-                key = is_key(variable.aval)
-                values[variable] = packed(jax.random.key_data(value)) if key else np.asarray(value)
         with np.errstate(all="ignore"):  # whole numbers wrap around, as XLA's do
-            for equation in self._ours:
-                operands = [
-                    np.asarray(atom.val, atom.aval.dtype)  # pyright: ignore[reportAttributeAccessIssue]
-                    if isinstance(atom, core.Literal)
-                    else values[atom]
-                    for atom in equation.invars
-                ]
-                found = EXACT[equation.primitive.name](*operands, **equation.params)
-                values[equation.outvars[0]] = np.asarray(found)
-        return [
-            np.stack(_words(values[one]), axis=-1) if is_key(one.aval) else values[one]
-            for one in self._handed
-        ]
+            found = walk(self._whole, given, _exactly)
+        kinds = [variable.aval for variable in self._whole.jaxpr.outvars]
+        numbers = [_operand(value, kind) for value, kind in zip(found, kinds, strict=True)]
+        pairs = zip(numbers, self._keys, strict=True)
+        return [np.stack(_words(value), axis=-1) if key else value for value, key in pairs]
 
     def whole_compiled(self, *given: Any) -> list[Any]:
         """The same numbers, for XLA."""
-        compute = _part(self._program, [*self._constants, *self._given], self._handed, self._ours)
-        found = compute(*self._constants.values(), *given)
-        pairs = zip(found, self._handed, strict=True)
-        return [jax.random.key_data(value) if is_key(one.aval) else value for value, one in pairs]
+        pairs = zip(core.jaxpr_as_fun(self._whole)(*given), self._keys, strict=True)
+        return [jax.random.key_data(value) if key else value for value, key in pairs]
 
     def rest(self, *others_and_whole: Any) -> list[Any]:
         """The outputs of the function, computed from its other arguments and the whole numbers."""
-        inputs = [*self._constants, *self._others, *self._handed]
-        compute, own = _part(self._program, inputs, self._program.outvars, self._theirs), len(self._others)
-        handed = [
-            wrapped(value) if is_key(one.aval) else value
-            for one, value in zip(self._handed, others_and_whole[own:], strict=True)
-        ]
-        found = compute(*self._constants.values(), *others_and_whole[:own], *handed)
-        return [jnp.asarray(value) for value in found]
+        others, whole = others_and_whole[: self._others], others_and_whole[self._others :]
+        handed = [wrapped(one) if key else one for one, key in zip(whole, self._keys, strict=True)]
+        return list(map(jnp.asarray, core.jaxpr_as_fun(self._rest)(*others, *handed)))
 
 
-def _needed(equations: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
-    """The operations, of these, that the wanted variables depend on."""
-    needed, kept = set(wanted), list[Any]()
-    for equation in reversed(equations):
-        if needed.intersection(equation.outvars) or equation.effects:
-            needed.update(_variables(equation))
-            kept.append(equation)
-    return kept[::-1]
+def _exactly(equation: Any, inputs: list[Any]) -> list[Any]:
+    """An operation by NumPy."""
+    pairs = zip(inputs, equation.invars, strict=True)
+    operands = (_operand(one, atom.aval) for one, atom in pairs)
+    return [np.asarray(EXACT[equation.primitive.name](*operands, **equation.params))]
+
+
+def _operand(value: Any, kind: Any) -> np.ndarray:
+    """A value as NumPy's array; a key as one number."""
+    if not is_key(kind):
+        return np.asarray(value, kind.dtype)
+    return value if isinstance(value, np.ndarray) else packed(jax.random.key_data(value))
+
+
+def _kinds(equation: Any) -> list[Any]:
+    return [atom.aval for atom in (*equation.invars, *equation.outvars)]
 
 
 def is_key(kind: Any) -> bool:
