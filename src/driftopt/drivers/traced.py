@@ -1,4 +1,4 @@
-"""Programs that JAX has traced, walked through by one rule for their operations.
+"""Programs that JAX has traced, each carried out by a rule for its operations.
 
 `plain` binds the bare operations of a function. `unrounded` computes with NumPy alone where nothing is
 rounded, and `SplitProgram` hands the whole numbers of a program to NumPy and leaves the rest to XLA.
@@ -17,28 +17,9 @@ from jax.extend import core
 
 from driftopt.rng import threefry
 from driftopt.rng.seeds import wrapped
+from driftopt.runtime.jaxpr import walk
 
-CALLS = ("jit", "pjit")  # the names that versions of JAX give to a jitted function within another
 LARGEST = 400  # operations in a piece
-
-
-def walk(closed: Any, arguments: Sequence[Any], rule: Callable[[Any, list[Any]], Sequence[Any]]) -> list[Any]:
-    """The outputs of a traced program, where `rule(equation, inputs)` gives the outputs of each operation.
-
-    Jitted functions within the program are walked through too.
-    """
-    program = closed.jaxpr
-    values = dict(zip((*program.constvars, *program.invars), (*closed.consts, *arguments), strict=True))
-
-    def value(atom: Any) -> Any:
-        return atom.val if isinstance(atom, core.Literal) else values[atom]
-
-    for equation in program.eqns:
-        inputs = list(map(value, equation.invars))
-        call = equation.primitive.name in CALLS
-        found = walk(equation.params["jaxpr"], inputs, rule) if call else rule(equation, inputs)
-        values.update(zip(equation.outvars, found, strict=True))
-    return list(map(value, program.outvars))
 
 
 def part(closed: Any, inputs: Sequence[Any], outputs: Sequence[Any], equations: Sequence[Any]) -> Any:

@@ -32,6 +32,7 @@ from jax.extend import core
 import driftopt
 from driftopt.packages import installed_version
 from driftopt.runtime.fingerprint import hashed, without_addresses
+from driftopt.runtime.jaxpr import walk
 
 # What an operation is called, or where it runs; rules for derivatives were used while tracing, or not at all.
 _SILENT = {"name", "debug_info", "ctx_mesh", "sharding_ctx"}
@@ -77,36 +78,26 @@ class _TraceHasher:
     def __init__(self) -> None:
         self.unknown: list[str] = []
 
-    def program(self, jaxpr: core.Jaxpr) -> bytes:
-        """A program; variables count by the order in which they appear, not by their names."""
-        numbers: dict[Any, int] = {}
-
-        def define(variables: Any) -> str:
-            for variable in variables:
-                numbers[variable] = len(numbers)
-            return " ".join(str(variable.aval) for variable in variables)
-
-        def use(atom: Any) -> bytes:
-            if isinstance(atom, core.Literal):
-                return hashed("literal", str(atom.aval), self.value(atom.val))
-            return str(numbers[atom]).encode()
-
-        parts: list[str | bytes] = [define(jaxpr.constvars), define(jaxpr.invars)]
-        for equation in jaxpr.eqns:
-            silent = _SILENT | (_RULES if equation.primitive.name.startswith("custom_") else set())
-            parts += [equation.primitive.name, *map(use, equation.invars)]
-            for key, value in sorted(equation.params.items()):
-                if key not in silent:
-                    parts += [key, self.value(value)]
-            parts.append(define(equation.outvars))
-        return hashed(*parts, *map(use, jaxpr.outvars))
+    def operation(self, equation: Any, inputs: list[Any]) -> list[bytes]:
+        """The rule of a walk on hashes: each output's, made of the operation and the hashes of its inputs."""
+        silent = _SILENT | (_RULES if equation.primitive.name.startswith("custom_") else set())
+        parts: list[str | bytes] = [equation.primitive.name, *map(self.value, inputs)]
+        for key, value in sorted(equation.params.items()):
+            if key not in silent:
+                parts += [key, self.value(value)]
+        whole = hashed(*parts)
+        return [hashed(whole, str(i), str(one.aval)) for i, one in enumerate(equation.outvars)]
 
     def value(self, part: Any) -> bytes:
-        """A parameter or a constant of an operation."""
-        if isinstance(part, core.ClosedJaxpr):
-            return hashed(self.program(part.jaxpr), *map(self.value, part.consts))
+        """A hash itself; that of a program, a parameter or a constant."""
+        if isinstance(part, bytes):
+            return part
         if isinstance(part, core.Jaxpr):
-            return self.program(part)
+            constants = [f"constant {i} {one.aval}".encode() for i, one in enumerate(part.constvars)]
+            part = core.ClosedJaxpr(part, constants)
+        if isinstance(part, core.ClosedJaxpr):
+            arguments = [f"{i} {one.aval}".encode() for i, one in enumerate(part.jaxpr.invars)]
+            return hashed("program", *arguments, *map(self.value, walk(part, arguments, self.operation)))
         if isinstance(part, np.ndarray | np.generic | jax.Array):
             if isinstance(part, jax.Array) and jnp.issubdtype(part.dtype, jax.dtypes.prng_key):
                 part = jax.random.key_data(part)
