@@ -77,7 +77,8 @@ def __getattr__(name: str) -> Any:
 
     with needs_jax(f"driftopt.{name}"):
         home = import_module(_HOME_OF.get(name, f"driftopt.{name}"))
-    return getattr(home, name) if name in _HOME_OF else home
+    found = globals()[name] = getattr(home, name) if name in _HOME_OF else home
+    return found
 
 
 def __dir__() -> list[str]:

@@ -5,7 +5,7 @@ import pytest
 
 import driftopt
 from driftopt import methods
-from driftopt.drivers.late_queries import late_queries
+from driftopt.drivers.sequential_run import late_queries
 
 
 def bowl(x):

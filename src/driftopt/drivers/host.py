@@ -146,7 +146,8 @@ class Host:
         self.__dict__.pop("_forms")  # a part of it that is static may differ
         self.__dict__.pop("_recommend", None)
         self._advance = None
-        self._begin(state, None)
+        with jax.enable_x64(True):
+            self._begin(state, None)
 
     @property
     def state(self) -> Any:

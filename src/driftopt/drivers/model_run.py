@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 
 from driftopt import checks
-from driftopt.answers.effects import Effect, p_value
-from driftopt.answers.limits import measured
 from driftopt.checks import as_seed
 from driftopt.drivers.function_run import FunctionRun, Task
 from driftopt.drivers.recorded_function import RecordedFunction
@@ -92,6 +90,8 @@ class ModelRun(FunctionRun):
     def information(self, recorded: RecordedFunction, history: dict[str, Any]) -> dict[str, Any]:
         more: dict[str, Any] = {}
         if recorded.names:
+            from driftopt.answers.effects import Effect, p_value
+
             given = history["covariates"] = recorded.covariates(self.spent)
             more["covariates"] = {}
             effects = (
@@ -104,6 +104,8 @@ class ModelRun(FunctionRun):
                 each = float(effect) / spread if spread > 0 else 0.0
                 more["covariates"][name] = Effect(name, int(known.sum()), each, chance)
         if recorded.metric_names:
+            from driftopt.answers.limits import measured
+
             history["metrics"] = recorded.metrics(self.spent)
             away = self.space.distances(history["x"], self.x)
             near = np.argsort(away, kind="stable")[: max(4, len(away) // 8)]

@@ -1,7 +1,7 @@
 """One run of `minimize` with a sequential method: it asks for points, the function gives the values."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from driftopt.checks import as_seed
 from driftopt.drivers.contract import check_points
 from driftopt.drivers.function_run import FunctionRun, NotFinite, Task, mean_of
 from driftopt.drivers.host import Host
-from driftopt.drivers.late_queries import Late, late_queries
 from driftopt.drivers.observed_host import ObservedHost, Watched, within
 from driftopt.drivers.plan import affordable, first_step
 from driftopt.drivers.recorded_function import RecordedFunction
@@ -29,6 +28,38 @@ UNSETTLED = (
     " But x may not be stationary: the last steps still lead one way, or trials became too short to see "
     "slopes. A larger budget or another radius may find a better x."
 )
+PART = 8  # one in so many of the queries is late
+LEAST = 4  # but no fewer than this
+
+
+class Late(NamedTuple):
+    """The queries that say what f is where a run ended, without a query more.
+
+    A value asked at a decision is unbiased for f there. A choice of values by what they are is not: the best
+    value seen is the luckiest draw. So the choice is by when they were asked, and by where, as planned.
+    """
+
+    queries: np.ndarray  # their numbers, from 0
+    basis: str  # what they are, in words
+
+
+def late_queries(method: Method, dim: int, ends: np.ndarray, settle: int) -> Late:
+    """The last eighth of the queries at the iterate itself, where a method makes such; else of all.
+
+    `ends` are the queries spent after 0, 1, … iterations; each decision is held for `settle` of them, and the
+    last one counts.
+    """
+    counted = np.zeros(ends[-1], bool)
+    counted[settle - 1 :: settle] = True
+    here = np.zeros(ends[-1], bool)
+    if not method.scheduled:  # all iterations cost the same
+        at_iterate = method.at_iterate(np.arange(len(ends) - 1), dim)
+        repeats = ends[1] // (settle * at_iterate.shape[1])
+        here = np.repeat(np.tile(at_iterate, (1, repeats)).ravel(), settle)
+    where = "at the walk's own decisions" if (found := counted & here).any() else "at trial decisions"
+    queries = np.flatnonzero(found if found.any() else counted)
+    late = queries[-max(LEAST, len(queries) // PART) :]
+    return Late(late, f"the last {len(late)} values {where}")
 
 
 class SequentialRun(FunctionRun):
@@ -84,7 +115,13 @@ class SequentialRun(FunctionRun):
             self._query(np.repeat(points, host.samples, axis=0))
             host.tell(self.fun.take()[self.task.settle - 1 :: self.task.settle])
         else:
-            samples = self._scheduled(points) if host.method.scheduled else self._rows(points, host.repeats)
+            if host.method.scheduled:  # each point has its own batch, whose mean counts: 0 without samples
+                counts = np.broadcast_to(host.method.samples(host.told, self.space.dim), len(points))
+                values = self._query(np.repeat(points, counts, axis=0))
+                each = np.split(values, np.cumsum(counts)[:-1])
+                samples = np.array([[part.mean() if part.size else 0.0 for part in each]])
+            else:
+                samples = self._query(np.tile(points, (host.repeats, 1))).reshape(host.repeats, -1)
             information = NOTHING
             if self.recorded is not None:
                 used = self.recorded.last(samples.size * self.task.settle, self.task.settle)
@@ -107,18 +144,6 @@ class SequentialRun(FunctionRun):
         if more or isinstance(host, ObservedHost):
             return None
         return host if host.repeats == 1 and not host.method.scheduled else None
-
-    def _rows(self, points: np.ndarray, repeats: int) -> np.ndarray:
-        """Fresh values (repeats, p) at the points."""
-        values = self._query(np.tile(points, (repeats, 1)) if repeats > 1 else points)
-        return values[None] if repeats == 1 else values.reshape(repeats, len(points))
-
-    def _scheduled(self, points: np.ndarray) -> np.ndarray:
-        """Means (1, p) of this iteration's own batch at each point; 0 at a point without samples."""
-        samples = np.broadcast_to(self.host.method.samples(self.host.told, self.space.dim), len(points))
-        values = self._query(np.repeat(points, samples, axis=0))
-        each = np.split(values, np.cumsum(samples)[:-1])
-        return np.array([[part.mean() if part.size else 0.0 for part in each]])
 
     @property
     def x(self) -> np.ndarray:

@@ -90,7 +90,8 @@ def in_pieces(fun: Callable[..., Any], largest: int = LARGEST) -> Callable[..., 
             ]
             piece = core.jaxpr_as_fun(part(closed, used, made, group))
             found = jax.jit(piece, inline=False)(*(values[one] for one in used))
-            values.update(zip(made, set_xla_metadata(found, inlineable="false"), strict=True))
+            found = set_xla_metadata(found, inlineable="false")
+            values.update(zip(made, found, strict=True))
         constants = dict(zip(program.constvars, closed.consts, strict=True)) | values
         found = [one.val if isinstance(one, core.Literal) else constants[one] for one in program.outvars]
         return jax.tree.unflatten(jax.tree.structure(shapes), found)

@@ -53,8 +53,9 @@ class Space(Plain):
         origin = checks.vector("x0", start)
         steps: list[SpaceStep] = []
         for kind in STEPS:
-            step = kind.parse(given.pop(kind.name, None), origin, steps)
-            steps += [] if step is None else [step]
+            if (value := given.pop(kind.name, None)) is not None:
+                step = kind.parse(value, origin, steps)
+                steps += [] if step is None else [step]
         assert not given, f"no step is called {', '.join(given)}"
         return cls(origin, _names(names, origin.size), tuple(steps))
 
