@@ -89,7 +89,7 @@ def test_what_fails_at_once_fails_for_whoever_waits_and_is_tried_again(error):
         return factor * x
 
     with jax.enable_x64(True):
-        doubled.prepare(2, np.arange(3.0), lowered_here=True)
+        doubled.prepare(2, np.arange(3.0))
         with pytest.raises(error, match="just now"):
             doubled(2, np.arange(3.0))
         np.testing.assert_array_equal(doubled(2, np.arange(3.0)), [0, 2, 4])

@@ -214,7 +214,7 @@ class Host:
             row = small_program.noise_row(self._method, self._key, self._dim)
             window = [jax.ShapeDtypeStruct((self.ahead + 1, *leaf.shape), leaf.dtype) for leaf in _bare(row)]
             arguments = (self._forms, packed, np.empty(count + 1), *window)
-            _advance.prepare(*arguments, lowered_here=True)
+            _advance.prepare(*arguments)
             self._begin_once()
             if self._first != self.told - self.told % self.ahead:
                 self._draw()

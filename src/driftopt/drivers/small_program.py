@@ -113,20 +113,16 @@ class Program:
             self._compiled.pop(form(static, arrays), None)  # whatever went wrong may go well the next time
             raise
 
-    def prepare(self, static: Any, *arrays: Any, lowered_here: bool = False) -> None:
-        """Begin to compile for arguments like these, in another thread; a call waits for it.
-
-        `lowered_here`: this thread traces and lowers the program, which is Python's work and would be slower
-        while another thread does such work; the other thread runs the compiler.
-        """
+    def prepare(self, static: Any, *arrays: Any) -> None:
+        """Begin to compile for arguments like these, in another thread; a call waits for it."""
         if not interpreted():
-            self._begun(static, arrays, lowered_here)
+            self._begun(static, arrays)
 
-    def _begun(self, static: Any, arrays: tuple[Any, ...], lowered_here: bool = False) -> Future[Any]:
+    def _begun(self, static: Any, arrays: tuple[Any, ...]) -> Future[Any]:
         mine = Future[Any]()
         found = remembered(self._compiled, form(static, arrays), lambda: mine)
         if found is mine:  # compiled outside the lock of `remembered`
-            begin(found, partial(self._fun, static), *arrays, as_one=self._as_one(static), here=lowered_here)
+            begin(found, partial(self._fun, static), *arrays, as_one=self._as_one(static))
         return found
 
 
@@ -146,32 +142,26 @@ def form(static: Any, arrays: tuple[Any, ...]) -> Any:
     return static, structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
 
 
-def begin(
-    promised: Future[Any], fun: Callable[..., Any], *arguments: Any, as_one: bool, here: bool = False
-) -> None:
+def begin(promised: Future[Any], fun: Callable[..., Any], *arguments: Any, as_one: bool) -> None:
     """Compile `fun` for arguments of these shapes, in double precision, in another thread, for `promised`.
 
-    `here`: this thread traces and lowers it first.
+    This thread traces and lowers it, which is Python's work; the other one runs the compiler.
     """
 
-    def attempt(work: Callable[[], T]) -> T | None:
+    def kept(work: Callable[[], T]) -> T | None:
         try:
             with jax.enable_x64(True):
                 return work()
         except BaseException as error:  # the callers that wait get it
             promised.set_exception(error)
 
-    def lower() -> Callable[[], Any]:
-        return lowered(fun, *jax.tree.map(shape, arguments), as_one=as_one)
-
     def finish(compile_: Callable[[], Any]) -> None:
-        if (program := attempt(compile_)) is not None:
+        if (program := kept(compile_)) is not None:
             promised.set_result(program)
 
-    # Not a daemon: one that is stopped within the compiler, as the interpreter ends, takes the process down.
-    if not here:
-        threading.Thread(target=finish, args=(lambda: lower()(),)).start()
-    elif (compile_ := attempt(lower)) is not None:
+    compile_ = kept(lambda: lowered(fun, *jax.tree.map(shape, arguments), as_one=as_one))
+    if compile_ is not None:
+        # Not a daemon: one that is stopped within the compiler, as Python ends, takes the process down.
         threading.Thread(target=finish, args=(compile_,)).start()
 
 
