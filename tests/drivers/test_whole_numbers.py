@@ -41,30 +41,23 @@ TWO = {
     "min": lax.min,
     "and": lax.bitwise_and,
     "or": lax.bitwise_or,
-    "xor": lax.bitwise_xor,
     "eq": lax.eq,
     "ne": lax.ne,
     "lt": lax.lt,
     "le": lax.le,
     "gt": lax.gt,
-    "ge": lax.ge,
     "select_n": lambda x, y: lax.select_n(x > y, x, y),
 }
-SHIFTS = {"shift_left": lax.shift_left, "shift_right_logical": lax.shift_right_logical}
+SHIFTS = {"shift_right_logical": lax.shift_right_logical}
 ONE = {
-    "neg": lax.neg,
     "sign": lax.sign,
-    "not": lax.bitwise_not,
     "broadcast_in_dim": lambda x: lax.broadcast_in_dim(x, (3, len(x), 2), (1,)),
-    "concatenate": lambda x: lax.concatenate([x, x[1:]], 0),
     "convert_element_type": lambda x: tuple(
         x.astype(t) for t in (jnp.uint8, jnp.int16, jnp.uint32, jnp.int64, bool)
     ),
     "iota": lambda x: x[:, None] + lax.broadcasted_iota(x.dtype, (len(x), 3), 1),
-    "reshape": lambda x: x.reshape(2, -1),
     "slice": lambda x: lax.slice(x, (1,), (len(x) - 1,), (2,)),
-    "squeeze": lambda x: lax.squeeze(x.reshape(1, -1), (0,)),
-    "transpose": lambda x: x.reshape(2, -1).T,
+    "squeeze": lambda x: lax.squeeze(lax.broadcast_in_dim(x, (1, len(x)), (1,)), (0,)),
 }
 
 
@@ -100,9 +93,8 @@ def drawn(key, count):
     """Keys that are made, moved about and used up, as a generator's programs do."""
     keys = jax.vmap(lambda told: jax.random.fold_in(key, told))(count + jnp.arange(4))
     halves = jax.vmap(lambda one: jax.random.split(one, (2, 3)))(keys)
-    again = jax.random.wrap_key_data(jax.random.key_data(halves[1, 0]), impl=jax.random.key_impl(key))
-    words = [jax.vmap(lambda one, width=width: jax.random.bits(one, (5,), width))(again) for width in WIDTHS]
-    return words, jax.random.key_data(halves), jax.random.randint(keys[0], (7,), -3, 12)
+    used = [halves[1, 0], halves[3, 1]]
+    return [jax.vmap(lambda one, w=w: jax.random.bits(one, (5,), w))(one) for one in used for w in WIDTHS]
 
 
 WIDTHS = (jnp.uint8, jnp.uint16, jnp.uint32, jnp.uint64)
@@ -119,7 +111,7 @@ def test_keys_and_their_numbers_are_the_generators():
 
 
 def test_every_operation_in_the_table_is_tested():
-    keys = {"random_bits", "random_fold_in", "random_split", "random_unwrap", "random_wrap"}
+    keys = {"random_bits", "random_fold_in", "random_split"}
     assert {*EXACT} == {*TWO, *SHIFTS, *ONE, *keys}
 
 

@@ -192,7 +192,7 @@ class Host:
     def ahead(self) -> int:
         """The number of iterations whose random numbers are drawn together."""
         with jax.enable_x64(True):
-            row = small_program.noise_row(self._method, self._key, self._dim)
+            _, row = small_program.state_and_noise(self._method, self._key, self._x0)
         numbers = sum(leaf.size for leaf in jax.tree.leaves(row))
         return max(1, min(AHEAD, NUMBERS // max(1, numbers)))
 
@@ -200,8 +200,7 @@ class Host:
     def _forms(self) -> "_Forms":
         points = jax.ShapeDtypeStruct((self._method.points(self._dim), self._dim), jnp.float64)
         with jax.enable_x64(True):
-            _, state = small_program.traced_init(self._method, self._key, self._x0)
-            row = small_program.noise_row(self._method, self._key, self._dim)
+            state, row = small_program.state_and_noise(self._method, self._key, self._x0)
             leaves, noise = jax.tree.flatten(row)
             form = _Form.of((self._method, state, points, jax.ShapeDtypeStruct((), bool)))
         return _Forms(form, noise, tuple(map(is_key, leaves)), self._own)
@@ -211,7 +210,7 @@ class Host:
         count = self._method.points(self._dim)
         packed, letter = np.empty(self._forms.packed.size), _Letter(count)
         with jax.enable_x64(True):
-            row = small_program.noise_row(self._method, self._key, self._dim)
+            _, row = small_program.state_and_noise(self._method, self._key, self._x0)
             window = [jax.ShapeDtypeStruct((self.ahead + 1, *leaf.shape), leaf.dtype) for leaf in _bare(row)]
             arguments = (self._forms, packed, np.empty(count + 1), *window)
             _advance.prepare(*arguments)
@@ -228,10 +227,7 @@ class Host:
         if self._packed is None:
             with jax.enable_x64(True):
                 points = self._first_points()
-                state = small_program.first_state(self._method, self._key, self._x0) if self._own else None
-                if state is None:
-                    state = _init(self._own, self._method, self._key, self._x0)
-                self._begin(state, points)
+                self._begin(_init(self._own, self._method, self._key, self._x0), points)
 
     def _begin(self, state: Any, points: np.ndarray | None) -> None:
         """Go on from a state; the points are asked for if they are not known."""

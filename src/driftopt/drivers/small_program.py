@@ -12,10 +12,8 @@ arithmetic. Where every operation is plain and small, a `Program` is compiled ot
 
 Other programs, and all programs under a version of XLA that does not know the mark, compile as usual.
 
-A host needs two things before its first program is compiled: the first state, which `first_state` computes
-with NumPy where nothing is rounded, and random numbers, which `noise_window` draws for many iterations
-together. A host for quick functions also saves JAX's call (`called_once`) and NumPy's look at the result
-(`Views`).
+`noise_window` draws random numbers for many iterations together. `called_once` saves JAX's call of a program
+and `Views` NumPy's look at its result, for functions that take microseconds.
 """
 
 import ctypes
@@ -34,7 +32,7 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from driftopt.drivers.compiler_options import OPTIONS, QUICKER, compiled_with
-from driftopt.drivers.traced import SplitProgram, in_pieces, unrounded
+from driftopt.drivers.traced import SplitProgram, in_pieces
 from driftopt.method import Method
 from driftopt.runtime import private_jax
 
@@ -210,33 +208,11 @@ def _plain(program: str) -> bool:
     return True
 
 
-# The first state.
-
-_INITS = dict[Any, Any]()
-
-
-def traced_init(method: Method, key: Any, x0: Any) -> tuple[Any, Any]:
-    """`init` of methods with this structure as a traced program, and the shapes of the state."""
-
-    def trace() -> Any:
-        init = jax.make_jaxpr(lambda method, *begun: method.init(*begun), return_shape=True)
-        return init(method, key, x0)
-
-    return remembered(_INITS, form(None, (method, key, x0)), trace)
-
-
-def first_state(method: Method, key: Any, x0: Any) -> Any:
-    """The state before the first query; None if an operation rounds, so that XLA must compute the state."""
-    traced, shapes = traced_init(method, key, x0)
-    found = unrounded(traced, jax.tree.leaves((method, key, x0)))
-    return None if found is None else jax.tree.unflatten(jax.tree.structure(shapes), found)
-
-
 # The random numbers of the next iterations, drawn together: whole numbers by NumPy, the rest by XLA.
 
 BEGUN = 3  # windows after which a run is long enough for its whole numbers to be worth a program
 OFTEN = 16  # or windows of short runs: a program that is compiled during a short run makes it wait
-_ROWS, _WINDOWS = dict[Any, Any](), dict[Any, "_NoiseWindow"]()
+_SHAPES, _WINDOWS = dict[Any, Any](), dict[Any, "_NoiseWindow"]()
 
 
 def draw(dim: int, ahead: int, method: Method, key: Any, first: Any) -> Any:
@@ -244,10 +220,14 @@ def draw(dim: int, ahead: int, method: Method, key: Any, first: Any) -> Any:
     return jax.vmap(lambda count: method.noise(key, count, dim))(first + jnp.arange(ahead + 1))
 
 
-def noise_row(method: Method, key: Any, dim: int) -> Any:
-    """The shapes of one iteration's noise."""
-    noise = partial(jax.eval_shape, lambda method, key, count: method.noise(key, count, dim))
-    return remembered(_ROWS, form(dim, (method, key)), partial(noise, method, key, np.int32(0)))
+def state_and_noise(method: Method, key: Any, x0: Any) -> tuple[Any, Any]:
+    """The shapes of a method's state and of one iteration's noise."""
+
+    def first(method: Method, key: Any, x0: Any, count: Any) -> tuple[Any, Any]:
+        return method.init(key, x0), method.noise(key, count, len(x0))
+
+    arguments = (method, key, x0, np.int32(0))
+    return remembered(_SHAPES, form(None, arguments), lambda: jax.eval_shape(first, *arguments))
 
 
 def noise_window(method: Method, key: Any, first: Any, dim: int, ahead: int) -> Any:

@@ -1,8 +1,7 @@
 """Programs that JAX has traced, each carried out by a rule for its operations.
 
-`plain` binds the bare operations of a function. `unrounded` computes with NumPy alone where nothing is
-rounded, and `SplitProgram` hands the whole numbers of a program to NumPy and leaves the rest to XLA.
-`in_pieces` cuts a long program into calls that XLA compiles faster.
+`plain` binds the bare operations of a function. `in_pieces` cuts a long program into calls that XLA compiles
+faster. `SplitProgram` hands the whole numbers of a program to NumPy and leaves the rest to XLA.
 """
 
 import math
@@ -99,39 +98,6 @@ def in_pieces(fun: Callable[..., Any], largest: int = LARGEST) -> Callable[..., 
     return cut
 
 
-# Operations that give identical results for real numbers in NumPy and XLA.
-MOVING = frozenset(
-    {
-        *("add", "sub", "neg", "max", "min", "eq", "ne", "lt", "le", "gt", "ge", "select_n"),
-        *("broadcast_in_dim", "concatenate", "reshape", "slice", "squeeze", "transpose"),
-    }
-)
-
-
-class _Rounds(Exception):
-    """An operation that NumPy and XLA may round differently, or that needs a key."""
-
-
-def unrounded(closed: Any, arguments: Sequence[Any]) -> list[Any] | None:
-    """The outputs of a traced program by NumPy; None if an operation in it may round, or needs a key.
-
-    Moving, comparing, adding once and choosing give identical results in NumPy and XLA: the program has no
-    product that a compiler could join with a sum.
-    """
-
-    def moved(equation: Any, inputs: list[Any]) -> list[Any]:
-        name, kinds = equation.primitive.name, _kinds(equation)
-        whole = all(_whole(kind, keys=False) for kind in kinds)
-        if name not in EXACT or any(map(is_key, kinds)) or not (whole or name in MOVING):
-            raise _Rounds
-        return _exactly(equation, inputs)
-
-    try:
-        return walk(closed, arguments, moved)
-    except _Rounds:
-        return None
-
-
 class SplitProgram:
     """A function traced in two parts: its whole numbers, which NumPy can compute, and the rest, for XLA.
 
@@ -216,10 +182,10 @@ def is_key(kind: Any) -> bool:
     return jnp.issubdtype(kind.dtype, jax.dtypes.prng_key)
 
 
-def _whole(kind: Any, keys: bool = True) -> bool:
+def _whole(kind: Any) -> bool:
     """Whether an array is of whole numbers, of truths, or of keys of our generator."""
     if is_key(kind):
-        return keys and kind.dtype == _key_type()
+        return kind.dtype == _key_type()
     return np.dtype(kind.dtype).kind in "iub"
 
 
@@ -228,8 +194,8 @@ def _key_type() -> Any:
     return jax.eval_shape(lambda: wrapped(jnp.zeros(2, jnp.uint32))).dtype
 
 
-# Each operation in NumPy follows, by JAX's name. A key is one number of 64 bits here, so that operations that
-# move numbers move keys too.
+# Each operation that driftopt's own methods use for their noise, in NumPy, by JAX's name. A key is one number
+# of 64 bits here, so that operations that move numbers move keys too.
 
 
 def packed(words: Any) -> np.ndarray:
@@ -285,24 +251,19 @@ EXACT: dict[str, Callable[..., Any]] = {
             "add": np.add,
             "sub": np.subtract,
             "mul": np.multiply,
-            "neg": np.negative,
             "sign": np.sign,
             "max": np.maximum,
             "min": np.minimum,
             "and": np.bitwise_and,
             "or": np.bitwise_or,
-            "xor": np.bitwise_xor,
-            "not": np.invert,
             "eq": np.equal,
             "ne": np.not_equal,
             "lt": np.less,
             "le": np.less_equal,
             "gt": np.greater,
-            "ge": np.greater_equal,
             "div": _divided,
             # The sign is that of x; divided by zero, x itself remains, as in XLA.
             "rem": lambda x, y: np.where(y == 0, x, np.fmod(x, np.where(y == 0, y.dtype.type(1), y))),
-            "shift_left": np.left_shift,
             # Zeros come in, whatever the sign.
             "shift_right_logical": lambda x, by: (x.view(f"u{x.itemsize}") >> by.view(f"u{x.itemsize}")).view(
                 x.dtype
@@ -311,24 +272,17 @@ EXACT: dict[str, Callable[..., Any]] = {
                 np.broadcast_to(which, cases[0].shape).astype(np.intp), cases
             ),
             "random_fold_in": lambda keys, data: packed(np.stack(_hashes(keys, data), axis=-1)),
-            "random_unwrap": lambda keys: np.stack(_words(keys), axis=-1),
-            "random_wrap": packed,
         }.items()
     },
     "broadcast_in_dim": _broadcast,
-    "concatenate": lambda *parts, dimension: np.concatenate(parts, dimension),
     "convert_element_type": lambda x, *, new_dtype, **_: x.astype(new_dtype),
     "iota": lambda *, dtype, shape, dimension, **_: _broadcast(
         np.arange(shape[dimension], dtype=dtype), shape=shape, broadcast_dimensions=(dimension,)
     ),
     "random_bits": _bits,
     "random_split": lambda keys, *, shape: packed(np.stack(_counted(keys, shape), axis=-1)),
-    "reshape": lambda x, *, new_sizes, dimensions=None, **_: (
-        x if dimensions is None else x.transpose(dimensions)
-    ).reshape(new_sizes),
     "slice": lambda x, *, start_indices, limit_indices, strides: x[
         tuple(map(slice, start_indices, limit_indices, strides or [1] * x.ndim))
     ],
     "squeeze": lambda x, *, dimensions: np.squeeze(x, tuple(dimensions)),
-    "transpose": lambda x, *, permutation: x.transpose(permutation),
 }
