@@ -100,16 +100,17 @@ def test_a_process_that_ends_waits_for_the_compiler():
     script = """
         import threading
         import numpy as np
-        from driftopt.drivers import compiler_options, small_program
+        from driftopt.drivers import small_program
 
-        @small_program.Program
-        def late(_, x):
+        compiled = small_program.compiled_with
+        def late(*given):
             threading.main_thread().join()
-            print("traced", flush=True)
-            return x
+            print("compiled", flush=True)
+            return compiled(*given)
 
-        late.prepare(0, np.ones(3))
+        small_program.compiled_with = late
+        small_program.Program(lambda _, x: x).prepare(0, np.ones(3))
         raise SystemExit(7)
     """
     ended = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (7, "traced\n", "")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (7, "compiled\n", "")

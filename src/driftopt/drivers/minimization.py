@@ -83,9 +83,8 @@ def minimize(
         limits: how large or small metrics may become, {"complaints": {"max": 5}}, as in `Study.create`. `fun`
             then returns the arguments of `Study.tell` by name: {"value": …, "metrics": {"complaints": 3}};
             the result's `metrics` says what each is around x.
-        relative_to_control: values count as differences to the "control" that `fun` returns beside;
-            the result's `control` says how much noise that removed.
-        precision: values are weighed by the "sem" or the "n" that `fun` returns beside.
+        relative_to_control: values count as differences to the "control" that `fun` returns with each.
+        precision: values are weighed by the "sem" or the "n" that `fun` returns with each.
         final_queries: spend so many of the budget at the reported x: `fun` is their mean, `fun_sem` its
             standard error. Without them `fun` is what the run knows anyway, and `fun_basis` says in words
             what that is: never the best value seen, which is only the luckiest draw.
