@@ -20,7 +20,7 @@ import numpy as np
 
 from driftopt import checks
 from driftopt.answers import Answer, Answers
-from driftopt.answers.finite import LARGEST
+from driftopt.answers.answers import LARGEST
 from driftopt.drivers.contract import check_points
 from driftopt.drivers.host import Host
 from driftopt.drivers.plan import affordable, first_step

@@ -25,15 +25,38 @@ from driftopt import averages, checks
 from driftopt.answers.beside import Beside
 from driftopt.answers.control import RelativeToControl
 from driftopt.answers.covariates import Covariates
-from driftopt.answers.finite import Finite
 from driftopt.answers.limits import Limits, limits_of
 from driftopt.answers.precision import Precision
 from driftopt.answers.step import Answer, Step, Told, Verdict
 
 DIRECTIONS = ("minimize", "maximize")
 
+# Methods square differences and certificates square squares: this leaves room for both, and for small radii.
+LARGEST = 1e50
 NOTHING: Mapping[str, Any] = {}
 Memory = tuple[Any, ...]  # one for each step that has a part in `take`
+
+
+@dataclass(frozen=True)
+class Finite(Step):
+    """Refuses values that no method can compute with."""
+
+    largest: float = math.inf
+
+    def judge(self, answer: Answer) -> Verdict | None:
+        """Failed, unless the value is finite and at most `largest` in size.
+
+        >>> Finite().judge(Answer(math.nan))
+        Verdict(state='failed', reason='the value is nan')
+        """
+        if not math.isfinite(answer.value):
+            return Verdict("failed", f"the value is {answer.value}")
+        if abs(answer.value) > self.largest:
+            reason = (
+                f"the value is {answer.value:g}, too large to compute with (the largest is {self.largest:g})"
+            )
+            return Verdict("failed", reason)
+        return None
 
 
 @dataclass(frozen=True)

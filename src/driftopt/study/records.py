@@ -34,7 +34,7 @@ import numpy as np
 
 from driftopt import checks
 from driftopt.answers import Answers, Beside, beside, limits
-from driftopt.answers.finite import LARGEST
+from driftopt.answers.answers import LARGEST
 from driftopt.model import Margin, Weighted
 from driftopt.space import Space
 from driftopt.study.errors import FormatError
