@@ -45,7 +45,7 @@ def test_compare_prints_its_table_and_writes_what_it_can(tmp_path):
     assert "| auto | " in out
     assert "parts were run now" in out
     written = {path.name for path in (tmp_path / "results" / "tiny").iterdir()}
-    assert written == {"table.md", "tests.csv", "manifest.json"}
+    assert written == {"table.md", "table.tex", "tests.csv", "manifest.json"}
     assert "no parts to continue from" in err
 
 
