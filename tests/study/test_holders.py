@@ -3,12 +3,12 @@
 import pytest
 from sqlalchemy import exc
 
-from driftopt.study import BudgetSpent, DatabaseRefused, Study, StudyError
+from driftopt.study import BudgetSpent, DatabaseRefused, Study, StudyError, load
 from driftopt.study.log import Writer, database
 from support.study_worlds import PLAIN, bowl
 
 
-def test_a_named_holder_gets_what_it_has_not_answered(sqlite_url, clock):
+def test_a_named_holder_gets_what_it_has_not_answered(sqlite_url, clock, tmp_path):
     study = Study.create(sqlite_url, "a", budget=20, clock=clock, lease=10.0, **PLAIN)
     first = study.ask(holder="till")
     again = Study.open(sqlite_url, "a", clock=clock).ask(holder="till")
@@ -23,7 +23,10 @@ def test_a_named_holder_gets_what_it_has_not_answered(sqlite_url, clock):
     assert (renewed.id, renewed.state, renewed.expires_at) == (first.id, "pending", clock.now + 10.0)
     watcher = Study.open(sqlite_url, "a", clock=clock)
     assert watcher.trial(first.id).expires_at == renewed.expires_at
-    assert (len(watcher.trials()), watcher.verify()) == (2, 4)
+    rows = watcher.verify()
+    assert (len(watcher.trials()), [one.kind for one in study.watch(0).new()].count("renewed")) == (2, 1)
+    taken = load("sqlite://", watcher.export(tmp_path / "a.json"))
+    assert (taken.trial(first.id).expires_at, taken.verify()) == (renewed.expires_at, rows)
     study.tell(first.id, 1.0)
     assert study.ask(holder="till").id == other.id
     study.fail(other.id, "down")

@@ -2,8 +2,9 @@
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -139,6 +140,9 @@ def _check_rows(spec: StudySpec, rows: Sequence[Row]) -> None:
         try:
             if type(row.row) is not int or row.row != number:
                 raise ValueError(f"its number is {checks.brief(row.row)}")
+            for name, value in row._asdict().items():
+                if name in _EACH and not (value is None and name in _MAY_BE_NONE):
+                    _EACH[name](name, value)
             match row:
                 case Opened():
                     _check_opened(spec, row, last)
@@ -150,14 +154,11 @@ def _check_rows(spec: StudySpec, rows: Sequence[Row]) -> None:
                     trials[row.id] = row, []
                 case Happened() if row.trial_id is None:
                     budget = _check_of_study(row, budget)
-                case Happened(kind="renewed"):
-                    _check_time("value", row.value)
-                    if trials[_id("trial_id", row.trial_id)][1] or any([*row[4:8], row.beside]):
-                        raise ValueError("a lease is renewed before there is a result, and says nothing else")
                 case Happened():
-                    asked, kinds = trials[_id("trial_id", row.trial_id)]
+                    asked, kinds = trials[row.trial_id or 0]
                     _check_happened(spec, row, asked, kinds)
-                    kinds.append(row.kind)
+                    if row.kind != "renewed":
+                        kinds.append(row.kind)
         except (*_WRONG, OverflowError) as error:
             raise ValueError(
                 f"row {number}: {error!r:.80}" if isinstance(error, LookupError) else f"row {number}: {error}"
@@ -167,25 +168,22 @@ def _check_rows(spec: StudySpec, rows: Sequence[Row]) -> None:
 
 
 def _check_opened(spec: StudySpec, row: Opened, last: Opened | None) -> None:
-    if spec.uses_model or _whole("iteration", row.iteration) != (0 if last is None else last.iteration + 1):
+    if spec.uses_model or row.iteration != (0 if last is None else last.iteration + 1):
         raise ValueError(f"iteration {row.iteration} does not come next")
-    if (_whole("count", row.count), _whole("repeats", row.repeats)) != (spec.points, spec.repeats):
+    if (row.count, row.repeats) != (spec.points, spec.repeats):
         raise ValueError("its points are not as many as the specification says")
     _check_vector("points", row.points, (spec.points, spec.dim))
-    _check_time("opened_at", row.opened_at)
 
 
 def _check_asked(spec: StudySpec, row: Asked, last: Opened | None) -> None:
-    _id("id", row.id)
-    kind = checks.choice("kind", row.kind, KINDS)
-    place = [_whole(name, getattr(row, name)) for name in ("iteration", "point", "sample")]
-    if kind == "method" and not spec.uses_model:
+    checks.choice("kind", row.kind, KINDS)
+    if row.kind == "method" and not spec.uses_model:
         if last is None or row.iteration != last.iteration:
             raise ValueError(f"iteration {row.iteration} is not open")
         if row.point >= spec.points or row.sample >= spec.repeats:
             raise ValueError(f"point {row.point}, sample {row.sample} is none of the iteration's")
-    elif kind not in EVALUATIONS and any(place):
-        raise ValueError(f"{kind} has no iteration, point or sample")
+    elif row.kind not in EVALUATIONS and any((row.iteration, row.point, row.sample)):
+        raise ValueError(f"{row.kind} has no iteration, point or sample")
     elif row.iteration or row.sample > 1:
         raise ValueError(f"iteration must be 0 and sample 0 or 1, got {row.iteration} and {row.sample}")
     _check_vector("x", row.x, (spec.dim,))
@@ -193,23 +191,17 @@ def _check_asked(spec: StudySpec, row: Asked, last: Opened | None) -> None:
     named = all(context.get(name) in known for name, known in spec.contexts.items())
     if list(context) != list(spec.contexts) or not named or (context and json.dumps(context) != row.context):
         raise ValueError(f"context is none of the study's: {checks.brief(row.context)}")
-    checks.text("holder", row.holder)
-    _check_time("asked_at", row.asked_at)
-    if row.expires_at is not None:
-        _check_time("expires_at", row.expires_at)
 
 
 def _check_of_study(row: Happened, budget: int | None) -> int | None:
     """Returns the budget from there on."""
     checks.choice("kind", row.kind, ("extended", "stopped", "resumed"))
-    _check_words(row)
     if any(part is not None for part in (row.sem, row.x_deployed, row.beside)):
         raise ValueError(f"{row.kind} is said of the study, and has no answer")
     if row.kind != "extended":
         if row.value is not None:
             raise ValueError(f"{row.kind} has no value")
         return budget
-    _check_real("value", row.value)
     more = checks.one_count("value", row.value)
     if budget is None or more <= budget:
         raise ValueError(f"the study is extended to {more}, and has {budget} already")
@@ -217,14 +209,21 @@ def _check_of_study(row: Happened, budget: int | None) -> int | None:
 
 
 def _check_happened(spec: StudySpec, row: Happened, asked: Asked, before: Sequence[str]) -> None:
+    if row.kind == "renewed":
+        if before or row.value is None or any((row.sem, row.x_deployed, row.beside)):
+            raise ValueError("a lease is renewed before there is a result, and says when it ends")
+        return
     checks.choice("kind", row.kind, (*ANSWERS, *AMENDMENTS))
-    _check_words(row)
-    answered = any(kind in ANSWERS for kind in before)
-    if answered if row.kind in ANSWERS else row.kind in AMENDMENTS and not answered:
+    if (row.kind in ANSWERS) == any(kind in ANSWERS for kind in before):
         raise ValueError(f"trial {asked.id} cannot be {row.kind} after {', '.join(before) or 'nothing'}")
-    _check_parts(spec, row)
-    outputs = row.beside is not None and "outputs" in json.loads(row.beside)
-    if row.value is None and not outputs and row.kind not in ("failed", "voided"):
+    if row.sem is not None and row.sem < 0:
+        raise ValueError(f"sem must be >= 0, got {row.sem}")
+    if row.x_deployed is not None:
+        _check_vector("x_deployed", row.x_deployed, (spec.dim,))
+    said: dict[str, Any] = {} if row.beside is None else checks.table("beside", json.loads(row.beside))
+    if decode(Result, said | {"id": 1}).beside(spec).as_json() != row.beside:
+        raise ValueError(f"what came with the answer is written otherwise: {checks.brief(row.beside)}")
+    if row.value is None and "outputs" not in said and row.kind not in ("failed", "voided"):
         raise ValueError(f"{row.kind} needs a value")
     if row.value is not None and row.kind in ("complete", "corrected", "accepted"):
         deployed = None if row.x_deployed is None else vector_from_json(row.x_deployed)
@@ -233,46 +232,20 @@ def _check_happened(spec: StudySpec, row: Happened, asked: Asked, before: Sequen
             raise ValueError(f"trial {asked.id} cannot be {row.kind}: {against.reason}")
 
 
-def _check_parts(spec: StudySpec, row: Happened) -> None:
-    """Its numbers, each by itself."""
-    if row.value is not None:
-        _check_real("value", row.value)
-    if row.sem is not None:
-        _check_real("sem", row.sem)
-        if row.sem < 0:
-            raise ValueError(f"sem must be >= 0, got {row.sem}")
-    if row.x_deployed is not None:
-        _check_vector("x_deployed", row.x_deployed, (spec.dim,))
-    if row.beside is not None:
-        said: dict[str, Any] = checks.table("beside", json.loads(row.beside))
-        if decode(Result, said | {"id": 1}).beside(spec).as_json() != row.beside:
-            raise ValueError(f"what came with the answer is written otherwise: {checks.brief(row.beside)}")
-
-
-def _check_words(row: Happened) -> None:
-    _check_time("at", row.at)
-    if row.reason is not None:
-        checks.text("reason", row.reason, LONGEST_TEXT)
-    if row.who is not None:
-        checks.text("who", row.who)
-
-
-def _check_real(name: str, value: Any) -> None:
+def _real(name: str, value: Any) -> None:
     """A finite float as databases give it back: no whole number, and no −0."""
     if type(value) is not float or not math.isfinite(value) or repr(value) != repr(stored(value)):
         raise ValueError(f"{name} must be a finite number with a decimal point, got {checks.brief(value)}")
 
 
-def _whole(name: str, value: Any) -> int:
-    if type(value) is not int:
-        raise ValueError(f"{name} must be a whole number, got {checks.brief(value)}")
-    return checks.whole(name, value)
+def _whole(name: str, value: Any) -> None:
+    if type(value) is not int or not 0 <= value < 2**31:
+        raise ValueError(f"{name} must be a whole number >= 0 and below 2^31, got {checks.brief(value)}")
 
 
-def _id(name: str, value: Any) -> int:
+def _id(name: str, value: Any) -> None:
     if type(value) is not int or not 0 < value < 2**63:
         raise ValueError(f"{name} must be a whole number from 1 on, got {checks.brief(value)}")
-    return value
 
 
 def _check_vector(name: str, text: Any, shape: tuple[int, ...]) -> None:
@@ -283,6 +256,17 @@ def _check_vector(name: str, text: Any, shape: tuple[int, ...]) -> None:
         raise ValueError(
             f"{name} must be {' by '.join(map(str, shape))} finite numbers, got {checks.brief(text)}"
         )
+
+
+_EACH: dict[str, Callable[[str, Any], Any]] = {  # fields of rows that are checked by themselves
+    **dict.fromkeys(("iteration", "point", "sample", "count", "repeats"), _whole),
+    **dict.fromkeys(("id", "trial_id"), _id),
+    **dict.fromkeys(("opened_at", "asked_at", "expires_at", "at"), _check_time),
+    **dict.fromkeys(("value", "sem"), _real),
+    **dict.fromkeys(("holder", "who", "kind"), checks.text),
+    "reason": partial(checks.text, longest=LONGEST_TEXT),
+}
+_MAY_BE_NONE = ("trial_id", "expires_at", "value", "sem", "reason", "who")
 
 
 def _foreign(what: str, error: Exception) -> ValueError:
