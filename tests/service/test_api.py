@@ -5,7 +5,7 @@ import json
 import pytest
 
 from driftopt.study import Study
-from support.servers import OTHERS, PLAN, client, refused
+from support.servers import OTHERS, PLAN, SECRET, client, refused
 from support.study_worlds import PLAIN, bowl
 
 
@@ -169,3 +169,8 @@ def test_trials_come_in_pages(http, create):
     assert pages(holder="nobody") == [[]]
     assert pages(kind="control") == [[]]
     assert http.get(f"{at}/trials", params={"limit": 0}).status_code == 422
+
+
+def test_python_names_the_coordinates_of_a_remote_study(server):
+    study = Study.create(server[0], "named", token=SECRET, x0={"tea": 1.0, "oil": 2.0}, budget=12)
+    assert (study.spec.names, study.spec.x0) == (["tea", "oil"], [1.0, 2.0])

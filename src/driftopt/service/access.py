@@ -188,7 +188,6 @@ def caller(
 
 # The token of a request, with at least that role, and for the study in the path
 Reader = Annotated[Token, Security(caller, scopes=["read"])]
-Operator = Annotated[Token, Security(caller, scopes=["operate"])]
 Admin = Annotated[Token, Security(caller, scopes=["admin"])]
 # and for the whole database
 ReaderOfAll = Annotated[Token, Security(caller, scopes=["read", "all"])]

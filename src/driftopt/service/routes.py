@@ -37,7 +37,8 @@ Key = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
-        description="A word for this request: repeated with the same key, it is done once.",
+        description="A word for this request: repeated with the same key, it is done once, even after a "
+        "restart of the server.",
         max_length=200,
     ),
 ]

@@ -79,8 +79,7 @@ def describe(description: dict[str, Any]) -> dict[str, Any]:
     answers, paths = examples(), description["paths"]
     for verb in VERBS.values():
         if verb.path:
-            operation = paths[BASE + verb.path]["post" if verb.changes else "get"]
-            _describe_verb(verb, operation, components, answers)
+            _describe_verb(verb, paths, components, answers)
     status = _schema(VERBS["status"].answer_type, components)["$ref"].rpartition("/")[2]
     spec = {"type": "object", "description": "What was decided at its creation, with every default."}
     components["StudyPlan"] = components[status] | {
@@ -102,9 +101,10 @@ def describe(description: dict[str, Any]) -> dict[str, Any]:
 
 
 def _describe_verb(
-    verb: Verb, operation: dict[str, Any], components: dict[str, Any], answers: Mapping[str, Any]
+    verb: Verb, paths: dict[str, Any], components: dict[str, Any], answers: Mapping[str, Any]
 ) -> None:
     """What a verb takes and answers."""
+    operation = paths[BASE + verb.path]["post" if verb.changes else "get"]
     parts = [part for part in fields_of(verb.record) if f"{{{part.name}}}" not in verb.path]
     operation["parameters"] = operation.get("parameters", []) + [
         {"name": part.name, "in": "path", "required": True, "schema": _of_part(part, components)}
@@ -112,7 +112,8 @@ def _describe_verb(
         if part not in parts
     ]
     if any(part.name == "key" for part in parts):
-        operation["parameters"].append(KEY)
+        of_create = paths["/v1/studies"]["post"]["parameters"]
+        operation["parameters"] += [one for one in of_create if one["name"] == "Idempotency-Key"]
     if verb.changes:
         elsewhere = {part.name for part in fields_of(verb.record)} - {part.name for part in parts} | {"key"}
         operation["requestBody"] = _body(verb.record, components, leave_out=elsewhere)
@@ -130,16 +131,6 @@ def _describe_verb(
     if verb.name in answers:
         content["example"] = answers[verb.name]
     operation["responses"]["200"]["content"] = {"application/json": content}
-
-
-KEY = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "required": False,
-    "description": "A word for this request: repeated with the same key, it is done once, even after a "
-    "restart of the server.",
-    "schema": {"type": "string", "maxLength": 200},
-}
 
 
 def schema_of(record: Any, components: dict[str, Any], leave_out: Any = (), **more: Any) -> dict[str, Any]:

@@ -71,7 +71,10 @@ class Http:
         """A new study; its decisions are checked here as they are there."""
         client, given = ServiceClient(url, token), dict(options)
         decisions = {part: given.pop(part, None) for part in ("names", "bounds", "constraints", "grid")}
-        space = Space.build(given.pop("x0"), **decisions)
+        x0 = given.pop("x0")
+        if isinstance(x0, Mapping) and decisions["names"] is None:
+            x0, decisions["names"] = list(x0.values()), list(x0)
+        space = Space.build(x0, **decisions)
         if "units" in space.given:
             raise ValueError(
                 "a Space with units cannot be sent to a server: give a radius for each coordinate"
