@@ -119,7 +119,7 @@ def test_what_was_refused_while_it_waited_in_the_line_is_not_done_afterwards(tmp
         for late in (
             kept.do("a", VERBS["tell"], Result(id=trial.id, value=1.0)),
             kept.do("a", VERBS["ask"], Question(holder="late")),
-            kept.do("a", VERBS["stop"], Reason("late")),
+            kept.do("a", VERBS["stop"], Reason(reason="late")),
         ):
             with pytest.raises(TimeoutError, match="Nothing was changed; try again"):
                 await late
