@@ -5,7 +5,7 @@ import datetime
 import numpy as np
 import pytest
 
-from driftopt.study import Study, forecast
+from driftopt.study import Study, forecast, load
 
 DAY = 86400.0
 BEST = np.array([4.0, 2.2])
@@ -244,3 +244,33 @@ def test_a_forecast_reads_a_file_as_people_save_it(tmp_path):
 def test_a_forecast_needs_something_to_go_by(given, message):
     with pytest.raises(ValueError, match=message):
         forecast(coordinates=2, **given)
+
+
+def test_all_of_it_is_the_same_on_every_store_and_over_http(any_url, tmp_path):
+    """History, dates, early values and what follows from them; the study that is loaded as well."""
+    rows = [
+        {"date": f"2025-12-{day:02d}", "tea": 2 + day / 10, "mug": 2.0, "value": 900.0 + day}
+        for day in (1, 9, 20)
+    ]
+    known = []
+    for url in (any_url, tmp_path / "plain.db"):
+        names = {"x0": {"tea": 3.0, "mug": 2.0}, "direction": "maximize", "unit": "€", "rng": 1}
+        study = Study.create(url, "shop", season=["weekday"], history=rows, **names)
+        for day in range(1, 13):
+            trial = study.ask()
+            early = profit(trial.x) - (30 if day != 11 else 3000)  # held, and then replaced by a good one
+            study.tell(trial.id, early, at=f"2026-01-{day:02d}", early=True)
+            if day % 3:
+                study.tell(trial.id, profit(trial.x) + day % 2, at=f"2026-01-{day:02d}")
+        study.correct(trial.id, profit(trial.x) + 2, at="2026-02-03")
+        known.append(study)
+    assert known[0].spec == known[1].spec
+    (one, other), (why, same) = (s.summary() for s in known), (s.do("why") for s in known)
+    assert one.money == other.money
+    assert one.warnings == other.warnings
+    assert why == same
+    assert [month.month for month in one.money.months] == ["2026-01", "2026-02"]
+    assert [t.early for t in known[0].trials()] == [t.early for t in known[1].trials()]
+    again = load("sqlite://", known[0].export(tmp_path / "all.json"))
+    assert again.summary().money == one.money
+    assert again.ask(holder="x").x.tolist() == known[1].ask(holder="x").x.tolist()

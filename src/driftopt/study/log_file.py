@@ -225,7 +225,7 @@ def _check_happened(spec: StudySpec, row: Happened, asked: Asked, before: Sequen
         raise ValueError(f"what came with the answer is written otherwise: {checks.brief(row.beside)}")
     if row.value is None and "outputs" not in said and row.kind not in ("failed", "voided"):
         raise ValueError(f"{row.kind} needs a value")
-    if row.value is not None and row.kind in ("complete", "corrected", "accepted"):
+    if row.value is not None and row.kind in ("complete", "corrected", "accepted", "updated"):
         deployed = None if row.x_deployed is None else vector_from_json(row.x_deployed)
         against = spec.answers.judge(Answer(row.value, row.sem, vector_from_json(asked.x), deployed))
         if against is not None:

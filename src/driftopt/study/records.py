@@ -555,6 +555,10 @@ class Result(_Measured):
     x_deployed: Decision | None = None
     early: Flag = False
 
+    def beside(self, spec: StudySpec) -> Beside:
+        """What came with the value, and whether it is early."""
+        return super().beside(spec)._replace(early=True if self.early else None)
+
     def deployed(self, spec: StudySpec) -> np.ndarray | None:
         """The decision that was deployed, (d,); None: the one that was asked."""
         where: Any = self.x_deployed

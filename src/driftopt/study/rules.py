@@ -7,9 +7,11 @@ repeated, and then changes nothing.
 import math
 from typing import Any
 
+import numpy as np
+
 from driftopt.answers import Answer, Beside
 from driftopt.study.errors import Conflict, UnknownTrial
-from driftopt.study.log import Happened, stored, vector_as_json
+from driftopt.study.log import Happened, stored, vector_as_json, vector_from_json
 from driftopt.study.records import Amendment, Correction, Extension, Reason, Result, Results
 from driftopt.study.session import Session
 from driftopt.study.state import Entry
@@ -22,10 +24,8 @@ def tell(session: Session, result: Result) -> TrialState:
     """Report the result of a deployment; one that is not finite, or from too far off, is a failure."""
     entry = session.state.entry(result.id)
     beside, deployed = result.beside(session.spec), result.deployed(session.spec)
-    if result.early:
-        if not session.spec.uses_model:
-            raise ValueError("early values are for the model: report the final one")
-        beside = beside._replace(early=True)
+    if result.early and not session.spec.uses_model:
+        raise ValueError("early values are for the model: report the final one")
     if result.value is None and not beside.outputs:
         raise ValueError("value is needed" + (", or outputs" if session.spec.outputs else ""))
     if result.sem is not None and math.isnan(result.sem):
@@ -40,15 +40,25 @@ def tell(session: Session, result: Result) -> TrialState:
         row = row._replace(kind="failed", reason=verdict.reason)
         if value is None or not math.isfinite(value):  # no database keeps these
             row = row._replace(value=None, sem=None)
-    stands = entry.stands
-    if stands is not None and row.kind == "complete" and entry.beside.early:
-        if (row.value, row.sem, row.beside) == (stands.value, stands.sem, stands.beside):
+    before = entry.last_said
+    if (
+        before is not None
+        and entry.beside.early
+        and entry.state in ("complete", "held")
+        and row.kind != "failed"
+    ):
+        if (row.value, row.sem, row.beside) == (before.value, before.sem, before.beside):
             return TrialState(result.id, entry.state)
-        if row.x_deployed not in (None, stands.x_deployed, entry.told and entry.told.x_deployed):
+        if row.x_deployed is not None and not np.array_equal(
+            vector_from_json(row.x_deployed), entry.deployed
+        ):
             raise Conflict(
-                f"trial {result.id} was deployed elsewhere by its early result; nothing was changed"
+                f"trial {result.id} was deployed elsewhere by its early value; nothing was changed"
             )
-        return _append(session, row._replace(kind="updated", x_deployed=None))
+        why = _outlier(session, entry, row)
+        return _append(
+            session, row._replace(kind="doubted" if why else "updated", reason=why, x_deployed=None)
+        )
     if entry.told is not None:
         return _again(entry, row)
     if row.kind == "complete" and (why := _outlier(session, entry, row)):

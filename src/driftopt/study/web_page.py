@@ -29,6 +29,7 @@ _HAPPENED = {
     "complete": "has the value",
     "held": "has a value that is held:",
     "corrected": "was corrected to",
+    "updated": "became",
     "voided": "was taken back",
     "doubted": "is held again",
     "accepted": "was accepted",
