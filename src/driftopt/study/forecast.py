@@ -36,13 +36,13 @@ class Horizon:
 class Forecast:
     """What is known before the start."""
 
-    unit: str
-    coordinates: int
+    unit: str  # of the value
+    coordinates: int  # of a decision
     level: float  # of the value, today
     noise: float  # of a day, without its weekday and the drift
     drift: tuple[float, float] | None  # a day, with its standard error; None without past values
     weekdays: tuple[float, ...]  # what each is above the level, from Monday; empty without dates
-    horizons: tuple[Horizon, ...]
+    horizons: tuple[Horizon, ...]  # what a search of each length brings
 
     @property
     def lines(self) -> list[str]:

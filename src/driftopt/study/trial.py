@@ -98,9 +98,8 @@ class Trial:
     n: float | None = None  # how many customers, visits, … the value is a mean of
     control: float | None = None  # the value that the start's decision gave at the same time
     outputs: Mapping[str, float] = field(default_factory=dict[str, float])  # from which the value follows
-    at: float | None = (
-        None  # the moment that the result is of, where it was reported: seconds since the epoch
-    )
+    # the moment that the result is of, where it was reported: seconds since the epoch
+    at: float | None = None
     early: bool | None = None  # True: a final value follows
     x_deployed: np.ndarray | None = None  # what was deployed, where it differs from x
     reason: str | None = None  # why it failed or is held
