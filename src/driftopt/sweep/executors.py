@@ -93,14 +93,17 @@ def submit_all(
     processes = not isinstance(executor, ThreadPoolExecutor)  # threads share our code, and compile for all
     waiting = list(reversed(missing if processes else compilations_first(parts, missing)))
     running: dict[Future[tuple[Arrays, float]], int] = {}
+    asked: dict[int, Origin] = {}  # by group, where workers are other processes
     try:
         while waiting or running:
             window = max(IN_FLIGHT, 2 * (workers_of(executor) or 0))
             while waiting and len(running) < window:
                 i = waiting.pop()
                 if not finished_elsewhere(i):
-                    task = parts[i].task
-                    running[executor.submit(run_task, task, origin(task) if processes else None)] = i
+                    task, group = parts[i].task, parts[i].group
+                    if processes and id(group) not in asked:
+                        asked[id(group)] = origin(task)
+                    running[executor.submit(run_task, task, asked.get(id(group)))] = i
             for future in wait(running, return_when=FIRST_COMPLETED).done if running else ():
                 finish(running[future], *future.result())
                 del running[future]

@@ -244,7 +244,7 @@ class Store:
             if at < len(SUM) or content[at : at + 64] != _checksum(content[:at] + ZEROS + content[at + 64 :]):
                 raise ValueError("its checksum is wrong")
             frame = self._polars.read_parquet(io.BytesIO(content))
-            if not frame.select(LABELS).equals(self._labels(part)):
+            if not all(frame[one.name].equals(one) for one in self._labels(part)):
                 raise ValueError("it holds another part")
             arrays: dict[str, np.ndarray] = {}
             for name in frame.columns[len(LABELS) :]:
@@ -261,11 +261,12 @@ class Store:
 
     def put(self, part: Part, arrays: Arrays) -> None:
         """Write the part's rows."""
-        frame, buffer = self._labels(part), io.BytesIO()
+        columns, buffer = self._labels(part), io.BytesIO()
         for name, values in arrays.items():
             each = np.repeat(values[:, None], part.lanes[1], axis=1) if name == "curve_at" else values
-            column = self._polars.Series(name, each.reshape(frame.height, *each.shape[3:]))
-            frame = frame.with_columns(column.arr.to_list() if name.startswith("curve") else column)
+            column = self._polars.Series(name, each.reshape(len(columns[0]), *each.shape[3:]))
+            columns.append(column.arr.to_list() if name.startswith("curve") else column)
+        frame = self._polars.DataFrame(columns)
         frame.write_parquet(buffer, metadata={"checksum": (SUM + ZEROS).decode()})
         content = buffer.getvalue()
         at = content.rfind(SUM) + len(SUM)
@@ -281,15 +282,18 @@ class Store:
         frame = self._polars.scan_parquet([self.source(part) for part in parts])
         return frame.rename(lambda name: name.removeprefix(METRIC))
 
-    def _labels(self, part: Part) -> Any:
-        """The columns that say which run a row is."""
+    def _labels(self, part: Part) -> list[Any]:
+        """The columns that say which run a row is, as polars Series."""
         grid, names = part.grid, [part.source.names[k] for k in part.instances]
         texts = {c: parameters_of(grid, c) for some in set(part.configurations) for c in some}
-        each = zip(names, part.configurations, strict=True)
         rows = [
-            (grid.label, name, c, seed, texts[c]) for name, some in each for seed in part.seeds for c in some
+            (grid.label, name, c, seed, texts[c])
+            for name, some in zip(names, part.configurations, strict=True)
+            for seed in part.seeds
+            for c in some
         ]
-        return self._polars.DataFrame(dict(zip(LABELS, map(list, zip(*rows, strict=True)), strict=True)))
+        columns = zip(LABELS, zip(*rows, strict=True), strict=True)
+        return [self._polars.Series(name, values) for name, values in columns]
 
 
 def _checksum(content: bytes) -> bytes:
