@@ -64,6 +64,7 @@ _EXAMPLES = {
     "export": "export shop.db prices prices.csv",
     "list": "list shop.db",
     "why": "why shop.db prices",
+    "remind": "remind shop.db prices --to https://shop.example/hook --secret-file hook.txt",
     "outlook": "outlook shop.db prices --deployments 60",
     "new": "new shop.db prices-2 --from prices",
     "forecast": """forecast past.csv --coordinates 6 --value profit --unit €
@@ -355,6 +356,24 @@ def _forecast(
         print(encoder.dumps(as_json(found)) if json else "\n".join(found.lines))
 
 
+def _remind(
+    url: Url,
+    name: Name,
+    *,
+    to: Annotated[str, Parameter(help="The receiver, https://….")],
+    secret_file: Annotated[Path, Parameter(help="The key of the signature.")],
+    kept: Annotated[Path, Parameter(help="Keeps what was received.")] = Path("reminders.json"),
+    hours: Annotated[float, Parameter(help="How long a trial may be without a result.")] = 24.0,
+    json: Json = False,
+) -> None:
+    """Post to a webhook what waits for someone: trials without a result, held results, a halt, warnings."""
+    from driftopt.study.reminders import remind
+
+    with io.exits(json), Study.open(url, name) as study:
+        sent = remind(study, to, secret_file.read_text().strip(), kept, hours)
+        print(encoder.dumps(sent) if json else "\n".join(sent) or "nothing new waits for anyone")
+
+
 def _show(url: Url, name: Name, *, json: Json = False) -> None:
     """Show the study and what to do now: values, recommendation, pending deployments, failures."""
     from rich.console import Console
@@ -433,6 +452,7 @@ for _verb in VERBS.values():
         _verb_command(_verb)
 for _name, _run in {
     "new": _new,
+    "remind": _remind,
     "forecast": _forecast,
     "show": _show,
     "list": _list,

@@ -70,8 +70,6 @@ class Http:
     ) -> "Http":
         """A new study; its decisions are checked here as they are there."""
         client, given = ServiceClient(url, token), dict(options)
-        if isinstance(x0 := given["x0"], Mapping):
-            given |= {"x0": list(cast(Any, x0).values()), "names": list(cast(Any, x0))}
         decisions = {part: given.pop(part, None) for part in ("names", "bounds", "constraints", "grid")}
         x0 = given.pop("x0")
         if isinstance(x0, Mapping) and decisions["names"] is None:
