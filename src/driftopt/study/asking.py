@@ -21,7 +21,7 @@ _WEEK = 7
 
 
 def prepare(session: Session, question: Question) -> None:
-    """Compute what may be needed next, so that no lock is held meanwhile."""
+    """Compute the next iteration of a sequential method before the log is locked."""
     if question.purpose == "method" and not session.spec.uses_model:
         if session.state.seen == session.log.begin or not session.state.whole:
             session.read(lambda: None)
@@ -43,7 +43,7 @@ def ask(session: Session, question: Question) -> Trials:
 
 
 def _handed_out(session: Session, question: Question, number: int) -> Trial:
-    """One of several: what the holder has not answered, else a new deployment."""
+    """One of several trials: one that the holder has not answered, else a new one."""
     spec, state, now, log, request = session.spec, session.state, session.clock(), session.writer, None
     if question.key is not None:
         who = None if question.new else question.holder
@@ -89,7 +89,7 @@ def _check_open(state: State, purpose: str, now: float) -> None:
 
 
 def _refuse_more(state: State, why: str, now: float) -> NoReturn:
-    """Raise NothingToAsk, with who holds what."""
+    """Raise NothingToAsk, with the holder of each pending trial."""
     out = [one for one in state.entries.values() if one.out(now)]
     ends = [words.lease(one.expires_at, now) for one in out]
     lines = [f"trial {one.asked.id} by {one.asked.holder}, {end}" for one, end in zip(out, ends, strict=True)]
@@ -106,7 +106,7 @@ def _unanswered(one: Entry, question: Question, context: Mapping[str, str]) -> b
 
 
 def refusal(spec: StudySpec, halted: str) -> Halted:
-    """What a study that is halted answers to every question."""
+    """The exception that a halted study raises for every question."""
     start = words.plainly(spec.names, spec.x0)
     return Halted(f"{halted}. Deploy the start again ({start}); `resume` goes on with the study")
 
@@ -129,7 +129,7 @@ def _target(
 
 
 def _pay(state: State, price: int, what: str, kept: int = 0) -> None:
-    """Refuse what costs more than the budget has left without those that are `kept`."""
+    """Raise BudgetSpent if the price is more than what is left of the budget, without the `kept` ones."""
     left = left_of(state, kept)
     if left is not None and left < price:
         reserve = f", and {kept} kept to evaluate the recommendation" if kept else ""
@@ -140,7 +140,7 @@ def _pay(state: State, price: int, what: str, kept: int = 0) -> None:
 
 
 def left_of(state: State, kept: int = 0) -> int | None:
-    """Deployments that are left of the budget without those that are `kept`; None: without end."""
+    """The deployments left of the budget, without the `kept` ones; None: without end."""
     return None if state.budget is None else state.budget - state.spent - kept
 
 

@@ -33,7 +33,7 @@ def studies(url: str | os.PathLike[str] | Database, *, token: str | None = None)
 
     Args:
         url: a database's address, a path, or a server's address.
-        token: what lets you in, where it is a server.
+        token: for a server, one of its tokens.
     """
     if isinstance(url, str) and is_address(url):
         found = ServiceClient(url, token).get("/v1/studies")["studies"]
@@ -45,7 +45,7 @@ def studies(url: str | os.PathLike[str] | Database, *, token: str | None = None)
 
 @contextmanager
 def _opened(url: str | os.PathLike[str] | Database) -> Generator[Database]:
-    """A database over connections of its own, or over those that are open already."""
+    """A database that is open: over new connections, or over its own."""
     if isinstance(url, Database):
         yield url
     else:
@@ -68,7 +68,7 @@ def delete(
     Args:
         url: where it is kept: a database, or the address of a server.
         name: the study's name there.
-        token: for a server, one of its tokens; the environment's DRIFTOPT_TOKEN unless given.
+        token: for a server, one of its tokens; by default the environment's DRIFTOPT_TOKEN.
         key: a word for this request: the same again gives the same number, and deletes nothing more.
     """
     if isinstance(url, str) and is_address(url):
@@ -93,7 +93,7 @@ def load(
         url: the database that is to hold it, or the address of a server.
         path: the file.
         name: another name for it.
-        token: for a server, one of its tokens; the environment's DRIFTOPT_TOKEN unless given.
+        token: for a server, one of its tokens; by default the environment's DRIFTOPT_TOKEN.
 
     Raises:
         ValueError: the file is not one that `export` wrote, or was changed since.

@@ -121,7 +121,7 @@ def checked_objective(given: Any, outputs: Sequence[str], dim: int) -> dict[str,
 def _model(
     space: Space, radius: Any, params: Mapping[str, Any] | None, plan: Mapping[str, Any], tolerance: Any
 ) -> tuple[Space, dict[str, Any]]:
-    """The space in its units, and what a study with the model has of its own."""
+    """The space in its units, and the fields of a specification that are the model's."""
     numbers = checks.table("params", params)
     radius = numbers.pop("radius", None) if radius is None else radius
     if numbers:
@@ -161,7 +161,7 @@ def _sequential(
     plan: Mapping[str, Any],
     tolerance: Any,
 ) -> tuple[Space, dict[str, Any]]:
-    """The space in its units, and what a study with a sequential method has of its own."""
+    """The space in its units, and the fields of a specification that are a sequential method's."""
     from driftopt import methods
     from driftopt.method import check_spacing
 
@@ -273,7 +273,7 @@ def _promised(radius: Any, numbers: dict[str, Any], max_change: float, space: Sp
 
 
 def _room(max_change: float, space: Space) -> float:
-    """What is left of `max_change` beside rounding to a grid."""
+    """The part of `max_change` that rounding to a grid leaves."""
     if np.isinf(space.stride):
         raise ValueError(
             "max_change with a grid needs constraints that leave a way of single steps: each coordinate must "

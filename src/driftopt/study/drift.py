@@ -7,8 +7,8 @@ scale", The Statistician 36, 1987). With m and s the mean and standard deviation
 
 is standard normal and independent from value to value as long as y is normal and nothing changes, whatever
 its mean and spread. C⁺ = max(0, C⁺ + U − ½) and C⁻ = max(0, C⁻ − U − ½) sum up what is too high and too low;
-an alarm is where one passes 8. U counts within ±3, so that one outlier is no change. One false alarm comes in
-about 10,000 values, one in a hundred series of 100. Values must be independent.
+an alarm is where one passes 8. U counts within ±3, so that one outlier does not count as a change. One false
+alarm comes in about 10,000 values, one in a hundred series of 100. Values must be independent.
 """
 
 import math
@@ -76,7 +76,7 @@ def drift(trials: Sequence[Trial]) -> Drift | None:
 
 
 def drift_band(trials: Sequence[Trial]) -> DriftBand | None:
-    """The band of `drift`; None where fewer than three values are told, or where it leaves all numbers.
+    """The band of `drift`; None for fewer than three values, or where it overflows.
 
     At the time t its half width is 2 √(s²/n + se_b² (t − t̄)²), with s² = se_b² Σ(t − t̄)², the residuals'
     variance.
@@ -123,7 +123,7 @@ class ChangePoint:
 
 
 def change(values: Sequence[float]) -> ChangePoint | None:
-    """The first change of control values, in their order; None: there is no sign of one.
+    """The first change of control values, in their order; None: there is none.
 
     >>> steady = [1.0, 1.2, 0.9, 1.1, 1.0, 0.8, 1.1, 1.0, 1.1, 0.9]
     >>> change(steady) is None

@@ -34,7 +34,7 @@ class BudgetSpent(NothingToAsk):
 
 
 class Conflict(StudyError, ValueError):
-    """A trial was told twice, differently. Nothing was changed."""
+    """A trial has another result already. Nothing was changed."""
 
 
 class UnknownTrial(StudyError, ValueError):

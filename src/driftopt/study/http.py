@@ -146,7 +146,7 @@ class ServiceClient:
         weakref.finalize(self, _close_all, self._connections)  # one that is dropped gives them back
 
     def get(self, path: str, **query: Any) -> Any:
-        """What JSON says there; None is left out of the query."""
+        """The JSON at an address; None is left out of the query."""
         given = urlencode({name: value for name, value in query.items() if value is not None})
         return self._patiently("GET", f"{path}?{given}" if given else path, None, {})
 
@@ -194,7 +194,7 @@ class ServiceClient:
             pause = min(2 * pause, 1.0)
 
     def _taken(self, answer: http.client.HTTPResponse, content: bytes, said: Any) -> Any:
-        """What the JSON of an answer says; the exception that Python would have raised, where it refuses."""
+        """The JSON of an answer; where the server refuses, the exception that Python would have raised."""
         start = checks.brief(content[:60].decode(errors="replace"))
         stranger = f"{self.label} answered {start}, which is no JSON: url must lead to `driftopt serve`"
         refused = ValueError if answer.status < 500 else errors.DatabaseRefused
@@ -252,7 +252,7 @@ def _unknown(value: Any) -> Any:
 
 
 def _said(content: bytes) -> Any:
-    """What JSON says; None where it is none."""
+    """The value of JSON; None if it is not JSON."""
     try:
         return json.loads(content)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the verbs do that look: each is a function of (session, record) on one snapshot of the log."""
+"""The verbs that read: each is a function of (session, record) on one snapshot of the log."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 

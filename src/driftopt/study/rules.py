@@ -1,4 +1,4 @@
-"""What the verbs do that report: results, what is put right later, and what holds for the study as a whole.
+"""The verbs that report: results, corrections, and decisions on the study as a whole.
 
 Each rule is a function of (session, record), run in one transaction of the log; each but `tell_many` may be
 repeated, and then changes nothing.

@@ -48,7 +48,7 @@ class Entry:
 
     @property
     def state(self) -> str:
-        """What it is; a lease has no part in it."""
+        """The state without regard to its lease."""
         return state_of([row.kind for row in self.happened])
 
     @property
@@ -80,7 +80,7 @@ class Entry:
         return not self.happened and not self.overdue(now)
 
     def lost(self, now: float) -> bool:
-        """Whether nobody knows if it was deployed."""
+        """True if nobody knows whether it was deployed."""
         return self.state == "failed" or (not self.happened and self.overdue(now))
 
 
