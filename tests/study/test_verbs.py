@@ -92,7 +92,8 @@ LOOKS = [name for name, verb in VERBS.items() if not verb.changes and name not i
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_answers_come_back_from_json_as_they_were(name):
-    study = drive(Study.create("sqlite://", "a", budget=14, reserve=6, limits={"calls": {}}, **PLAIN))
+    plan = {"x0": [1.0, 2.0], "radius": 0.3, "rng": 0, "control_every": 3}
+    study = drive(Study.create("sqlite://", "a", budget=14, reserve=6, limits={"calls": {}}, **plan))
     for value in (10.0, 5.0, 10.1, 5.1):
         study.tell(study.ask("confirm").id, value, metrics={"calls": 3.0})
     answer = study.do(name, {"id": 3} if name == "trial" else None)
