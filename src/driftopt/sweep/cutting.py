@@ -239,6 +239,7 @@ def workers_of(executor: Any) -> int | None:
     Args:
         executor: of `concurrent.futures`, of Dask (`client.get_executor()`), or any with a number `workers`.
 
+    >>> from concurrent.futures import ThreadPoolExecutor
     >>> workers_of(ThreadPoolExecutor(3))
     3
     """
