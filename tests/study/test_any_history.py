@@ -77,22 +77,8 @@ def test_who_watched_knows_what_the_whole_log_says(world, history):
     study.verify()
 
 
-def interrupted_once(monkeypatch, program):
-    """Let Ctrl-C come while this program of the host runs, once."""
-    real = getattr(host, program)
-
-    class Interrupt:
-        prepare = real.prepare
-
-        def __call__(self, *arguments):
-            monkeypatch.setattr(host, program, real)
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(host, program, Interrupt())
-
-
-@pytest.mark.parametrize("program", ["_ask", "_advance"])
-def test_after_an_interruption_answers_are_told_once_each(monkeypatch, program):
+@pytest.mark.parametrize("taken", [False, True])
+def test_after_an_interruption_answers_are_told_once_each(monkeypatch, taken):
     """Another worker has gone on; whoever asks then is stopped while it follows, and asks again."""
     study = Study.create("sqlite://", "a", budget=64, **PLAIN)
     for _ in range(5):
@@ -102,7 +88,16 @@ def test_after_an_interruption_answers_are_told_once_each(monkeypatch, program):
     for _ in range(22):
         trial = study.ask()
         study.tell(trial.id, bowl(trial))
-    interrupted_once(monkeypatch, program)
+    real = host.Host.replay
+
+    def interrupted(self, values):
+        """Ctrl-C comes once, before the method has taken the results or after it."""
+        monkeypatch.setattr(host.Host, "replay", real)
+        if taken:
+            real(self, values)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(host.Host, "replay", interrupted)
     with pytest.raises(KeyboardInterrupt):
         known(one)
     assert known(one) == known(session(study))
