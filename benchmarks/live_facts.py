@@ -14,6 +14,7 @@ import numpy as np
 
 from driftopt.model import Model, Results
 from driftopt.model.facts import sums
+from driftopt.model.forecast import forecast
 from driftopt.space import Space
 
 MORE = 30  # days that the outlook is about
@@ -60,6 +61,7 @@ def study(seed: int, days: int) -> dict[str, bool | float]:
     candidates = facts.candidates(model.space, model.units, here, 0)
     bound, outlook = facts.forgone(candidates, here, 0), facts.outlook(candidates, here, MORE, 0)
     stays = profit(advised.x)
+    (before,) = forecast(start, noise, dim, (days,), seed=seed)
     deploy(days + MORE)
     later = model.recommend(Results.of(decisions, values), days + MORE + 1)
     added = profit(later.x) - stays
@@ -69,6 +71,8 @@ def study(seed: int, days: int) -> dict[str, bool | float]:
         return abs(estimate[0] - truth) < 1.645 * estimate[1]
 
     return {
+        "forecast: gain": before.gain.low <= stays - start <= before.gain.high,
+        "forecast: cost": before.cost.low <= true_cost <= before.cost.high,
         "cost": within(cost, true_cost),
         "gain": within(advised.gain, stays - start),
         "stopping forgoes less": best - stays <= bound,

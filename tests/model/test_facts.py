@@ -71,7 +71,14 @@ def test_statements_hold_in_simulated_studies():
     found = [study(seed, 20) for seed in range(12)]
     for name in ("z of cost", "z of gain"):
         assert np.sqrt(np.mean([one[name] ** 2 for one in found])) < 1.7, name
-    for name in ("cost", "gain", "outlook: gain", "stopping forgoes less"):
+    for name in (
+        "cost",
+        "gain",
+        "outlook: gain",
+        "stopping forgoes less",
+        "forecast: gain",
+        "forecast: cost",
+    ):
         assert sum(one[name] for one in found) >= 8, name
 
 

@@ -18,9 +18,9 @@ from driftopt.model.posterior import matern
 WORLDS = 48
 FEATURES = 128  # cosines of which a draw of the process consists
 CANDIDATES = 60
-CHANGE = 0.15  # of the value: how much better the best decision is, where nobody says more
+CHANGE = 0.25  # of the value: how much better the best decision is, where nobody says more
 BEST = 2.7  # standard deviations of f by which the best decision that 120 days without noise find is better
-UNSURE = 0.5  # the standard deviation of the logarithms of that and of the length
+UNSURE = 0.8  # the standard deviation of the logarithms of that and of the length
 LEVELS = 0.05, 0.5, 0.95
 WEEK = 7
 

@@ -104,7 +104,7 @@ def forecast(
         value: that column's name.
         level: the value of a day, in the place of past values.
         noise: the standard deviation of a day, in the place of past values.
-        change: how much better the best decision may be, as a share of the value; by default 0.15.
+        change: how much better the best decision may be, as a share of the value; by default 0.25.
         days: when to look.
         unit: of the value, such as "€".
         seed: of the simulated searches.
