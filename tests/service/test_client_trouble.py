@@ -63,7 +63,7 @@ def test_a_redirect_is_told_and_the_token_is_not_sent_on(status):
         target = f"{elsewhere}/v1/studies/a"
         with (
             answering((status, {"Location": target}, b"")) as (address, heard),
-            pytest.raises(ValueError, match=f"which leads to .*{elsewhere}/v1/studies/a.*not sent there"),
+            pytest.raises(ValueError, match=f"which leads to .*{elsewhere}/v1/studies/a.*token was not sent"),
         ):
             Study.open(address, "a", token=SECRET)
     assert (len(heard), stolen) == (1, [])

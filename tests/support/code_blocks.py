@@ -114,6 +114,7 @@ def normal(text: str, varies: bool) -> str:
         text = _BARS.sub("~", _NUMBER.sub("#", text))
         text = re.sub(r"─+", "─", text)
         text = re.sub(r"(?:less than a|#) \w+ ago", "# ago", text)
+        text = re.sub(r"# (?:seconds?|minutes?)\b", "# s", text)
     return "\n".join(" ".join(line.split()) for line in text.strip().splitlines())
 
 

@@ -33,6 +33,8 @@ ROLES = {
     "GET /v1/studies/{name}/export": "read",
     "GET /v1/studies/{name}/changes": "read",
     "GET /v1/studies/{name}/course": "read",
+    "GET /v1/studies/{name}/outlook": "read",
+    "GET /v1/studies/{name}/why": "read",
     "GET /v1/studies/{name}/log": "read",
     "GET /v1/studies/{name}/page": "read",
     "GET /v1/caller": "read",

@@ -163,6 +163,16 @@ class Host:
         self._begin_once()
         return self._seen.points.copy()
 
+    @property
+    def noise(self) -> Any:
+        """The random numbers of the open iteration."""
+        self._begin_once()
+        row = self.told % self.ahead
+        if self._first != self.told - row:
+            self._draw()
+        with jax.enable_x64(True):
+            return _row(self._forms, self._window, np.int32(row))
+
     def tell(self, values: Any) -> None:
         """Close the iteration with the (p,) mean values."""
         advance = self._advance or self._compile()
