@@ -19,7 +19,7 @@ $(VENV)/.reproduces: pyproject.toml constraints.txt
 
 $(VENV)/.ready: $(VENV)/.reproduces
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --editable '.[plot,report,postgres,serve,bench,dask,submitit,fsspec,docs,dev]' --constraint constraints.txt
+	$(BIN)/pip install --quiet --editable '.[plot,report,postgres,serve,bench,dask,submitit,fsspec,docs,dev,mcp]' --constraint constraints.txt
 	touch $@
 
 test: $(VENV)/.ready  ## every test
