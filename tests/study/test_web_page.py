@@ -31,6 +31,26 @@ def test_the_page_holds_the_facts_and_fetches_nothing(tmp_path):
         study.write_page(tmp_path / "weeks.pdf")
 
 
+def test_the_page_says_what_the_search_has_cost_and_gains(tmp_path):
+    now = [1.767e9]
+    study = Study.create(
+        "sqlite://", "shop", clock=lambda: now[0], x0=[1.0, -0.5], direction="minimize", unit="<b>", rng=7
+    )
+    assert "Money" not in study.write_page(tmp_path / "a.html").read_text("utf-8")
+    for _ in range(12):
+        now[0] += 7 * 86400.0
+        trial = study.ask()
+        study.tell(trial.id, float(trial.x @ trial.x) + 0.1 * (trial.id % 3))
+    money, page = study.summary().money, study.write_page(tmp_path / "a.html").read_text("utf-8")
+    (section,) = re.findall(r'<section id="money".*?</section>', page, re.DOTALL)
+    for line in (*money.balance, *money.advice):
+        assert line[1:].replace("<b>", "&lt;b&gt;") in section
+    assert all(month.month in section for month in money.months)
+    assert len(money.months) == 3
+    assert "<b>" not in section
+    assert section.count('<polygon class="recommended"') == 1
+
+
 def test_the_page_needs_no_more_than_the_core(tmp_path, monkeypatch):
     study = Study.create("sqlite://", "weekly", budget=60, **PLAIN)
     for name in ("jinja2", "matplotlib", "polars"):

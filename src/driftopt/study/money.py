@@ -82,6 +82,17 @@ class Money:
     advice: tuple[str, ...]  # in sentences
     warnings: tuple[str, ...]  # in sentences
 
+    @property
+    def balance(self) -> tuple[str, str]:
+        """The cost so far and the gain of the recommendation, in words."""
+        way = "cost" if self.cost.mean >= 0 else "gained"
+        total = words.money(abs(self.cost.mean), self.unit, self.cost.sem)
+        gain = one_amount(self.gain, self.unit)
+        return (
+            f"the search has {way} {total} so far, against the baseline",
+            f"the recommendation gains {gain} {each(self.period)}, by the model",
+        )
+
 
 @dataclass(frozen=True)
 class Reason:

@@ -13,7 +13,6 @@ from driftopt.report.escaping import one_line
 from driftopt.report.numbers import significant
 from driftopt.study import words
 from driftopt.study.facts import Summary
-from driftopt.study.money import each
 from driftopt.study.records import StudySpec
 
 _MOST = 3  # deployments that are pending, and results held, that are listed one by one
@@ -132,16 +131,13 @@ def _money(summary: Summary) -> Iterator[tuple[str, str | Text]]:
     """What the search has cost, gains and would bring, as the model has it."""
     if (money := summary.money) is None:
         return
-    unit = money.unit
-    way, total = "cost" if money.cost.mean >= 0 else "gained", abs(money.cost.mean)
-    total = words.money(total, unit, money.cost.sem)
-    yield "money", f"the search has {way} {total} so far, against the baseline"
-    gain = words.money(money.gain.mean, unit, money.gain.sem)
-    yield "", f"the recommendation gains {gain} {each(money.period)}, by the model"
+    cost, gain = money.balance
+    yield "money", cost
+    yield "", gain
     if len(money.cumulated) > 1:
         yield "", f"{words.sparkline(words.fold(money.cumulated, 48))} gained, summed up"
     for month in money.months[-3:] if len(money.months) > 1 else ():
-        amount = words.money(-month.cost.mean, unit, month.cost.sem)
+        amount = words.money(-month.cost.mean, money.unit, month.cost.sem)
         yield "", f"{month.month}: {amount} in {month.deployments} deployments"
     for line in money.advice:
         yield "advice", line

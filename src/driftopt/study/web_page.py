@@ -18,6 +18,7 @@ from driftopt.report.numbers import MINUS, significant
 from driftopt.runtime.files import write_whole
 from driftopt.study import words
 from driftopt.study.facts import Course, Summary
+from driftopt.study.money import Money
 from driftopt.study.records import StudySpec
 from driftopt.study.trial import Trial
 
@@ -80,7 +81,8 @@ def render_sections(study: Any, coordinates: int = 48, rows: int = 100) -> str:
     return (
         f'{_head(summary)}<div class="columns">\n<div>\n'
         f"{_section('now', 'Now', _now(summary))}{_section('out', 'Pending', _pending(study.spec, summary))}"
-        f"{_section('decision', 'Recommended', _decision(summary, course))}</div>\n<div>\n"
+        f"{_section('decision', 'Recommended', _decision(summary, course))}"
+        f"{_section('money', 'Money', _money(summary.money)) if summary.money else ''}</div>\n<div>\n"
         f"{_section('values', 'Over the calendar', values)}"
         f"{_section('paths', 'Each coordinate', _coordinates(course))}</div>\n</div>\n"
         f"{_section('trials', 'Deployments', _deployments(study.spec, study.trials(), rows))}"
@@ -154,7 +156,9 @@ def _decision(summary: Summary, course: Course) -> str:
     ]
     limits = [[_name(one.name), _safe(one.words.removeprefix(f"{one.name}: "))] for one in found.metrics]
     effects = [[_name(one.name), words.effect(one.effect, one.known)] for one in summary.covariates]
-    cost = '<p class="soft">The cost of the search is known once the start was deployed too.</p>'
+    cost = ""
+    if summary.money is None:
+        cost = '<p class="soft">The cost of the search is known once the start was deployed too.</p>'
     if (one := course.cost) is not None:
         each, error = one.total / one.deployments, one.error and one.error / one.deployments
         worse = each > 0
@@ -171,6 +175,29 @@ def _decision(summary: Summary, course: Course) -> str:
         + _table("Metrics and their limits", ("metric", "at the recommendation"), limits, (1,))
         + _table("What covariates explain", ("covariate", "effect"), effects, (1,))
         + f'<div class="deeds" data-x="{escape(json.dumps(found.as_dict))}"></div>'
+    )
+
+
+def _money(money: Money) -> str:
+    """What the search has cost, gains and would bring, and what was gained over the baseline by each day."""
+    lines = "".join(f"<p>{_safe(line[0].upper() + line[1:])}.</p>" for line in money.balance + money.advice)
+    if len(money.cumulated) < 2:
+        return lines
+    low, high = (
+        [a + sign * error for a, error in zip(money.cumulated, money.errors, strict=True)] for sign in (-1, 1)
+    )
+    picture = _Picture(money.at, [0.0, *low, *high], _SMALL, 3)
+    picture.level(0.0, "start")
+    picture.area(money.at, low, high, "band")
+    picture.area(money.at, money.cumulated, money.cumulated, "recommended")
+    label = "Gained over the baseline since the beginning, ± 1 standard error"
+    months = [
+        [each.month, f"{each.deployments}", _safe(words.money(-each.cost.mean, money.unit, each.cost.sem))]
+        for each in money.months
+    ]
+    return (
+        f'{lines}<div class="card chart"><p class="legend">{label}</p>{picture.html(label)}</div>'
+        f"{_table('By month', ('month', 'deployments', 'gained'), months, (1,))}"
     )
 
 
