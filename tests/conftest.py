@@ -105,11 +105,11 @@ OF_EACH_SIGHT = _one_of_each(lambda method: (method.sees, method.scheduled), met
 
 
 @pytest.fixture(autouse=True)
-def forget_modules_of_tests() -> Iterator[None]:
+def forget_modules_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Unload modules that a test wrote and imported: a process never reuses code that has changed."""
     before = set(sys.modules)
     yield
-    written = tempfile.gettempdir()
+    written = str(tmp_path_factory.getbasetemp())  # not all temporary files: the checkout may be one
     for added in set(sys.modules) - before:
         if str(getattr(sys.modules[added], "__file__", None) or "").startswith(written):
             del sys.modules[added]
